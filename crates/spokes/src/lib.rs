@@ -1,0 +1,1 @@
+//! Simulated clusters for a hub, over the ordinary API only.

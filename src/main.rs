@@ -1,0 +1,3 @@
+//! The `tidegate` binary: everything it does is in `cli`.
+
+fn main() {}
