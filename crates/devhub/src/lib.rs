@@ -2,6 +2,7 @@
 //!
 //! Knows kinds only from custom resource definitions and from its own built-in descriptors; nothing of any product by name.
 
+pub mod admission;
 pub mod error;
 pub mod resource;
 
