@@ -40,7 +40,9 @@ pub(super) struct Question<'a> {
 
 /// Checks a decoded review. The error is the reason why it is not a valid answer.
 pub(super) fn check(question: Question<'_>, answered: Answered) -> Result<Answer, String> {
-    let Some(response) = answered.response else { return Err("webhook response was absent".to_owned()) };
+    let Some(response) = answered.response else {
+        return Err("webhook response was absent".to_owned());
+    };
     match question.protocol {
         Protocol::V1 => check_v1(question, &answered.api_version, &answered.kind, &response)?,
         // The older version checked neither kind nor uid nor patch type.
@@ -48,19 +50,38 @@ pub(super) fn check(question: Question<'_>, answered: Answered) -> Result<Answer
     }
     let patch = match &response.patch {
         None => Vec::new(),
-        Some(text) => STANDARD.decode(text).map_err(|cause| format!("response.patch is not base64: {cause}"))?,
+        Some(text) => STANDARD
+            .decode(text)
+            .map_err(|cause| format!("response.patch is not base64: {cause}"))?,
     };
     let patch_type = match question.protocol {
         Protocol::V1 => response.patch_type.clone().unwrap_or_default(),
         Protocol::V1Beta1 => "JSONPatch".to_owned(),
     };
-    let verdict = if response.allowed { Ok(()) } else { Err(refusal(question.hook, response.status.as_ref())) };
-    Ok(Answer { verdict, warnings: response.warnings, patch, patch_type })
+    let verdict = if response.allowed {
+        Ok(())
+    } else {
+        Err(refusal(question.hook, response.status.as_ref()))
+    };
+    Ok(Answer {
+        verdict,
+        warnings: response.warnings,
+        patch,
+        patch_type,
+    })
 }
 
-fn check_v1(question: Question<'_>, api_version: &str, kind: &str, response: &Response) -> Result<(), String> {
+fn check_v1(
+    question: Question<'_>,
+    api_version: &str,
+    kind: &str,
+    response: &Response,
+) -> Result<(), String> {
     if response.uid != question.uid {
-        return Err(format!("expected response.uid={:?}, got {:?}", question.uid, response.uid));
+        return Err(format!(
+            "expected response.uid={:?}, got {:?}",
+            question.uid, response.uid
+        ));
     }
     if api_version != "admission.k8s.io/v1" || kind != "AdmissionReview" {
         let found = if api_version.is_empty() { "/" } else { api_version };
@@ -86,7 +107,9 @@ fn check_v1(question: Question<'_>, api_version: &str, kind: &str, response: &Re
 
 fn check_phase(phase: Phase, response: &Response) -> Result<(), String> {
     match phase {
-        Phase::Validating if has_patch(response) => Err("validating webhook may not return response.patch".to_owned()),
+        Phase::Validating if has_patch(response) => {
+            Err("validating webhook may not return response.patch".to_owned())
+        }
         Phase::Validating if response.patch_type.is_some() => {
             Err("validating webhook may not return response.patchType".to_owned())
         }
@@ -100,10 +123,23 @@ fn has_patch(response: &Response) -> bool {
 
 /// A refusal passes the webhook's code, reason and details on. It is never a success, whatever code was sent.
 fn refusal(hook: &str, status: Option<&Value>) -> ApiError {
-    let text = |name: &str| status.and_then(|it| it.get(name)).and_then(Value::as_str).unwrap_or_default();
-    let code = status.and_then(|it| it.get("code")).and_then(Value::as_u64).unwrap_or_default();
-    let code = u16::try_from(code).ok().filter(|code| (400..=999).contains(code)).unwrap_or(400);
-    let explained = [text("message"), text("reason")].into_iter().find(|text| !text.is_empty());
+    let text = |name: &str| {
+        status
+            .and_then(|it| it.get(name))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let code = status
+        .and_then(|it| it.get("code"))
+        .and_then(Value::as_u64)
+        .unwrap_or_default();
+    let code = u16::try_from(code)
+        .ok()
+        .filter(|code| (400..=999).contains(code))
+        .unwrap_or(400);
+    let explained = [text("message"), text("reason")]
+        .into_iter()
+        .find(|text| !text.is_empty());
     let message = match explained {
         Some(cause) => format!("admission webhook {hook:?} denied the request: {cause}"),
         None => format!("admission webhook {hook:?} denied the request without explanation"),
@@ -126,25 +162,42 @@ mod tests {
     };
 
     fn answered(response: Value) -> decode::Answered {
-        let body = json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response });
-        let answer = decode::HttpAnswer { code: 200, content_type: String::new(), body: body.to_string().into_bytes() };
+        let body =
+            json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response });
+        let answer = decode::HttpAnswer {
+            code: 200,
+            content_type: String::new(),
+            body: body.to_string().into_bytes(),
+        };
         decode::answered(&answer, Protocol::V1).expect("a readable review")
     }
 
     fn question(phase: Phase) -> Question<'static> {
-        Question { hook: "h.example.io", uid: "u1", protocol: Protocol::V1, phase }
+        Question {
+            hook: "h.example.io",
+            uid: "u1",
+            protocol: Protocol::V1,
+            phase,
+        }
     }
 
     #[track_caller]
     fn unusable(phase: Phase, response: Value, expected: &str) {
-        assert_eq!(check(question(phase), answered(response)), Err(expected.to_owned()));
+        assert_eq!(
+            check(question(phase), answered(response)),
+            Err(expected.to_owned())
+        );
     }
 
     #[test]
     fn refuses_answers_that_break_the_protocol() {
         let patch = "W10=";
         unusable(Phase::Mutating, json!(null), "webhook response was absent");
-        unusable(Phase::Mutating, json!({ "uid": "zzz" }), r#"expected response.uid="u1", got "zzz""#);
+        unusable(
+            Phase::Mutating,
+            json!({ "uid": "zzz" }),
+            r#"expected response.uid="u1", got "zzz""#,
+        );
         unusable(
             Phase::Mutating,
             json!({ "uid": "u1", "allowed": true, "patch": patch }),
@@ -176,9 +229,18 @@ mod tests {
             json!({ "message": "no way", "reason": "Forbidden", "code": 403 }),
             ApiError::new(403, "Forbidden", denied(": no way")),
         );
-        refused(json!(null), ApiError::new(400, "", denied(" without explanation")));
-        refused(json!({ "reason": "OnlyAReason" }), ApiError::new(400, "OnlyAReason", denied(": OnlyAReason")));
-        refused(json!({ "message": "fine", "code": 200 }), ApiError::new(400, "", denied(": fine")));
+        refused(
+            json!(null),
+            ApiError::new(400, "", denied(" without explanation")),
+        );
+        refused(
+            json!({ "reason": "OnlyAReason" }),
+            ApiError::new(400, "OnlyAReason", denied(": OnlyAReason")),
+        );
+        refused(
+            json!({ "message": "fine", "code": 200 }),
+            ApiError::new(400, "", denied(": fine")),
+        );
         let details = json!({ "name": "x", "causes": [{ "field": "spec.size", "message": "not that" }] });
         refused(
             json!({ "message": "bad", "reason": "Invalid", "code": 422, "details": details }),

@@ -42,7 +42,11 @@ pub struct Kind {
 impl Kind {
     /// Returns `group/version`, or `version` for the core group.
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
     }
 
     /// Returns this kind as an AdmissionReview writes it.
@@ -121,7 +125,11 @@ impl Attributes {
 
     /// Returns the namespace that webhooks are told; for a namespace that is its own name.
     pub(super) fn request_namespace(&self) -> &str {
-        if self.namespace.is_empty() && self.is_namespace() { &self.name } else { &self.namespace }
+        if self.namespace.is_empty() && self.is_namespace() {
+            &self.name
+        } else {
+            &self.namespace
+        }
     }
 
     /// Tells whether webhooks never see this resource, so that a bad webhook can be removed again.
@@ -140,12 +148,17 @@ impl Attributes {
 
     /// Returns `plural.group`, or `plural` for the core group, as error texts quote it.
     pub(super) fn group_resource(&self) -> String {
-        if self.group.is_empty() { self.resource.clone() } else { format!("{}.{}", self.resource, self.group) }
+        if self.group.is_empty() {
+            self.resource.clone()
+        } else {
+            format!("{}.{}", self.resource, self.group)
+        }
     }
 
     /// Returns the request without its objects and uid, as seen in `version` through a rule that asks for it.
     pub(super) fn to_request(&self, kind: &Kind, version: &str) -> Map<String, Value> {
-        let resource = |version: &str| json!({ "group": self.group, "version": version, "resource": self.resource });
+        let resource =
+            |version: &str| json!({ "group": self.group, "version": version, "resource": self.resource });
         let mut request = Map::new();
         let mut put = |name: &str, value: Value| {
             request.insert(name.to_owned(), value);

@@ -49,7 +49,14 @@ impl Chain {
         warnings: &mut Warnings,
     ) -> Result<Option<Value>, ApiError> {
         let hooks = self.hooks.load_full();
-        let mut round = Round { request, settle, object, seen: BTreeSet::new(), again: BTreeSet::new(), changed: false };
+        let mut round = Round {
+            request,
+            settle,
+            object,
+            seen: BTreeSet::new(),
+            again: BTreeSet::new(),
+            changed: false,
+        };
         round.run(&hooks.mutating, None, warnings).await?;
         if round.changed {
             let again = std::mem::take(&mut round.again);
@@ -72,7 +79,9 @@ impl Chain {
                 wanted.push((hook, invocation));
             }
         }
-        let calls = wanted.iter().map(|(hook, invocation)| call(hook, invocation, request, object, Phase::Validating));
+        let calls = wanted
+            .iter()
+            .map(|(hook, invocation)| call(hook, invocation, request, object, Phase::Validating));
         let mut result = Ok(());
         for ((hook, _), outcome) in wanted.iter().zip(join_all(calls).await) {
             let verdict = match outcome {
@@ -111,7 +120,9 @@ impl Round<'_> {
         let second = only.is_some();
         self.again = only.unwrap_or_default();
         for (index, hook) in hooks.iter().enumerate() {
-            let Some(invocation) = matching::invocation(hook, self.request, self.object.as_ref())? else { continue };
+            let Some(invocation) = matching::invocation(hook, self.request, self.object.as_ref())? else {
+                continue;
+            };
             if second && !self.again.contains(&index) {
                 continue;
             }
@@ -137,11 +148,19 @@ impl Round<'_> {
         invocation: &Invocation,
         warnings: &mut Warnings,
     ) -> Result<bool, Failure> {
-        let answer = call(hook, invocation, self.request, self.object.as_ref(), Phase::Mutating).await?;
+        let answer = call(
+            hook,
+            invocation,
+            self.request,
+            self.object.as_ref(),
+            Phase::Mutating,
+        )
+        .await?;
         warnings.extend(answer.warnings);
         answer.verdict.map_err(Failure::Final)?;
-        let patch = patching::read(&answer.patch)
-            .map_err(|cause| Failure::Call(format!("received undecodable patch in webhook response: {cause}")))?;
+        let patch = patching::read(&answer.patch).map_err(|cause| {
+            Failure::Call(format!("received undecodable patch in webhook response: {cause}"))
+        })?;
         let Some(patch) = patch else { return Ok(false) };
         let Some(object) = &self.object else {
             let name = &hook.name;
@@ -151,7 +170,10 @@ impl Round<'_> {
             return Err(Failure::Final(ApiError::internal(text)));
         };
         if answer.patch_type != "JSONPatch" {
-            return Err(Failure::Call(format!("unsupported patch type {:?}", answer.patch_type)));
+            return Err(Failure::Call(format!(
+                "unsupported patch type {:?}",
+                answer.patch_type
+            )));
         }
         let seen = matching::in_version(object, self.request, invocation);
         let mut patched =
@@ -185,9 +207,10 @@ impl Failure {
     fn under(self, hook: &Hook) -> Result<(), ApiError> {
         match (self, hook.failure_policy) {
             (Self::Final(error), _) => Err(error),
-            (Self::Call(cause), FailurePolicy::Fail) => {
-                Err(ApiError::internal(format!("failed calling webhook {:?}: {cause}", hook.name)))
-            }
+            (Self::Call(cause), FailurePolicy::Fail) => Err(ApiError::internal(format!(
+                "failed calling webhook {:?}: {cause}",
+                hook.name
+            ))),
             (Self::Call(cause), FailurePolicy::Ignore) => {
                 tracing::warn!(webhook = %hook.name, %cause, "webhook failed, going on without it");
                 Ok(())
@@ -209,7 +232,12 @@ async fn call(
     }
     let review = review::build(hook, invocation, request, object).map_err(Failure::Call)?;
     let answered = ask(hook, &review).await.map_err(Failure::Call)?;
-    let question = Question { hook: &hook.name, uid: &review.uid, protocol: review.protocol, phase };
+    let question = Question {
+        hook: &hook.name,
+        uid: &review.uid,
+        protocol: review.protocol,
+        phase,
+    };
     answer::check(question, answered)
         .map_err(|cause| Failure::Call(format!("received invalid webhook response: {cause}")))
 }
@@ -224,11 +252,16 @@ fn harmless(side_effects: Option<SideEffects>) -> bool {
 async fn ask(hook: &Hook, review: &review::Review) -> Result<decode::Answered, String> {
     let place = hook.endpoint.place()?;
     let url = format!("{}?timeout={}s", place.url, hook.timeout.as_secs());
-    let body = serde_json::to_vec(&review.body).map_err(|cause| format!("could not create admission objects: {cause}"))?;
+    let body = serde_json::to_vec(&review.body)
+        .map_err(|cause| format!("could not create admission objects: {cause}"))?;
     let answer = match tokio::time::timeout(hook.timeout, place.client.post(&url, body)).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(cause)) => return Err(format!("failed to call webhook: Post {url:?}: {cause}")),
-        Err(_elapsed) => return Err(format!("failed to call webhook: Post {url:?}: context deadline exceeded")),
+        Err(_elapsed) => {
+            return Err(format!(
+                "failed to call webhook: Post {url:?}: context deadline exceeded"
+            ));
+        }
     };
     decode::answered(&answer, review.protocol).map_err(|cause| format!("failed to call webhook: {cause}"))
 }

@@ -44,8 +44,13 @@ pub(super) struct Client {
 impl Client {
     /// Makes a client for the server called `name` at `address`, trusting the PEM certificates in `trusted`.
     pub(super) fn new(name: &str, address: String, trusted: &[u8]) -> Result<Self, String> {
-        let server = ServerName::try_from(name.to_owned()).map_err(|_| format!("{name:?} is not a host name"))?;
-        let connector = Connector { tls: TlsConnector::from(Arc::new(tls(trusted)?)), server, address };
+        let server =
+            ServerName::try_from(name.to_owned()).map_err(|_| format!("{name:?} is not a host name"))?;
+        let connector = Connector {
+            tls: TlsConnector::from(Arc::new(tls(trusted)?)),
+            server,
+            address,
+        };
         let pool = legacy::Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
@@ -65,17 +70,30 @@ impl Client {
         let answer = self.pool.request(request).await.map_err(|cause| named(&cause))?;
         let code = answer.status().as_u16();
         let content_type = answer.headers().get(header::CONTENT_TYPE);
-        let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
-        let body = Limited::new(answer.into_body(), ANSWER_LIMIT).collect().await.map_err(|cause| cause.to_string())?;
-        Ok(HttpAnswer { code, content_type, body: body.to_bytes().to_vec() })
+        let content_type = content_type
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+            .to_owned();
+        let body = Limited::new(answer.into_body(), ANSWER_LIMIT)
+            .collect()
+            .await
+            .map_err(|cause| cause.to_string())?;
+        Ok(HttpAnswer {
+            code,
+            content_type,
+            body: body.to_bytes().to_vec(),
+        })
     }
 }
 
 fn tls(trusted: &[u8]) -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
     for certificate in rustls_pemfile::certs(&mut &*trusted) {
-        let certificate = certificate.map_err(|cause| format!("unable to load root certificates: {cause}"))?;
-        roots.add(certificate).map_err(|cause| format!("unable to load root certificates: {cause}"))?;
+        let certificate =
+            certificate.map_err(|cause| format!("unable to load root certificates: {cause}"))?;
+        roots
+            .add(certificate)
+            .map_err(|cause| format!("unable to load root certificates: {cause}"))?;
     }
     if roots.is_empty() {
         return Err("unable to load root certificates: unable to parse bytes as PEM block".to_owned());
@@ -103,7 +121,11 @@ fn named(error: &(dyn Error + 'static)) -> String {
         }
     }
     let text = cause.to_string();
-    if text.contains("connection closed before message completed") { "EOF".to_owned() } else { text }
+    if text.contains("connection closed before message completed") {
+        "EOF".to_owned()
+    } else {
+        text
+    }
 }
 
 /// Why there is no connection, in the words of Go's network stack.
@@ -128,7 +150,9 @@ struct Connector {
 
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connector").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("Connector")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
     }
 }
 
@@ -144,10 +168,17 @@ impl tower::Service<Uri> for Connector {
     fn call(&mut self, _: Uri) -> Self::Future {
         let Self { tls, server, address } = self.clone();
         Box::pin(async move {
-            let socket = TcpStream::connect(&address).await.map_err(|cause| dial_error(&address, &cause))?;
+            let socket = TcpStream::connect(&address)
+                .await
+                .map_err(|cause| dial_error(&address, &cause))?;
             // Reviews are single writes; waiting for more data would only delay them.
-            socket.set_nodelay(true).map_err(|cause| dial_error(&address, &cause))?;
-            let stream = tls.connect(server, socket).await.map_err(|cause| tls_error(&cause))?;
+            socket
+                .set_nodelay(true)
+                .map_err(|cause| dial_error(&address, &cause))?;
+            let stream = tls
+                .connect(server, socket)
+                .await
+                .map_err(|cause| tls_error(&cause))?;
             Ok(TokioIo::new(Stream(stream)))
         })
     }
@@ -169,7 +200,7 @@ fn tls_error(cause: &io::Error) -> ConnectError {
     use rustls::{CertificateError, Error as TlsError};
     let reason = cause.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>());
     ConnectError(match reason {
-        Some(TlsError::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+        Some(TlsError::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
             "tls: failed to verify certificate: x509: certificate signed by unknown authority".to_owned()
         }
         Some(TlsError::InvalidCertificate(why)) => format!("tls: failed to verify certificate: x509: {why}"),
@@ -184,12 +215,20 @@ struct Stream(TlsStream<TcpStream>);
 impl Connection for Stream {
     fn connected(&self) -> Connected {
         let agreed = self.0.get_ref().1.alpn_protocol();
-        if agreed == Some(b"h2") { Connected::new().negotiated_h2() } else { Connected::new() }
+        if agreed == Some(b"h2") {
+            Connected::new().negotiated_h2()
+        } else {
+            Connected::new()
+        }
     }
 }
 
 impl AsyncRead for Stream {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0).poll_read(cx, buffer)
     }
 }

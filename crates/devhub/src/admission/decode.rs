@@ -40,21 +40,37 @@ pub(super) struct Answered {
 /// Reads the answer to a review of version `protocol`.
 pub(super) fn answered(answer: &HttpAnswer, protocol: Protocol) -> Result<Answered, String> {
     if !(200..=206).contains(&answer.code) {
-        return Err(status_text::of_status(answer.code, &answer.content_type, &answer.body));
+        return Err(status_text::of_status(
+            answer.code,
+            &answer.content_type,
+            &answer.body,
+        ));
     }
     if answer.body.is_empty() {
         let (code, content_type) = (answer.code, &answer.content_type);
-        return Err(format!("0-length response with status code: {code} and content type: {content_type}"));
+        return Err(format!(
+            "0-length response with status code: {code} and content type: {content_type}"
+        ));
     }
     let mut review = parsed(&answer.body)?;
-    let text = |name: &str| review.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |name: &str| {
+        review
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     check_kind(&api_version, &kind, protocol)?;
     let response = match review.get_mut("response").map(Value::take) {
         None | Some(Value::Null) => None,
         Some(written) => Some(Response::deserialize(written).map_err(|cause| unreadable(&cause))?),
     };
-    Ok(Answered { api_version, kind, response })
+    Ok(Answered {
+        api_version,
+        kind,
+        response,
+    })
 }
 
 /// Bodies are read as YAML would be, so a bare word is a string and not a syntax error.
@@ -115,15 +131,25 @@ mod tests {
 
     #[track_caller]
     fn check(body: &str, expected: Result<bool, &str>) {
-        let answer = HttpAnswer { code: 200, content_type: "application/json".to_owned(), body: body.into() };
+        let answer = HttpAnswer {
+            code: 200,
+            content_type: "application/json".to_owned(),
+            body: body.into(),
+        };
         let found = answered(&answer, Protocol::V1).map(|review| review.response.is_some());
         assert_eq!(found, expected.map_err(str::to_owned));
     }
 
     #[test]
     fn reads_a_review_and_names_what_it_cannot_read() {
-        check(r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"u"}}"#, Ok(true));
-        check(r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}"#, Ok(false));
+        check(
+            r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"u"}}"#,
+            Ok(true),
+        );
+        check(
+            r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}"#,
+            Ok(false),
+        );
         check("kind: AdmissionReview\nresponse:\n  uid: u\n", Ok(true));
         check(
             r#"{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","response":{}}"#,
@@ -133,12 +159,17 @@ mod tests {
             r#"{"apiVersion":"admission.k8s.io/v1","kind":"Something"}"#,
             Err(r#"no kind "Something" is registered for version "admission.k8s.io/v1" in scheme "devhub""#),
         );
-        check("", Err("0-length response with status code: 200 and content type: application/json"));
+        check(
+            "",
+            Err("0-length response with status code: 200 and content type: application/json"),
+        );
         check(
             "hello",
-            Err("couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type \
+            Err(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type \
                  struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
-                 \"json:\\\"kind,omitempty\\\"\" }"),
+                 \"json:\\\"kind,omitempty\\\"\" }",
+            ),
         );
     }
 }

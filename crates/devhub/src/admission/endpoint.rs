@@ -46,7 +46,9 @@ pub(super) struct Place {
 impl Endpoint {
     /// Reads a client configuration.
     pub(super) fn new(config: &ClientConfig, services: &Services) -> Self {
-        Self { place: place(config, services).map_err(|cause| format!("could not get REST client: {cause}")) }
+        Self {
+            place: place(config, services).map_err(|cause| format!("could not get REST client: {cause}")),
+        }
     }
 
     /// Returns where to post, or why that is unknown.
@@ -59,12 +61,19 @@ fn place(config: &ClientConfig, services: &Services) -> Result<Place, String> {
     let trusted = trusted(config)?;
     match (&config.url, &config.service) {
         (Some(url), _) => {
-            let uri: Uri = url.parse().map_err(|cause| format!("Unparsable webhook URL: {cause}"))?;
-            let host = uri.host().ok_or_else(|| format!("webhook URL {url:?} has no host"))?;
+            let uri: Uri = url
+                .parse()
+                .map_err(|cause| format!("Unparsable webhook URL: {cause}"))?;
+            let host = uri
+                .host()
+                .ok_or_else(|| format!("webhook URL {url:?} has no host"))?;
             // Brackets belong to the URL, not to the address.
             let name = host.trim_start_matches('[').trim_end_matches(']');
             let address = format!("{host}:{}", uri.port_u16().unwrap_or(443));
-            Ok(Place { url: url.clone(), client: Client::new(name, address, &trusted)? })
+            Ok(Place {
+                url: url.clone(),
+                client: Client::new(name, address, &trusted)?,
+            })
         }
         (None, Some(service)) => {
             let (namespace, name) = (&service.namespace, &service.name);
@@ -75,7 +84,10 @@ fn place(config: &ClientConfig, services: &Services) -> Result<Place, String> {
             let path = service.path.as_deref().unwrap_or("/");
             let slash = if path.starts_with('/') { "" } else { "/" };
             let url = format!("https://{server}:{}{slash}{path}", service.port.unwrap_or(443));
-            Ok(Place { url, client: Client::new(&server, address.to_string(), &trusted)? })
+            Ok(Place {
+                url,
+                client: Client::new(&server, address.to_string(), &trusted)?,
+            })
         }
         (None, None) => Err("webhook configuration must have either service or URL".to_owned()),
     }
@@ -87,5 +99,7 @@ fn trusted(config: &ClientConfig) -> Result<Vec<u8>, String> {
     if bundle.is_empty() {
         return Err("no caBundle is given, and this hub trusts no certificates of the system".to_owned());
     }
-    STANDARD.decode(bundle).map_err(|cause| format!("unable to load root certificates: {cause}"))
+    STANDARD
+        .decode(bundle)
+        .map_err(|cause| format!("unable to load root certificates: {cause}"))
 }

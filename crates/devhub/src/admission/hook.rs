@@ -24,7 +24,10 @@ impl Hooks {
     /// Reads stored configuration objects. A hook that cannot be read is left out with a log line: the API
     /// refuses such objects, so this only guards against a store filled by other means.
     pub fn from_objects(mutating: &[Value], validating: &[Value], services: &Services) -> Self {
-        Self { mutating: read_all(mutating, services), validating: read_all(validating, services) }
+        Self {
+            mutating: read_all(mutating, services),
+            validating: read_all(validating, services),
+        }
     }
 
     /// Tells whether there is no hook at all.
@@ -36,11 +39,24 @@ impl Hooks {
 fn read_all(configurations: &[Value], services: &Services) -> Vec<Hook> {
     let by_name: BTreeMap<&str, &Value> = configurations
         .iter()
-        .map(|object| (object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default(), object))
+        .map(|object| {
+            (
+                object
+                    .pointer("/metadata/name")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default(),
+                object,
+            )
+        })
         .collect();
     let mut hooks = Vec::new();
     for (configuration, object) in by_name {
-        for written in object.get("webhooks").and_then(Value::as_array).into_iter().flatten() {
+        for written in object
+            .get("webhooks")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             match Spec::deserialize(written) {
                 Ok(spec) => hooks.push(Hook::new(spec, services)),
                 Err(cause) => tracing::warn!(configuration, %cause, "webhook left out, it cannot be read"),
@@ -82,7 +98,11 @@ impl Hook {
             review_versions: spec.admission_review_versions,
             namespace_selector: spec.namespace_selector.unwrap_or_default(),
             object_selector: spec.object_selector.unwrap_or_default(),
-            conditions: spec.match_conditions.iter().map(|it| Condition::new(&it.expression)).collect(),
+            conditions: spec
+                .match_conditions
+                .iter()
+                .map(|it| Condition::new(&it.expression))
+                .collect(),
         }
     }
 }
@@ -201,8 +221,10 @@ mod tests {
     use crate::admission::endpoint::Services;
 
     fn configuration(name: &str, hooks: &[&str]) -> Value {
-        let webhooks: Vec<Value> =
-            hooks.iter().map(|hook| json!({ "name": hook, "clientConfig": { "url": "https://127.0.0.1:1/x" } })).collect();
+        let webhooks: Vec<Value> = hooks
+            .iter()
+            .map(|hook| json!({ "name": hook, "clientConfig": { "url": "https://127.0.0.1:1/x" } }))
+            .collect();
         json!({ "metadata": { "name": name }, "webhooks": webhooks })
     }
 

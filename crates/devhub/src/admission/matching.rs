@@ -26,21 +26,28 @@ pub(super) fn invocation(
     request: &Attributes,
     object: Option<&Value>,
 ) -> Result<Option<Invocation>, ApiError> {
-    if request.is_exempt() || !namespace_selected(hook, request, object) || !object_selected(hook, request, object) {
+    if request.is_exempt()
+        || !namespace_selected(hook, request, object)
+        || !object_selected(hook, request, object)
+    {
         return Ok(None);
     }
-    let Some(invocation) = matching_version(hook, request) else { return Ok(None) };
+    let Some(invocation) = matching_version(hook, request) else {
+        return Ok(None);
+    };
     let wanted = conditions_hold(hook, request, object, &invocation)?;
     Ok(wanted.then_some(invocation))
 }
 
 /// Requests for cluster-scoped objects other than namespaces are never left out by a namespace selector.
 fn namespace_selected(hook: &Hook, request: &Attributes, object: Option<&Value>) -> bool {
-    if hook.namespace_selector.is_empty() || request.request_namespace().is_empty() && !request.is_namespace() {
+    if hook.namespace_selector.is_empty() || request.request_namespace().is_empty() && !request.is_namespace()
+    {
         return true;
     }
     // A namespace that is being written has its new labels only in the request itself.
-    let own = request.is_namespace() && request.subresource.is_empty() && request.operation != Operation::Delete;
+    let own =
+        request.is_namespace() && request.subresource.is_empty() && request.operation != Operation::Delete;
     if own {
         hook.namespace_selector.matches(&labels(object))
     } else {
@@ -58,7 +65,9 @@ fn object_selected(hook: &Hook, request: &Attributes, object: Option<&Value>) ->
 }
 
 fn labels(object: Option<&Value>) -> BTreeMap<String, String> {
-    let written = object.and_then(|object| object.pointer("/metadata/labels")).and_then(Value::as_object);
+    let written = object
+        .and_then(|object| object.pointer("/metadata/labels"))
+        .and_then(Value::as_object);
     written
         .into_iter()
         .flatten()
@@ -67,23 +76,39 @@ fn labels(object: Option<&Value>) -> BTreeMap<String, String> {
 }
 
 fn matching_version(hook: &Hook, request: &Attributes) -> Option<Invocation> {
-    if hook.rules.iter().any(|rule| rule_matches(rule, request, &request.version)) {
-        return Some(Invocation { version: request.version.clone(), kind: request.kind.clone() });
+    if hook
+        .rules
+        .iter()
+        .any(|rule| rule_matches(rule, request, &request.version))
+    {
+        return Some(Invocation {
+            version: request.version.clone(),
+            kind: request.kind.clone(),
+        });
     }
     if hook.match_policy == MatchPolicy::Exact {
         return None;
     }
     let candidates = hook.rules.iter().flat_map(|rule| {
-        request.equivalent_versions.iter().filter(move |version| rule_matches(rule, request, version))
+        request
+            .equivalent_versions
+            .iter()
+            .filter(move |version| rule_matches(rule, request, version))
     });
-    candidates.into_iter().find(|version| **version != request.version).map(|version| {
-        let mut kind = request.kind.clone();
-        // A subresource such as scale has a kind of its own that does not change with the resource's version.
-        if kind.group == request.group {
-            kind.version.clone_from(version);
-        }
-        Invocation { version: version.clone(), kind }
-    })
+    candidates
+        .into_iter()
+        .find(|version| **version != request.version)
+        .map(|version| {
+            let mut kind = request.kind.clone();
+            // A subresource such as scale has a kind of its own that does not change with the resource's version.
+            if kind.group == request.group {
+                kind.version.clone_from(version);
+            }
+            Invocation {
+                version: version.clone(),
+                kind,
+            }
+        })
 }
 
 fn rule_matches(rule: &Rule, request: &Attributes, version: &str) -> bool {
@@ -91,7 +116,10 @@ fn rule_matches(rule: &Rule, request: &Attributes, version: &str) -> bool {
         && listed(&rule.api_groups, &request.group)
         && listed(&rule.api_versions, version)
         && scope_matches(rule.scope, request)
-        && rule.resources.iter().any(|resource| resource_matches(resource, request))
+        && rule
+            .resources
+            .iter()
+            .any(|resource| resource_matches(resource, request))
 }
 
 fn listed(list: &[String], item: &str) -> bool {
@@ -123,13 +151,15 @@ fn conditions_hold(
     if hook.conditions.is_empty() {
         return Ok(true);
     }
-    let seen = |object: Option<&Value>| object.map_or(Value::Null, |object| in_version(object, request, invocation));
+    let seen =
+        |object: Option<&Value>| object.map_or(Value::Null, |object| in_version(object, request, invocation));
     let scene = Scene {
         object: &seen(object),
         old_object: &seen(request.old_object.as_ref()),
         request: &Value::Object(request.to_request(&invocation.kind, &invocation.version)),
     };
-    conditions::all_hold(&hook.conditions, scene, hook.failure_policy).map_err(|cause| forbidden(request, &cause))
+    conditions::all_hold(&hook.conditions, scene, hook.failure_policy)
+        .map_err(|cause| forbidden(request, &cause))
 }
 
 /// Returns `object` as the invocation sees it. Only `apiVersion` differs between equivalent versions.
@@ -145,7 +175,11 @@ pub(super) fn in_version(object: &Value, request: &Attributes, invocation: &Invo
 
 fn forbidden(request: &Attributes, cause: &str) -> ApiError {
     let mut details = serde_json::Map::new();
-    for (name, value) in [("name", &request.name), ("group", &request.group), ("kind", &request.resource)] {
+    for (name, value) in [
+        ("name", &request.name),
+        ("group", &request.group),
+        ("kind", &request.resource),
+    ] {
         if !value.is_empty() {
             details.insert(name.to_owned(), Value::String(value.clone()));
         }
@@ -153,7 +187,11 @@ fn forbidden(request: &Attributes, cause: &str) -> ApiError {
     let message = if request.name.is_empty() {
         format!("{} is forbidden: {cause}", request.group_resource())
     } else {
-        format!("{} \"{}\" is forbidden: {cause}", request.group_resource(), request.name)
+        format!(
+            "{} \"{}\" is forbidden: {cause}",
+            request.group_resource(),
+            request.name
+        )
     };
     ApiError::new(403, "Forbidden", message).with_details(Value::Object(details))
 }

@@ -52,7 +52,8 @@ pub(super) fn build(
         })
         .ok_or("could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)")?;
     let uid = uuid::Uuid::new_v4().to_string();
-    let seen = |object: Option<&Value>| object.map_or(Value::Null, |object| in_version(object, request, invocation));
+    let seen =
+        |object: Option<&Value>| object.map_or(Value::Null, |object| in_version(object, request, invocation));
     let mut inner = request.to_request(&invocation.kind, &invocation.version);
     inner.insert("uid".to_owned(), json!(uid));
     inner.insert("object".to_owned(), seen(object));

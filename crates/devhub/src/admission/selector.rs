@@ -38,8 +38,13 @@ impl Selector {
 
     /// Tells whether `labels` are selected.
     pub(super) fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
-        self.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value))
-            && self.match_expressions.iter().all(|expression| expression.matches(labels))
+        self.match_labels
+            .iter()
+            .all(|(key, value)| labels.get(key) == Some(value))
+            && self
+                .match_expressions
+                .iter()
+                .all(|expression| expression.matches(labels))
     }
 }
 
@@ -67,8 +72,10 @@ mod tests {
     #[track_caller]
     fn check(selector: Value, labels: &[(&str, &str)], expected: bool) {
         let selector: Selector = serde_json::from_value(selector).expect("a selector");
-        let labels: BTreeMap<String, String> =
-            labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let labels: BTreeMap<String, String> = labels
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
         assert_eq!(selector.matches(&labels), expected);
     }
 
@@ -76,7 +83,11 @@ mod tests {
     fn selects_by_labels_and_expressions_together() {
         let one = |operator: &str, values: &[&str]| json!({ "matchExpressions": [{ "key": "a", "operator": operator, "values": values }] });
         check(json!({}), &[], true);
-        check(json!({ "matchLabels": { "a": "1" } }), &[("a", "1"), ("b", "2")], true);
+        check(
+            json!({ "matchLabels": { "a": "1" } }),
+            &[("a", "1"), ("b", "2")],
+            true,
+        );
         check(json!({ "matchLabels": { "a": "1" } }), &[("a", "2")], false);
         check(one("In", &["1", "2"]), &[("a", "2")], true);
         check(one("In", &["1"]), &[], false);

@@ -43,15 +43,27 @@ fn status_message(content_type: &str, body: &[u8]) -> Option<String> {
     }
     let status: Value = serde_json::from_slice(body).ok()?;
     let is_status = status.get("kind")? == "Status" && status.get("apiVersion")? == "v1";
-    status.get("message").filter(|_| is_status).and_then(Value::as_str).map(str::to_owned)
+    status
+        .get("message")
+        .filter(|_| is_status)
+        .and_then(Value::as_str)
+        .map(str::to_owned)
 }
 
 fn page(content_type: &str, body: &[u8]) -> String {
     if !content_type.is_empty() && !content_type.starts_with("text/") {
         return "unknown".to_owned();
     }
-    let text: String = String::from_utf8_lossy(body).trim().chars().take(PAGE_LIMIT).collect();
-    if text.is_empty() { "unknown".to_owned() } else { text }
+    let text: String = String::from_utf8_lossy(body)
+        .trim()
+        .chars()
+        .take(PAGE_LIMIT)
+        .collect();
+    if text.is_empty() {
+        "unknown".to_owned()
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]
@@ -61,12 +73,42 @@ mod tests {
     #[test]
     fn words_statuses_as_kubernetes_clients_do() {
         let rows = [
-            (500, "text/plain", "error page\n", "an error on the server (\"error page\") has prevented the request from succeeding"),
-            (500, "application/json", "{}", "an error on the server (\"unknown\") has prevented the request from succeeding"),
-            (503, "text/plain", "error page", "the server is currently unable to handle the request"),
-            (404, "text/plain", "error page", "the server could not find the requested resource"),
-            (302, "", "", "the server responded with the status code 302 but did not return more information"),
-            (500, "application/json", r#"{"kind":"Status","apiVersion":"v1","message":"own words"}"#, "own words"),
+            (
+                500,
+                "text/plain",
+                "error page\n",
+                "an error on the server (\"error page\") has prevented the request from succeeding",
+            ),
+            (
+                500,
+                "application/json",
+                "{}",
+                "an error on the server (\"unknown\") has prevented the request from succeeding",
+            ),
+            (
+                503,
+                "text/plain",
+                "error page",
+                "the server is currently unable to handle the request",
+            ),
+            (
+                404,
+                "text/plain",
+                "error page",
+                "the server could not find the requested resource",
+            ),
+            (
+                302,
+                "",
+                "",
+                "the server responded with the status code 302 but did not return more information",
+            ),
+            (
+                500,
+                "application/json",
+                r#"{"kind":"Status","apiVersion":"v1","message":"own words"}"#,
+                "own words",
+            ),
         ];
         for (code, content_type, body, expected) in rows {
             assert_eq!(of_status(code, content_type, body.as_bytes()), expected);

@@ -53,7 +53,10 @@ impl Warnings {
 
     /// Returns the values of the `Warning` headers: code, agent `-` and the quoted text without control characters.
     pub fn headers(&self) -> Vec<String> {
-        self.texts().iter().map(|text| format!("299 - {}", quoted(text))).collect()
+        self.texts()
+            .iter()
+            .map(|text| format!("299 - {}", quoted(text)))
+            .collect()
     }
 }
 
@@ -98,10 +101,17 @@ mod tests {
     fn cuts_every_warning_when_all_together_are_too_long() {
         let mut warnings = Warnings::new();
         warnings.extend(["x".repeat(5000), "short".to_owned()]);
-        assert_eq!(warnings.texts().iter().map(String::len).collect::<Vec<_>>(), [256, 5]);
+        assert_eq!(
+            warnings.texts().iter().map(String::len).collect::<Vec<_>>(),
+            [256, 5]
+        );
         let mut many = Warnings::new();
         many.extend((0..30).map(|n| format!("{n:0>300}")));
-        assert_eq!(many.texts().len(), 16, "sixteen warnings of 256 characters fill the total");
+        assert_eq!(
+            many.texts().len(),
+            16,
+            "sixteen warnings of 256 characters fill the total"
+        );
     }
 
     #[test]

@@ -20,7 +20,11 @@ pub(crate) struct Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, expected, found } = self;
+        let Self {
+            path,
+            expected,
+            found,
+        } = self;
         write!(f, "{path}\n        recorded {expected}\n        found    {found}")
     }
 }
@@ -62,14 +66,24 @@ impl Bindings {
 }
 
 /// Lists the differences between a recorded and a found value; `path` names the place.
-pub(crate) fn differences(path: &str, recorded: &Value, found: &Value, bindings: &mut Bindings) -> Vec<Difference> {
+pub(crate) fn differences(
+    path: &str,
+    recorded: &Value,
+    found: &Value,
+    bindings: &mut Bindings,
+) -> Vec<Difference> {
     let mut list = Vec::new();
     compare(path, recorded, found, bindings, &mut list);
     list
 }
 
 /// Returns the difference between two texts, if there is one.
-pub(crate) fn text_difference(path: &str, recorded: &str, found: &str, bindings: &mut Bindings) -> Option<Difference> {
+pub(crate) fn text_difference(
+    path: &str,
+    recorded: &str,
+    found: &str,
+    bindings: &mut Bindings,
+) -> Option<Difference> {
     (!bindings.same_text(recorded, found)).then(|| Difference {
         path: path.to_owned(),
         expected: shown(&Value::String(recorded.to_owned())),
@@ -104,23 +118,31 @@ fn compare(path: &str, recorded: &Value, found: &Value, bindings: &mut Bindings,
 }
 
 fn difference(path: &str, expected: &str, found: &str) -> Difference {
-    Difference { path: path.to_owned(), expected: expected.to_owned(), found: found.to_owned() }
+    Difference {
+        path: path.to_owned(),
+        expected: expected.to_owned(),
+        found: found.to_owned(),
+    }
 }
 
 fn shown(value: &Value) -> String {
     let text = value.to_string();
-    if text.chars().count() <= 600 { text } else { text.chars().take(600).chain("...".chars()).collect() }
+    if text.chars().count() <= 600 {
+        text
+    } else {
+        text.chars().take(600).chain("...".chars()).collect()
+    }
 }
 
 /// Tells whether every member of `want` is in `have`; elements of lists may stand anywhere.
 pub(crate) fn is_subset(want: &Value, have: &Value) -> bool {
     match (want, have) {
-        (Value::Object(want), Value::Object(have)) => {
-            want.iter().all(|(name, want)| have.get(name).is_some_and(|have| is_subset(want, have)))
-        }
-        (Value::Array(want), Value::Array(have)) => {
-            want.iter().all(|want| have.iter().any(|have| is_subset(want, have)))
-        }
+        (Value::Object(want), Value::Object(have)) => want
+            .iter()
+            .all(|(name, want)| have.get(name).is_some_and(|have| is_subset(want, have))),
+        (Value::Array(want), Value::Array(have)) => want
+            .iter()
+            .all(|want| have.iter().any(|have| is_subset(want, have))),
         _ => want == have,
     }
 }
@@ -142,8 +164,16 @@ mod tests {
 
     #[test]
     fn names_every_place_that_differs() {
-        check(json!({ "a": [1, { "b": "x" }] }), json!({ "a": [1.0, { "b": "x" }] }), &[]);
-        check(json!({ "a": [1, { "b": "x" }] }), json!({ "a": [2, { "b": "y" }] }), &["body.a[0]", "body.a[1].b"]);
+        check(
+            json!({ "a": [1, { "b": "x" }] }),
+            json!({ "a": [1.0, { "b": "x" }] }),
+            &[],
+        );
+        check(
+            json!({ "a": [1, { "b": "x" }] }),
+            json!({ "a": [2, { "b": "y" }] }),
+            &["body.a[0]", "body.a[1].b"],
+        );
         check(json!({ "a": 1 }), json!({ "b": 1 }), &["body.a", "body.b"]);
         check(json!({ "a": [1] }), json!({ "a": [1, 2] }), &["body.a"]);
         check(json!({ "a": null }), json!({}), &["body.a"]);
@@ -151,7 +181,11 @@ mod tests {
 
     #[test]
     fn binds_symbols_one_to_one() {
-        check(json!(["$rv1", "$rv2", "$rv1"]), json!(["$rv7", "$rv9", "$rv7"]), &[]);
+        check(
+            json!(["$rv1", "$rv2", "$rv1"]),
+            json!(["$rv7", "$rv9", "$rv7"]),
+            &[],
+        );
         check(json!(["$rv1", "$rv2"]), json!(["$rv7", "$rv7"]), &["body[1]"]);
         check(json!(["$rv1", "$rv1"]), json!(["$rv7", "$rv8"]), &["body[1]"]);
         check(json!(["uid $uid1 of $rv1"]), json!(["uid $uid2 of $rv4"]), &[]);

@@ -22,9 +22,14 @@ impl Known {
 
     fn parse(text: &str) -> Self {
         let mut reasons = BTreeMap::new();
-        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        for line in text
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        {
             let columns: Vec<&str> = line.split('\t').collect();
-            let [scenario, step, reason] = columns.as_slice() else { panic!("three columns are expected in {line:?}") };
+            let [scenario, step, reason] = columns.as_slice() else {
+                panic!("three columns are expected in {line:?}")
+            };
             assert!(!reason.trim().is_empty(), "{line:?} gives no reason");
             let earlier = reasons.insert(((*scenario).to_owned(), (*step).to_owned()), (*reason).to_owned());
             assert!(earlier.is_none(), "{scenario} {step} is listed twice");
@@ -34,12 +39,16 @@ impl Known {
 
     /// Returns why a step is known to differ.
     pub(crate) fn reason(&self, scenario: &str, step: &str) -> Option<&str> {
-        self.reasons.get(&(scenario.to_owned(), step.to_owned())).map(String::as_str)
+        self.reasons
+            .get(&(scenario.to_owned(), step.to_owned()))
+            .map(String::as_str)
     }
 
     /// Returns all listed scenarios and steps.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.reasons.keys().map(|(scenario, step)| (scenario.as_str(), step.as_str()))
+        self.reasons
+            .keys()
+            .map(|(scenario, step)| (scenario.as_str(), step.as_str()))
     }
 }
 

@@ -30,27 +30,39 @@ use target::Target;
 
 /// Areas that the hub does not cover yet, with the reason.
 const OUT_OF_SCOPE: &[(&str, &str)] = &[
-    ("server-side-apply", "apply patches and field ownership are not served yet"),
+    (
+        "server-side-apply",
+        "apply patches and field ownership are not served yet",
+    ),
     ("protobuf-requests", "protobuf bodies are not read yet"),
 ];
 
 /// Returns why a scenario is not replayed.
 fn out_of_scope(scenario: &Scenario) -> Option<&'static str> {
-    let area = OUT_OF_SCOPE.iter().find(|(area, _)| *area == scenario.header.area).map(|(_, reason)| *reason);
-    area.or_else(|| (scenario.header.tier != "must").then_some("not needed by the clients of this project yet"))
+    let area = OUT_OF_SCOPE
+        .iter()
+        .find(|(area, _)| *area == scenario.header.area)
+        .map(|(_, reason)| *reason);
+    area.or_else(|| {
+        (scenario.header.tier != "must").then_some("not needed by the clients of this project yet")
+    })
 }
 
 #[test]
 #[ignore = "needs a server: DEVHUB_GOLDEN_URL"]
 fn answers_as_recorded() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let report = runtime.block_on(replay_all());
     assert!(report.unexpected == 0, "\n{}", report.text);
 }
 
 async fn replay_all() -> Report {
     let wanted = std::env::var("GOLDEN").unwrap_or_default();
-    let is_wanted = |name: &str| wanted.is_empty() || wanted.split(',').any(|prefix| name.starts_with(prefix));
+    let is_wanted =
+        |name: &str| wanted.is_empty() || wanted.split(',').any(|prefix| name.starts_with(prefix));
     let known = Known::read();
     let scenarios = scenario::all();
     let mut total = Report::default();
@@ -61,7 +73,7 @@ async fn replay_all() -> Report {
         .partition(|scenario| out_of_scope(scenario).is_some());
     let target = Target::from_env();
     let mut running = futures::stream::iter(replayed)
-        .map(|scenario| async { (scenario, target.replay(scenario).await) })
+        .map(async |scenario| (scenario, target.replay(scenario).await))
         .buffered(target.width());
     while let Some((scenario, results)) = running.next().await {
         let report = judge(scenario, results, &known);
@@ -71,9 +83,17 @@ async fn replay_all() -> Report {
     let steps: usize = skipped.iter().map(|scenario| scenario.steps.len()).sum();
     for scenario in &skipped {
         let reason = out_of_scope(scenario).unwrap_or_default();
-        print(&format!("scenario {} ... not replayed ({} steps): {reason}", scenario.header.name, scenario.steps.len()));
+        print(&format!(
+            "scenario {} ... not replayed ({} steps): {reason}",
+            scenario.header.name,
+            scenario.steps.len()
+        ));
     }
-    print(&format!("\n{}    {} scenarios with {steps} steps not replayed", total.totals(), skipped.len()));
+    print(&format!(
+        "\n{}    {} scenarios with {steps} steps not replayed",
+        total.totals(),
+        skipped.len()
+    ));
     if std::env::var_os("GOLDEN_UPDATE_KNOWN").is_some() {
         print(&total.candidates.join("\n"));
     }
@@ -83,11 +103,17 @@ async fn replay_all() -> Report {
 /// A row for a step that does not exist would never be noticed otherwise.
 fn check_rows(known: &Known, scenarios: &[Scenario], total: &mut Report) {
     for (name, step) in known.entries() {
-        let found = scenarios.iter().find(|scenario| scenario.header.name == name && out_of_scope(scenario).is_none());
-        let exists = found.is_some_and(|scenario| step == VERSION_ORDER || scenario.steps.iter().any(|it| it.id == step));
+        let found = scenarios
+            .iter()
+            .find(|scenario| scenario.header.name == name && out_of_scope(scenario).is_none());
+        let exists = found
+            .is_some_and(|scenario| step == VERSION_ORDER || scenario.steps.iter().any(|it| it.id == step));
         if !exists {
             total.count(Outcome::Unexpected);
-            total.tell(&format!("{name} {step} is listed as a known difference, but no such step is replayed"), &[]);
+            total.tell(
+                &format!("{name} {step} is listed as a known difference, but no such step is replayed"),
+                &[],
+            );
         }
     }
 }
@@ -95,19 +121,29 @@ fn check_rows(known: &Known, scenarios: &[Scenario], total: &mut Report) {
 fn judge(scenario: &Scenario, results: Vec<StepResult>, known: &Known) -> Report {
     let name = &scenario.header.name;
     let mut report = Report::default();
-    for StepResult { id, title, differences } in results {
+    for StepResult {
+        id,
+        title,
+        differences,
+    } in results
+    {
         let reason = known.reason(name, &id);
         let outcome = match (differences, reason) {
             (None, None) => Outcome::Sent,
             (Some(differences), Some(reason)) if !differences.is_empty() => Outcome::Known(reason.to_owned()),
             (Some(differences), None) if differences.is_empty() => Outcome::Equal,
             (Some(differences), None) => {
-                report.candidates.push(format!("{name}\t{id}\t{}", differences[0].path));
+                report
+                    .candidates
+                    .push(format!("{name}\t{id}\t{}", differences[0].path));
                 report.tell(&title, &differences);
                 Outcome::Unexpected
             }
             (Some(_) | None, Some(reason)) => {
-                report.tell(&format!("{title}\n      is equal now; take it off the list (\"{reason}\")"), &[]);
+                report.tell(
+                    &format!("{title}\n      is equal now; take it off the list (\"{reason}\")"),
+                    &[],
+                );
                 Outcome::Unexpected
             }
         };
@@ -124,7 +160,10 @@ mod tests {
     fn names_only_areas_that_exist() {
         let scenarios = scenario::all();
         for (area, _) in OUT_OF_SCOPE {
-            assert!(scenarios.iter().any(|scenario| scenario.header.area == *area), "{area}");
+            assert!(
+                scenarios.iter().any(|scenario| scenario.header.area == *area),
+                "{area}"
+            );
         }
     }
 

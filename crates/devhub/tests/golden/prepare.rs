@@ -25,7 +25,10 @@ impl Values {
     pub(crate) fn new(placeholders: Vec<(&'static str, String)>) -> Self {
         let mut placeholders = placeholders;
         placeholders.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        Self { placeholders, saved: BTreeMap::new() }
+        Self {
+            placeholders,
+            saved: BTreeMap::new(),
+        }
     }
 
     pub(crate) fn save(&mut self, symbol: &str, value: String) {
@@ -51,9 +54,12 @@ impl Values {
         match value {
             Value::String(text) => Value::String(self.text(text)),
             Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
-            Value::Object(members) => {
-                Value::Object(members.iter().map(|(name, member)| (self.text(name), self.value(member))).collect())
-            }
+            Value::Object(members) => Value::Object(
+                members
+                    .iter()
+                    .map(|(name, member)| (self.text(name), self.value(member)))
+                    .collect(),
+            ),
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
     }
@@ -81,7 +87,12 @@ pub(crate) fn call(step: &Step, values: &Values, server: &Server) -> Call {
     if !step.query.is_empty() {
         target = format!("{target}?{}", values.text(&step.query));
     }
-    Call { verb: step.verb.clone(), target, headers, body: body(step, values) }
+    Call {
+        verb: step.verb.clone(),
+        target,
+        headers,
+        body: body(step, values),
+    }
 }
 
 /// The JSON body of a step as it is sent, for names that the server makes from it.
@@ -125,13 +136,19 @@ mod tests {
             token: "secret".to_owned(),
             ca_pem: String::new(),
         };
-        let mut values = Values::new(vec![("$SERVER", server.url.clone()), ("$SERVERADDR", server.address.clone())]);
+        let mut values = Values::new(vec![
+            ("$SERVER", server.url.clone()),
+            ("$SERVERADDR", server.address.clone()),
+        ]);
         values.save("name", "n 1".to_owned());
         values.save("rv", "7".to_owned());
         let call = call(&step, &values, &server);
         assert_eq!(call.target, "/x/n%201?rv=7");
         assert_eq!(call.headers["x-from"], "h:1");
         assert_eq!(call.headers["authorization"], "Bearer secret");
-        assert_eq!(call.body.as_deref(), Some(br#"{"a":"https://h:1 n 1","b":"xxx"}"#.as_slice()));
+        assert_eq!(
+            call.body.as_deref(),
+            Some(br#"{"a":"https://h:1 n 1","b":"xxx"}"#.as_slice())
+        );
     }
 }

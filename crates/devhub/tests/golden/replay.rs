@@ -41,19 +41,39 @@ pub(crate) enum Pace {
 
 /// Replays `scenario` and returns what came of each step.
 pub(crate) async fn run(scenario: &Scenario, server: &Server, pace: Pace) -> Vec<StepResult> {
-    let hook = if scenario.uses_webhook { Some(Hook::start().await) } else { None };
+    let hook = if scenario.uses_webhook {
+        Some(Hook::start().await)
+    } else {
+        None
+    };
     let mut replay = Replay::new(scenario, server, hook, pace);
     let mut results = Vec::new();
     for step in &scenario.steps {
         let differences = replay.step(step).await;
-        let note = step.note.as_deref().map(|note| format!(" ({note})")).unwrap_or_default();
-        let query = if step.query.is_empty() { String::new() } else { format!("?{}", step.query) };
+        let note = step
+            .note
+            .as_deref()
+            .map(|note| format!(" ({note})"))
+            .unwrap_or_default();
+        let query = if step.query.is_empty() {
+            String::new()
+        } else {
+            format!("?{}", step.query)
+        };
         let title = format!("{} {} {}{query}{note}", step.id, step.verb, step.path);
-        results.push(StepResult { id: step.id.clone(), title, differences });
+        results.push(StepResult {
+            id: step.id.clone(),
+            title,
+            differences,
+        });
     }
     let differences = Some(replay.check_order(&scenario.order));
     let title = format!("{VERSION_ORDER} order of resource versions");
-    results.push(StepResult { id: VERSION_ORDER.to_owned(), title, differences });
+    results.push(StepResult {
+        id: VERSION_ORDER.to_owned(),
+        title,
+        differences,
+    });
     results
 }
 
@@ -72,7 +92,10 @@ struct Replay<'a> {
 impl<'a> Replay<'a> {
     fn new(scenario: &Scenario, server: &'a Server, hook: Option<Hook>, pace: Pace) -> Self {
         let url = hook.as_ref().map(Hook::url).unwrap_or_default();
-        let bundle = hook.as_ref().map(|hook| STANDARD.encode(&hook.ca_pem)).unwrap_or_default();
+        let bundle = hook
+            .as_ref()
+            .map(|hook| STANDARD.encode(&hook.ca_pem))
+            .unwrap_or_default();
         let placeholders = vec![
             ("$WEBHOOK", url),
             ("$CABUNDLE", bundle),
@@ -80,7 +103,10 @@ impl<'a> Replay<'a> {
             ("$SERVER", server.url.clone()),
             ("$SERVERADDR", server.address.clone()),
         ];
-        let constants = placeholders.iter().map(|(name, real)| (real.clone(), (*name).to_owned())).collect();
+        let constants = placeholders
+            .iter()
+            .map(|(name, real)| (real.clone(), (*name).to_owned()))
+            .collect();
         Self {
             server,
             client: Client::new(server.clone()),
@@ -150,11 +176,25 @@ impl<'a> Replay<'a> {
         let status = answer.status().as_u16();
         let headers = answer.headers().clone();
         if status != 200 {
-            let body = answer.into_body().collect().await.map_err(|cause| cause.to_string())?.to_bytes().to_vec();
-            return Ok(Found::from_reply(Reply { status, headers, body }));
+            let body = answer
+                .into_body()
+                .collect()
+                .await
+                .map_err(|cause| cause.to_string())?
+                .to_bytes()
+                .to_vec();
+            return Ok(Found::from_reply(Reply {
+                status,
+                headers,
+                body,
+            }));
         }
         let mut lines = Lines::new(answer.into_body());
-        let mut found = Found::from_reply(Reply { status, headers, body: Vec::new() });
+        let mut found = Found::from_reply(Reply {
+            status,
+            headers,
+            body: Vec::new(),
+        });
         if let Some(name) = &stream.open {
             self.streams.insert(name.clone(), lines);
         } else {
@@ -170,7 +210,11 @@ impl<'a> Replay<'a> {
             let Some(poll) = &step.poll else { return Ok(reply) };
             let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
             let done = poll.until.status.is_none_or(|status| status == reply.status)
-                && poll.until.subset.as_ref().is_none_or(|want| is_subset(want, &body));
+                && poll
+                    .until
+                    .subset
+                    .as_ref()
+                    .is_none_or(|want| is_subset(want, &body));
             if done || started.elapsed() >= Duration::from_millis(poll.timeout_ms) {
                 return Ok(reply);
             }
@@ -180,16 +224,27 @@ impl<'a> Replay<'a> {
 
     async fn collect(&mut self, stream: &Stream) -> Result<Found, String> {
         let name = stream.collect.as_deref().unwrap_or_default();
-        let lines = self.streams.get_mut(name).ok_or_else(|| format!("the stream {name:?} is not open"))?;
+        let lines = self
+            .streams
+            .get_mut(name)
+            .ok_or_else(|| format!("the stream {name:?} is not open"))?;
         let (events, closed) = read(lines, stream).await;
-        Ok(Found { events, closed, ..Found::default() })
+        Ok(Found {
+            events,
+            closed,
+            ..Found::default()
+        })
     }
 
     fn save(&mut self, step: &Step, found: &Found) {
         for (symbol, place) in &step.save {
             let value = match place.strip_prefix("header:") {
                 Some(name) => found.header(name),
-                None => found.json.as_ref().and_then(|body| body.pointer(place)).map(plain),
+                None => found
+                    .json
+                    .as_ref()
+                    .and_then(|body| body.pointer(place))
+                    .map(plain),
             };
             if let Some(value) = value {
                 self.values.save(symbol, value);
@@ -216,17 +271,28 @@ impl<'a> Replay<'a> {
         };
         let versions: Vec<(String, u64)> = order.iter().filter_map(value).collect();
         let wrong = versions.windows(2).filter(|pair| pair[0].1 >= pair[1].1);
-        wrong.map(|pair| answer::out_of_order(&pair[0], &pair[1])).collect()
+        wrong
+            .map(|pair| answer::out_of_order(&pair[0], &pair[1]))
+            .collect()
     }
 }
 
 async fn read(lines: &mut Lines, stream: &Stream) -> (Vec<Value>, bool) {
-    let count = if stream.until_close { None } else { stream.count.or(Some(0)) };
-    let (timeout, quiet) = (Duration::from_millis(stream.timeout_ms), Duration::from_millis(stream.quiet_ms));
+    let count = if stream.until_close {
+        None
+    } else {
+        stream.count.or(Some(0))
+    };
+    let (timeout, quiet) = (
+        Duration::from_millis(stream.timeout_ms),
+        Duration::from_millis(stream.quiet_ms),
+    );
     let (mut events, closed) = lines.read(count, timeout, quiet).await;
     let first = stream.sort_first.min(events.len());
     let name = |event: &Value, member: &str| {
-        let text = event.pointer(&format!("/object/metadata/{member}")).and_then(Value::as_str);
+        let text = event
+            .pointer(&format!("/object/metadata/{member}"))
+            .and_then(Value::as_str);
         text.unwrap_or_default().to_owned()
     };
     events[..first].sort_by_key(|event| (name(event, "namespace"), name(event, "name")));

@@ -75,7 +75,9 @@ impl Report {
     pub(crate) fn line(&self, name: &str) -> String {
         let verdict = if self.unexpected == 0 { "ok" } else { "FAILED" };
         let (compared, equal, known) = (self.compared(), self.equal, self.known_count());
-        format!("scenario {name} ... {verdict} ({compared} compared, {equal} equal, {known} known differences)")
+        format!(
+            "scenario {name} ... {verdict} ({compared} compared, {equal} equal, {known} known differences)"
+        )
     }
 
     /// The totals of a run.

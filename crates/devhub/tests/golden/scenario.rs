@@ -190,5 +190,10 @@ fn read(file: &str) -> Scenario {
         }
     }
     let header = header.unwrap_or_else(|| panic!("{file} has no header"));
-    Scenario { header, steps, order, uses_webhook: text.contains("$WEBHOOK") }
+    Scenario {
+        header,
+        steps,
+        order,
+        uses_webhook: text.contains("$WEBHOOK"),
+    }
 }

@@ -36,12 +36,18 @@ struct Table {
 
 impl Table {
     fn new(prefix: &'static str) -> Self {
-        Self { prefix, symbols: BTreeMap::new() }
+        Self {
+            prefix,
+            symbols: BTreeMap::new(),
+        }
     }
 
     fn symbol(&mut self, real: &str) -> String {
         let next = self.symbols.len() + 1;
-        self.symbols.entry(real.to_owned()).or_insert_with(|| format!("${}{next}", self.prefix)).clone()
+        self.symbols
+            .entry(real.to_owned())
+            .or_insert_with(|| format!("${}{next}", self.prefix))
+            .clone()
     }
 }
 
@@ -63,7 +69,11 @@ impl Symbols {
 
     /// Returns the real resource version behind a symbol that this scenario handed out.
     pub(crate) fn real_version(&self, symbol: &str) -> Option<&str> {
-        self.versions.symbols.iter().find(|(_, known)| *known == symbol).map(|(real, _)| real.as_str())
+        self.versions
+            .symbols
+            .iter()
+            .find(|(_, known)| *known == symbol)
+            .map(|(real, _)| real.as_str())
     }
 
     /// Normalises one JSON answer, event object or review.
@@ -82,9 +92,12 @@ impl Symbols {
 
     /// Remembers generated names before anything is replaced.
     fn learn_generated(&mut self, body: &Value, request: Option<&Value>) {
-        let prefix = request.and_then(|request| request.pointer("/metadata/generateName")).and_then(Value::as_str);
+        let prefix = request
+            .and_then(|request| request.pointer("/metadata/generateName"))
+            .and_then(Value::as_str);
         if let (Some(prefix), Some("Status")) = (prefix, body.get("kind").and_then(Value::as_str)) {
-            let pattern = Regex::new(&format!("{}{SUFFIX}", regex::escape(prefix))).expect("an escaped prefix");
+            let pattern =
+                Regex::new(&format!("{}{SUFFIX}", regex::escape(prefix))).expect("an escaped prefix");
             for found in pattern.find_iter(&body.to_string()) {
                 self.generated_name(found.as_str(), prefix);
             }
@@ -98,12 +111,15 @@ impl Symbols {
                 let metadata = members.get("metadata");
                 let text = |name: &str| metadata.and_then(|it| it.get(name)).and_then(Value::as_str);
                 if let (Some(name), Some(prefix)) = (text("name"), text("generateName")) {
-                    let pattern = Regex::new(&format!("^{}{SUFFIX}$", regex::escape(prefix))).expect("an escaped prefix");
+                    let pattern = Regex::new(&format!("^{}{SUFFIX}$", regex::escape(prefix)))
+                        .expect("an escaped prefix");
                     if pattern.is_match(name) {
                         self.generated_name(name, prefix);
                     }
                 }
-                members.values().for_each(|member| self.learn_from_objects(member));
+                members
+                    .values()
+                    .for_each(|member| self.learn_from_objects(member));
             }
             Value::Array(items) => items.iter().for_each(|item| self.learn_from_objects(item)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
@@ -123,11 +139,16 @@ impl Symbols {
                 Role::Version => self.version(&text, place.in_list),
                 Role::Continue if !text.is_empty() => "$continue".to_owned(),
                 Role::Cell if self.masks.age.is_match(&text) => "$age".to_owned(),
-                Role::Plain | Role::Continue | Role::Cell | Role::Metadata | Role::Columns => self.text(&text),
+                Role::Plain | Role::Continue | Role::Cell | Role::Metadata | Role::Columns => {
+                    self.text(&text)
+                }
             }),
-            Value::Array(items) => {
-                Value::Array(items.into_iter().map(|item| self.walk(item, place.inside_list())).collect())
-            }
+            Value::Array(items) => Value::Array(
+                items
+                    .into_iter()
+                    .map(|item| self.walk(item, place.inside_list()))
+                    .collect(),
+            ),
             Value::Object(members) => self.walk_object(members, place),
             Value::Null | Value::Bool(_) | Value::Number(_) => value,
         }
@@ -150,7 +171,11 @@ impl Symbols {
                 }
                 _ => Role::Plain,
             };
-            let in_list = if role == Role::Metadata { is_list || is_bookmark } else { place.in_list };
+            let in_list = if role == Role::Metadata {
+                is_list || is_bookmark
+            } else {
+                place.in_list
+            };
             let member = self.walk(member, Place { role, in_list });
             walked.insert(self.text(&name), member);
         }
@@ -161,7 +186,11 @@ impl Symbols {
         if text.is_empty() || text == "0" {
             text.to_owned()
         } else if in_list {
-            if text.bytes().all(|byte| byte.is_ascii_digit()) { "$lrv".to_owned() } else { text.to_owned() }
+            if text.bytes().all(|byte| byte.is_ascii_digit()) {
+                "$lrv".to_owned()
+            } else {
+                text.to_owned()
+            }
         } else {
             self.versions.symbol(text)
         }
@@ -179,7 +208,11 @@ impl Symbols {
         }
         let uids = &mut self.uids;
         let replaced = self.masks.uid.replace_all(&out, |found: &Captures<'_>| {
-            if found[0].starts_with("00000000-") { found[0].to_owned() } else { uids.symbol(&found[0]) }
+            if found[0].starts_with("00000000-") {
+                found[0].to_owned()
+            } else {
+                uids.symbol(&found[0])
+            }
         });
         out = replaced.into_owned();
         for (real, symbol) in &self.generated {
@@ -284,11 +317,26 @@ fn sort_causes(members: &mut serde_json::Map<String, Value>) {
     if members.get("kind").and_then(Value::as_str) != Some("Status") {
         return;
     }
-    let Some(Value::Array(causes)) = members.get_mut("details").and_then(|details| details.get_mut("causes")) else {
+    let Some(Value::Array(causes)) = members
+        .get_mut("details")
+        .and_then(|details| details.get_mut("causes"))
+    else {
         return;
     };
-    let text = |cause: &Value, name: &str| cause.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    causes.sort_by_key(|cause| (text(cause, "field"), text(cause, "reason"), text(cause, "message")));
+    let text = |cause: &Value, name: &str| {
+        cause
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    causes.sort_by_key(|cause| {
+        (
+            text(cause, "field"),
+            text(cause, "reason"),
+            text(cause, "message"),
+        )
+    });
     let several = causes.len() > 1;
     if let Some(Value::String(message)) = members.get_mut("message")
         && several
@@ -313,24 +361,42 @@ impl Masks {
     fn new() -> Self {
         let regex = |pattern: &str| Regex::new(pattern).expect("a valid pattern");
         let rewrites = [
-            (r"too old resource version: (\d+) \(\d+\)", "too old resource version: $1 ($$rv)"),
-            (r"Too large resource version: (\d+), current: \d+", "Too large resource version: $1, current: $$rv"),
-            (r"ResourceVersion in (object meta|precondition): \d+", "ResourceVersion in $1: $$rv"),
+            (
+                r"too old resource version: (\d+) \(\d+\)",
+                "too old resource version: $1 ($$rv)",
+            ),
+            (
+                r"Too large resource version: (\d+), current: \d+",
+                "Too large resource version: $1, current: $$rv",
+            ),
+            (
+                r"ResourceVersion in (object meta|precondition): \d+",
+                "ResourceVersion in $1: $$rv",
+            ),
             (
                 r"the ResourceVersion in the precondition \(\d+\) does not match the ResourceVersion in record \(\d+\)",
                 "the ResourceVersion in the precondition ($$rv) does not match the ResourceVersion in record ($$rv)",
             ),
             (r#""\{\\"apiVersion\\"(?:[^"\\]|\\.)*""#, r#""$$object""#),
-            (r#"is missing in '\{"apiVersion".*\}'"#, "is missing in '$$object'"),
+            (
+                r#"is missing in '\{"apiVersion".*\}'"#,
+                "is missing in '$$object'",
+            ),
             (r#"in scheme "[^"]*""#, r#"in scheme "$$scheme""#),
             (r"\?hash=[0-9A-Fa-f]+", "?hash=$$hash"),
-            (r"dial tcp [^ ]+: connect: connection refused", "dial tcp $$addr: connect: connection refused"),
+            (
+                r"dial tcp [^ ]+: connect: connection refused",
+                "dial tcp $$addr: connect: connection refused",
+            ),
         ];
         Self {
             time: regex(r"^((\d{4})-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?Z$"),
             uid: regex("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"),
             age: regex(r"^(?:\d+[dhms])+$"),
-            rewrites: rewrites.into_iter().map(|(pattern, with)| (regex(pattern), with)).collect(),
+            rewrites: rewrites
+                .into_iter()
+                .map(|(pattern, with)| (regex(pattern), with))
+                .collect(),
         }
     }
 
@@ -373,8 +439,14 @@ mod tests {
             json!({ "metadata": { "resourceVersion": "17", "continue": "abc" }, "items": [] }),
             json!({ "metadata": { "resourceVersion": "$lrv", "continue": "$continue" }, "items": [] }),
         );
-        check(json!({ "t": "2024-01-02T03:04:05Z" }), json!({ "t": "2024-01-02T03:04:05Z" }));
-        check(json!({ "rows": [{ "cells": ["a", "5m3s"] }] }), json!({ "rows": [{ "cells": ["a", "$age"] }] }));
+        check(
+            json!({ "t": "2024-01-02T03:04:05Z" }),
+            json!({ "t": "2024-01-02T03:04:05Z" }),
+        );
+        check(
+            json!({ "rows": [{ "cells": ["a", "5m3s"] }] }),
+            json!({ "rows": [{ "cells": ["a", "$age"] }] }),
+        );
         check(
             json!({ "metadata": { "name": "x-bcdfg", "generateName": "x-" }, "m": "about x-bcdfg" }),
             json!({ "metadata": { "name": "x-$gen1", "generateName": "x-" }, "m": "about x-$gen1" }),
@@ -385,10 +457,19 @@ mod tests {
     fn masks_texts_that_quote_numbers_or_objects() {
         let mut symbols = Symbols::new(Vec::new(), false);
         let rows = [
-            ("too old resource version: 1 (219)", "too old resource version: 1 ($rv)"),
-            (r#"Invalid value: "{\"apiVersion\":\"v1\",\"a\":\"}\"}": no"#, r#"Invalid value: "$object": no"#),
+            (
+                "too old resource version: 1 (219)",
+                "too old resource version: 1 ($rv)",
+            ),
+            (
+                r#"Invalid value: "{\"apiVersion\":\"v1\",\"a\":\"}\"}": no"#,
+                r#"Invalid value: "$object": no"#,
+            ),
             ("x?hash=0AF1", "x?hash=$hash"),
-            ("dial tcp 127.0.0.1:1: connect: connection refused", "dial tcp $addr: connect: connection refused"),
+            (
+                "dial tcp 127.0.0.1:1: connect: connection refused",
+                "dial tcp $addr: connect: connection refused",
+            ),
         ];
         for (raw, expected) in rows {
             assert_eq!(symbols.normalise_text(raw), expected);
@@ -411,7 +492,9 @@ mod tests {
             let mut symbols = Symbols::new(Vec::new(), scenario.header.options.time_symbols);
             for step in &scenario.steps {
                 let exact = matches!(step.compare, Compare::Exact) && !step.is_unstable();
-                let Some(mut recorded) = step.expect.body.clone().filter(|_| exact) else { continue };
+                let Some(mut recorded) = step.expect.body.clone().filter(|_| exact) else {
+                    continue;
+                };
                 leave_out(&mut recorded);
                 let mut again = recorded.clone();
                 symbols.normalise(&mut again, step.body.as_ref());
@@ -422,6 +505,9 @@ mod tests {
     }
 
     fn blur(value: &Value) -> String {
-        regex::Regex::new(r"\$rv\d+").expect("a pattern").replace_all(&value.to_string(), "$$rvN").into_owned()
+        regex::Regex::new(r"\$rv\d+")
+            .expect("a pattern")
+            .replace_all(&value.to_string(), "$$rvN")
+            .into_owned()
     }
 }

@@ -25,12 +25,18 @@ impl Target {
         let variable = |name: &str| std::env::var(name).unwrap_or_else(|_| panic!("{name} is needed, too"));
         let url = variable("DEVHUB_GOLDEN_URL");
         let running = Server {
-            address: url.trim_start_matches("https://").trim_end_matches('/').to_owned(),
+            address: url
+                .trim_start_matches("https://")
+                .trim_end_matches('/')
+                .to_owned(),
             url: url.trim_end_matches('/').to_owned(),
             token: variable("DEVHUB_GOLDEN_TOKEN"),
             ca_pem: std::fs::read_to_string(variable("DEVHUB_GOLDEN_CA")).expect("a readable CA file"),
         };
-        Self { running, definitions: definitions() }
+        Self {
+            running,
+            definitions: definitions(),
+        }
     }
 
     /// Returns how many scenarios may run at a time.
@@ -58,12 +64,23 @@ impl Target {
         ] {
             send(client, server, "DELETE", path, None).await;
         }
-        let kept: Vec<&Value> = self.definitions.iter().map(|definition| &definition["metadata"]["name"]).collect();
+        let kept: Vec<&Value> = self
+            .definitions
+            .iter()
+            .map(|definition| &definition["metadata"]["name"])
+            .collect();
         let (_, list) = send(client, server, "GET", DEFINITIONS, None).await;
         for item in list["items"].as_array().into_iter().flatten() {
             let name = &item["metadata"]["name"];
             if !kept.contains(&name) {
-                send(client, server, "DELETE", &format!("{DEFINITIONS}/{}", name.as_str().unwrap_or_default()), None).await;
+                send(
+                    client,
+                    server,
+                    "DELETE",
+                    &format!("{DEFINITIONS}/{}", name.as_str().unwrap_or_default()),
+                    None,
+                )
+                .await;
             }
         }
     }
@@ -73,9 +90,13 @@ const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitio
 
 fn definitions() -> Vec<Value> {
     let folder = std::fs::read_dir(scenario::data().join("crds")).expect("the definitions are there");
-    let mut paths: Vec<_> = folder.map(|entry| entry.expect("a readable folder").path()).collect();
+    let mut paths: Vec<_> = folder
+        .map(|entry| entry.expect("a readable folder").path())
+        .collect();
     paths.sort();
-    let read = |path| serde_saphyr::from_str(&std::fs::read_to_string(path).expect("a readable file")).expect("YAML");
+    let read = |path| {
+        serde_saphyr::from_str(&std::fs::read_to_string(path).expect("a readable file")).expect("YAML")
+    };
     paths.into_iter().map(read).collect()
 }
 
@@ -85,7 +106,10 @@ async fn prepare(client: &mut Client, server: &Server, definitions: &[Value], sc
         send(client, server, "POST", DEFINITIONS, Some(definition)).await;
     }
     for definition in definitions {
-        let path = format!("{DEFINITIONS}/{}", definition["metadata"]["name"].as_str().unwrap_or_default());
+        let path = format!(
+            "{DEFINITIONS}/{}",
+            definition["metadata"]["name"].as_str().unwrap_or_default()
+        );
         wait_until_established(client, server, &path).await;
     }
     let name = &scenario.header.name;
@@ -93,7 +117,10 @@ async fn prepare(client: &mut Client, server: &Server, definitions: &[Value], sc
         let body = json!({ "apiVersion": "v1", "kind": "Namespace",
             "metadata": { "name": namespace, "labels": { "golden": name } } });
         let (status, answer) = send(client, server, "POST", "/api/v1/namespaces", Some(&body)).await;
-        assert!(status == 201, "namespace {namespace} of {name} cannot be made: {answer}");
+        assert!(
+            status == 201,
+            "namespace {namespace} of {name} cannot be made: {answer}"
+        );
     }
 }
 
@@ -111,7 +138,13 @@ async fn wait_until_established(client: &mut Client, server: &Server, path: &str
     panic!("{path} is not established");
 }
 
-async fn send(client: &mut Client, server: &Server, verb: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+async fn send(
+    client: &mut Client,
+    server: &Server,
+    verb: &str,
+    path: &str,
+    body: Option<&Value>,
+) -> (u16, Value) {
     let headers = BTreeMap::from(
         [
             ("host", server.address.clone()),
@@ -121,7 +154,18 @@ async fn send(client: &mut Client, server: &Server, verb: &str, path: &str, body
         .map(|(name, value)| (name.to_owned(), value)),
     );
     let body = body.map(|body| body.to_string().into_bytes());
-    let call = Call { verb: verb.to_owned(), target: path.to_owned(), headers, body };
-    let reply = client.send(&call).await.unwrap_or_else(|cause| panic!("{verb} {path}: {cause}"));
-    (reply.status, serde_json::from_slice(&reply.body).unwrap_or_default())
+    let call = Call {
+        verb: verb.to_owned(),
+        target: path.to_owned(),
+        headers,
+        body,
+    };
+    let reply = client
+        .send(&call)
+        .await
+        .unwrap_or_else(|cause| panic!("{verb} {path}: {cause}"));
+    (
+        reply.status,
+        serde_json::from_slice(&reply.body).unwrap_or_default(),
+    )
 }

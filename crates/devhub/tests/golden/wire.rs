@@ -54,7 +54,9 @@ impl Client {
     pub(crate) fn new(server: Server) -> Self {
         let mut roots = RootCertStore::empty();
         for certificate in rustls_pemfile::certs(&mut server.ca_pem.as_bytes()) {
-            roots.add(certificate.expect("a PEM certificate")).expect("a usable certificate");
+            roots
+                .add(certificate.expect("a PEM certificate"))
+                .expect("a usable certificate");
         }
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let mut config = ClientConfig::builder_with_provider(provider)
@@ -63,7 +65,11 @@ impl Client {
             .with_root_certificates(roots)
             .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Self { server, tls: TlsConnector::from(Arc::new(config)), sender: None }
+        Self {
+            server,
+            tls: TlsConnector::from(Arc::new(config)),
+            sender: None,
+        }
     }
 
     /// Sends a request and reads the whole answer.
@@ -79,32 +85,57 @@ impl Client {
             Ok(answer) => answer,
             Err(_) if was_kept => {
                 sender = self.connect().await?;
-                sender.send_request(request(call)?).await.map_err(|cause| cause.to_string())?
+                sender
+                    .send_request(request(call)?)
+                    .await
+                    .map_err(|cause| cause.to_string())?
             }
             Err(cause) => return Err(cause.to_string()),
         };
         let (head, body) = answer.into_parts();
-        let body = body.collect().await.map_err(|cause| format!("the answer breaks off: {cause}"))?.to_bytes().to_vec();
+        let body = body
+            .collect()
+            .await
+            .map_err(|cause| format!("the answer breaks off: {cause}"))?
+            .to_bytes()
+            .to_vec();
         sender.ready().await.ok();
         self.sender = Some(sender);
-        Ok(Reply { status: head.status.as_u16(), headers: head.headers, body })
+        Ok(Reply {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body,
+        })
     }
 
     /// Sends a request on a connection of its own and returns the head as soon as it is there.
     pub(crate) async fn open(&self, call: &Call) -> Result<Response<Incoming>, String> {
         let mut sender = self.connect().await?;
-        sender.send_request(request(call)?).await.map_err(|cause| cause.to_string())
+        sender
+            .send_request(request(call)?)
+            .await
+            .map_err(|cause| cause.to_string())
     }
 
     async fn connect(&self) -> Result<http1::SendRequest<Full<Bytes>>, String> {
         let address = &self.server.address;
-        let host = address.rsplit_once(':').map_or(address.as_str(), |(host, _)| host).to_owned();
+        let host = address
+            .rsplit_once(':')
+            .map_or(address.as_str(), |(host, _)| host)
+            .to_owned();
         let name = ServerName::try_from(host).map_err(|cause| cause.to_string())?;
-        let socket = TcpStream::connect(address).await.map_err(|cause| format!("no connection: {cause}"))?;
+        let socket = TcpStream::connect(address)
+            .await
+            .map_err(|cause| format!("no connection: {cause}"))?;
         socket.set_nodelay(true).ok();
-        let stream = self.tls.connect(name, socket).await.map_err(|cause| format!("no TLS connection: {cause}"))?;
-        let (sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(|cause| format!("no HTTP connection: {cause}"))?;
+        let stream = self
+            .tls
+            .connect(name, socket)
+            .await
+            .map_err(|cause| format!("no TLS connection: {cause}"))?;
+        let (sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|cause| format!("no HTTP connection: {cause}"))?;
         tokio::spawn(async move { drop(connection.await) });
         Ok(sender)
     }
@@ -116,7 +147,9 @@ fn request(call: &Call) -> Result<Request<Full<Bytes>>, String> {
         request = request.header(name, value);
     }
     let body = call.body.clone().unwrap_or_default();
-    request.body(Full::new(Bytes::from(body))).map_err(|cause| format!("cannot send this request: {cause}"))
+    request
+        .body(Full::new(Bytes::from(body)))
+        .map_err(|cause| format!("cannot send this request: {cause}"))
 }
 
 /// Percent-encodes what may not stand in the path of a URL.
@@ -124,7 +157,11 @@ pub(crate) fn encoded(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {
         let legal = byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/%".contains(&byte);
-        if legal { out.push(char::from(byte)) } else { out.push_str(&format!("%{byte:02X}")) }
+        if legal {
+            out.push(char::from(byte))
+        } else {
+            out.push_str(&format!("%{byte:02X}"))
+        }
     }
     out
 }
@@ -159,7 +196,12 @@ impl Lines {
 
     /// Reads events: up to `count` of them and whatever follows within `quiet`, or all until the stream ends.
     /// Returns them, and whether the server ended the stream.
-    pub(crate) async fn read(&mut self, count: Option<usize>, timeout: Duration, quiet: Duration) -> (Vec<Value>, bool) {
+    pub(crate) async fn read(
+        &mut self,
+        count: Option<usize>,
+        timeout: Duration,
+        quiet: Duration,
+    ) -> (Vec<Value>, bool) {
         let deadline = Instant::now() + timeout;
         let mut events = Vec::new();
         let mut quiet_until = None;
@@ -191,7 +233,9 @@ fn line_value(line: &[u8]) -> Value {
 /// Bookmarks come when the server likes, except the one that ends the initial state.
 fn is_plain_bookmark(event: &Value) -> bool {
     event.get("type").and_then(Value::as_str) == Some("BOOKMARK")
-        && event.pointer("/object/metadata/annotations/k8s.io~1initial-events-end").and_then(Value::as_str)
+        && event
+            .pointer("/object/metadata/annotations/k8s.io~1initial-events-end")
+            .and_then(Value::as_str)
             != Some("true")
 }
 

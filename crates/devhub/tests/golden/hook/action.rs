@@ -23,8 +23,17 @@ pub(super) fn reply(path: &str, review: &Value) -> Reply {
         "500" => return Reply::text(500, "text/plain", "error page"),
         "503" => return Reply::text(503, "text/plain", "error page"),
         "404" => return Reply::text(404, "text/plain", "error page"),
-        "slow" => return Reply { delay: Duration::from_millis(2500), ..Reply::json(&answer) },
-        "no-response" => drop(answer.as_object_mut().and_then(|answer| answer.remove("response"))),
+        "slow" => {
+            return Reply {
+                delay: Duration::from_millis(2500),
+                ..Reply::json(&answer)
+            };
+        }
+        "no-response" => drop(
+            answer
+                .as_object_mut()
+                .and_then(|answer| answer.remove("response")),
+        ),
         "wrong-version" => answer["apiVersion"] = json!("admission.k8s.io/v1beta1"),
         "wrong-kind" => answer["kind"] = json!("Something"),
         _ => {
@@ -38,7 +47,11 @@ pub(super) fn reply(path: &str, review: &Value) -> Reply {
 
 fn subject(review: &Value) -> &Value {
     let request = &review["request"];
-    if request["object"].is_null() { &request["oldObject"] } else { &request["object"] }
+    if request["object"].is_null() {
+        &request["oldObject"]
+    } else {
+        &request["object"]
+    }
 }
 
 type Members = Vec<(&'static str, Value)>;
@@ -66,9 +79,15 @@ fn response(action: &str, arguments: &[&str], object: &Value) -> Members {
         "annot" => annotated(object),
         "wrong-uid" => vec![("uid", json!("zzz"))],
         "empty-uid" => vec![("uid", json!(""))],
-        "patch-not-json" => vec![("patchType", json!("JSONPatch")), ("patch", json!(STANDARD.encode("hello")))],
+        "patch-not-json" => vec![
+            ("patchType", json!("JSONPatch")),
+            ("patch", json!(STANDARD.encode("hello"))),
+        ],
         "no-patch-type" => vec![("patch", json!(STANDARD.encode("[]")))],
-        "wrong-patch-type" => vec![("patchType", json!("MergePatch")), ("patch", json!(STANDARD.encode("[]")))],
+        "wrong-patch-type" => vec![
+            ("patchType", json!("MergePatch")),
+            ("patch", json!(STANDARD.encode("[]"))),
+        ],
         _ => match operations(action, arguments, object) {
             Some(operations) => vec![
                 ("patchType", json!("JSONPatch")),
@@ -85,7 +104,10 @@ fn denied(status: Value) -> Members {
 
 /// The object itself says what to answer.
 fn annotated(object: &Value) -> Members {
-    let wish = object.pointer("/metadata/annotations/wh").and_then(Value::as_str).unwrap_or_default();
+    let wish = object
+        .pointer("/metadata/annotations/wh")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     match wish.split_once(':') {
         Some(("deny", text)) => denied(json!({ "message": text, "code": 403, "reason": "Forbidden" })),
         Some(("warn", text)) => vec![("warnings", json!([text]))],
@@ -104,11 +126,21 @@ fn operations(action: &str, arguments: &[&str], object: &Value) -> Option<Value>
     Some(match action {
         "label" => put(object, "labels", argument(0), &json!(argument(1))),
         "append" => {
-            let trail = object.pointer("/metadata/annotations/trail").and_then(Value::as_str).unwrap_or_default();
-            put(object, "annotations", "trail", &json!(format!("{trail}{}", argument(0))))
+            let trail = object
+                .pointer("/metadata/annotations/trail")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            put(
+                object,
+                "annotations",
+                "trail",
+                &json!(format!("{trail}{}", argument(0))),
+            )
         }
         "seen-size" => {
-            let size = object.pointer("/spec/size").map_or_else(|| "None".to_owned(), Value::to_string);
+            let size = object
+                .pointer("/spec/size")
+                .map_or_else(|| "None".to_owned(), Value::to_string);
             put(object, "annotations", "seen-size", &json!(size))
         }
         "set-size" => one("add", "/spec/size", number(argument(0))),
@@ -118,8 +150,16 @@ fn operations(action: &str, arguments: &[&str], object: &Value) -> Option<Value>
         "rename" => one("replace", "/metadata/name", json!("renamed")),
         "finalizer" => one("add", "/metadata/finalizers", json!(["golden.example.io/hook"])),
         "drop-default" => json!([{ "op": "remove", "path": "/spec/color" }]),
-        "mf-tamper" => one("replace", "/metadata/managedFields", owner("Update", json!({ "f:spec": { "f:size": {} } }))),
-        "mf-invalid" => one("replace", "/metadata/managedFields", owner("Bogus", json!({ "f:spec": {} }))),
+        "mf-tamper" => one(
+            "replace",
+            "/metadata/managedFields",
+            owner("Update", json!({ "f:spec": { "f:size": {} } })),
+        ),
+        "mf-invalid" => one(
+            "replace",
+            "/metadata/managedFields",
+            owner("Bogus", json!({ "f:spec": {} })),
+        ),
         "bad-patch" => json!([{ "op": "remove", "path": "/nope/x" }]),
         "test-fails" => one("test", "/spec/size", json!(123_456)),
         "empty-patch" => json!([]),
@@ -129,7 +169,10 @@ fn operations(action: &str, arguments: &[&str], object: &Value) -> Option<Value>
 
 /// Adds one label or annotation, or the whole map if there is none.
 fn put(object: &Value, map: &str, key: &str, value: &Value) -> Value {
-    if object.pointer(&format!("/metadata/{map}")).is_some_and(Value::is_object) {
+    if object
+        .pointer(&format!("/metadata/{map}"))
+        .is_some_and(Value::is_object)
+    {
         json!([{ "op": "add", "path": format!("/metadata/{map}/{key}"), "value": value }])
     } else {
         json!([{ "op": "add", "path": format!("/metadata/{map}"), "value": { key: value } }])

@@ -14,17 +14,26 @@ pub(super) fn reply(action: &str, review: &Value) -> Reply {
     let request = &review["request"];
     let desired = request["desiredAPIVersion"].as_str().unwrap_or_default();
     let objects = request["objects"].as_array().cloned().unwrap_or_default();
-    let mut converted: Vec<Value> = objects.into_iter().map(|object| convert(object, desired, action)).collect();
+    let mut converted: Vec<Value> = objects
+        .into_iter()
+        .map(|object| convert(object, desired, action))
+        .collect();
     if action == "short" {
         converted.pop();
     }
-    let uid = if action == "wrong-uid" { json!("zzz") } else { request["uid"].clone() };
+    let uid = if action == "wrong-uid" {
+        json!("zzz")
+    } else {
+        request["uid"].clone()
+    };
     let response = if action == "fail" {
         json!({ "uid": uid, "result": { "status": "Failure", "message": "cannot convert today" } })
     } else {
         json!({ "uid": uid, "result": { "status": "Success" }, "convertedObjects": converted })
     };
-    Reply::json(&json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response }))
+    Reply::json(
+        &json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response }),
+    )
 }
 
 fn convert(mut object: Value, desired: &str, action: &str) -> Value {
@@ -54,7 +63,10 @@ fn split(spec: &mut Map<String, Value>) {
 
 fn join(spec: &mut Map<String, Value>) {
     if let Some(Value::String(host)) = spec.remove("host") {
-        let port = spec.remove("port").and_then(|port| port.as_str().map(str::to_owned)).unwrap_or_default();
+        let port = spec
+            .remove("port")
+            .and_then(|port| port.as_str().map(str::to_owned))
+            .unwrap_or_default();
         spec.insert("hostPort".to_owned(), json!(format!("{host}:{port}")));
     }
 }

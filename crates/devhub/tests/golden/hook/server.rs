@@ -56,8 +56,17 @@ impl Hook {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
         let calls = Calls::default();
-        let accepting = tokio::spawn(accept(listener, TlsAcceptor::from(Arc::new(config)), Arc::clone(&calls)));
-        Self { address, ca_pem, calls, accepting }
+        let accepting = tokio::spawn(accept(
+            listener,
+            TlsAcceptor::from(Arc::new(config)),
+            Arc::clone(&calls),
+        ));
+        Self {
+            address,
+            ca_pem,
+            calls,
+            accepting,
+        }
     }
 
     /// Returns the base URL.
@@ -81,13 +90,18 @@ fn certificates() -> (String, ServerConfig) {
     let mut params = CertificateParams::new(Vec::new()).expect("no names");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-    params.distinguished_name.push(DnType::CommonName, "golden webhook CA");
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "golden webhook CA");
     let key = KeyPair::generate().expect("a key");
     let authority = params.self_signed(&key).expect("a CA");
     let issuer = Issuer::new(params, key);
     let names = ["127.0.0.1", "localhost", "hook.default.svc"].map(str::to_owned);
     let leaf_key = KeyPair::generate().expect("a key");
-    let leaf = CertificateParams::new(names).expect("valid names").signed_by(&leaf_key, &issuer).expect("a certificate");
+    let leaf = CertificateParams::new(names)
+        .expect("valid names")
+        .signed_by(&leaf_key, &issuer)
+        .expect("a certificate");
     let private = PrivateKeyDer::try_from(leaf_key.serialize_der()).expect("a usable key");
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
@@ -108,20 +122,38 @@ async fn accept(listener: TcpListener, tls: TlsAcceptor, calls: Calls) {
         number += 1;
         let (tls, calls, number) = (tls.clone(), Arc::clone(&calls), number);
         connections.spawn(async move {
-            let Ok(stream) = tls.accept(socket).await else { return };
+            let Ok(stream) = tls.accept(socket).await else {
+                return;
+            };
             let service = service_fn(move |request| answer(request, Arc::clone(&calls), number));
-            drop(auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await);
+            drop(
+                auto::Builder::new(TokioExecutor::new())
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await,
+            );
         });
         while connections.try_join_next().is_some() {}
     }
 }
 
-async fn answer(request: Request<Incoming>, calls: Calls, connection: usize) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn answer(
+    request: Request<Incoming>,
+    calls: Calls,
+    connection: usize,
+) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
-    let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let body = body
+        .collect()
+        .await
+        .map(http_body_util::Collected::to_bytes)
+        .unwrap_or_default();
     let review: Value = serde_json::from_slice(&body).unwrap_or_default();
     let path = head.uri.path().to_owned();
-    let user_agent = head.headers.get("user-agent").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let user_agent = head
+        .headers
+        .get("user-agent")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     calls.lock().expect("no call panics").push(HookCall {
         path: path.clone(),
         query: head.uri.query().unwrap_or_default().to_owned(),
@@ -134,8 +166,12 @@ async fn answer(request: Request<Incoming>, calls: Calls, connection: usize) -> 
         None => action::reply(&path, &review),
     };
     tokio::time::sleep(reply.delay).await;
-    let response = Response::builder().status(reply.status).header("content-type", reply.content_type);
-    Ok(response.body(Full::new(Bytes::from(reply.body))).expect("a valid answer"))
+    let response = Response::builder()
+        .status(reply.status)
+        .header("content-type", reply.content_type);
+    Ok(response
+        .body(Full::new(Bytes::from(reply.body)))
+        .expect("a valid answer"))
 }
 
 /// What is sent back.
@@ -153,6 +189,11 @@ impl Reply {
     }
 
     pub(super) fn text(status: u16, content_type: &'static str, body: &str) -> Self {
-        Self { status, content_type, body: body.to_owned(), delay: Duration::ZERO }
+        Self {
+            status,
+            content_type,
+            body: body.to_owned(),
+            delay: Duration::ZERO,
+        }
     }
 }
