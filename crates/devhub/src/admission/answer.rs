@@ -161,7 +161,7 @@ mod tests {
         admission::{decode, review::Protocol},
     };
 
-    fn answered(response: Value) -> decode::Answered {
+    fn answered(response: &Value) -> decode::Answered {
         let body =
             json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response });
         let answer = decode::HttpAnswer {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn unusable(phase: Phase, response: Value, expected: &str) {
+    fn unusable(phase: Phase, response: &Value, expected: &str) {
         assert_eq!(
             check(question(phase), answered(response)),
             Err(expected.to_owned())
@@ -192,33 +192,33 @@ mod tests {
     #[test]
     fn refuses_answers_that_break_the_protocol() {
         let patch = "W10=";
-        unusable(Phase::Mutating, json!(null), "webhook response was absent");
+        unusable(Phase::Mutating, &json!(null), "webhook response was absent");
         unusable(
             Phase::Mutating,
-            json!({ "uid": "zzz" }),
+            &json!({ "uid": "zzz" }),
             r#"expected response.uid="u1", got "zzz""#,
         );
         unusable(
             Phase::Mutating,
-            json!({ "uid": "u1", "allowed": true, "patch": patch }),
+            &json!({ "uid": "u1", "allowed": true, "patch": patch }),
             "webhook returned response.patch but not response.patchType",
         );
         unusable(
             Phase::Mutating,
-            json!({ "uid": "u1", "allowed": true, "patchType": "JSONPatch" }),
+            &json!({ "uid": "u1", "allowed": true, "patchType": "JSONPatch" }),
             "webhook returned response.patchType but not response.patch",
         );
         unusable(
             Phase::Validating,
-            json!({ "uid": "u1", "patch": patch, "patchType": "JSONPatch" }),
+            &json!({ "uid": "u1", "patch": patch, "patchType": "JSONPatch" }),
             "validating webhook may not return response.patch",
         );
     }
 
     #[track_caller]
-    fn refused(status: Value, expected: ApiError) {
+    fn refused(status: &Value, expected: ApiError) {
         let response = json!({ "uid": "u1", "allowed": false, "status": status });
-        let answer = check(question(Phase::Validating), answered(response)).expect("a valid answer");
+        let answer = check(question(Phase::Validating), answered(&response)).expect("a valid answer");
         assert_eq!(answer.verdict, Err(expected));
     }
 
@@ -226,24 +226,24 @@ mod tests {
     fn passes_a_refusal_on_with_its_code_reason_and_details() {
         let denied = |rest: &str| format!("admission webhook \"h.example.io\" denied the request{rest}");
         refused(
-            json!({ "message": "no way", "reason": "Forbidden", "code": 403 }),
+            &json!({ "message": "no way", "reason": "Forbidden", "code": 403 }),
             ApiError::new(403, "Forbidden", denied(": no way")),
         );
         refused(
-            json!(null),
+            &json!(null),
             ApiError::new(400, "", denied(" without explanation")),
         );
         refused(
-            json!({ "reason": "OnlyAReason" }),
+            &json!({ "reason": "OnlyAReason" }),
             ApiError::new(400, "OnlyAReason", denied(": OnlyAReason")),
         );
         refused(
-            json!({ "message": "fine", "code": 200 }),
+            &json!({ "message": "fine", "code": 200 }),
             ApiError::new(400, "", denied(": fine")),
         );
         let details = json!({ "name": "x", "causes": [{ "field": "spec.size", "message": "not that" }] });
         refused(
-            json!({ "message": "bad", "reason": "Invalid", "code": 422, "details": details }),
+            &json!({ "message": "bad", "reason": "Invalid", "code": 422, "details": details }),
             ApiError::new(422, "Invalid", denied(": bad")).with_details(details),
         );
     }

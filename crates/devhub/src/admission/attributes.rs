@@ -18,7 +18,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns the name used in rules and in AdmissionReviews.
+    /// Returns the name used in rules and in `AdmissionReview`s.
     pub fn name(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
@@ -49,7 +49,7 @@ impl Kind {
         }
     }
 
-    /// Returns this kind as an AdmissionReview writes it.
+    /// Returns this kind as an `AdmissionReview` writes it.
     pub(super) fn to_json(&self) -> Value {
         json!({ "group": self.group, "version": self.version, "kind": self.kind })
     }

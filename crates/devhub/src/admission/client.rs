@@ -44,8 +44,8 @@ pub(super) struct Client {
 impl Client {
     /// Makes a client for the server called `name` at `address`, trusting the PEM certificates in `trusted`.
     pub(super) fn new(name: &str, address: String, trusted: &[u8]) -> Result<Self, String> {
-        let server =
-            ServerName::try_from(name.to_owned()).map_err(|_| format!("{name:?} is not a host name"))?;
+        let server = ServerName::try_from(name.to_owned())
+            .map_err(|cause| format!("{name:?} is not a host name: {cause}"))?;
         let connector = Connector {
             tls: TlsConnector::from(Arc::new(tls(trusted)?)),
             server,
@@ -200,9 +200,9 @@ fn tls_error(cause: &io::Error) -> ConnectError {
     use rustls::{CertificateError, Error as TlsError};
     let reason = cause.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>());
     ConnectError(match reason {
-        Some(TlsError::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
-            "tls: failed to verify certificate: x509: certificate signed by unknown authority".to_owned()
-        }
+        Some(TlsError::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature,
+        )) => "tls: failed to verify certificate: x509: certificate signed by unknown authority".to_owned(),
         Some(TlsError::InvalidCertificate(why)) => format!("tls: failed to verify certificate: x509: {why}"),
         Some(other) => format!("tls: {other}"),
         None => format!("tls handshake: {cause}"),

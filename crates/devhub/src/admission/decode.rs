@@ -1,4 +1,4 @@
-//! From the bytes of a webhook's answer to an AdmissionReview response.
+//! From the bytes of a webhook's answer to an `AdmissionReview` response.
 //!
 //! Decides which bodies can be read and how the others are named, in the words of Kubernetes' own decoder;
 //! never what a response means.

@@ -7,6 +7,7 @@ mod attributes;
 mod chain;
 mod client;
 mod conditions;
+pub mod configuration;
 mod decode;
 mod endpoint;
 mod hook;

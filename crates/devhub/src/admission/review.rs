@@ -1,4 +1,4 @@
-//! The AdmissionReview that is sent to a webhook.
+//! The `AdmissionReview` that is sent to a webhook.
 //!
 //! Decides its version and shape; never sends it.
 
@@ -10,7 +10,7 @@ use super::{
     matching::{Invocation, in_version},
 };
 
-/// A version of the AdmissionReview protocol.
+/// A version of the `AdmissionReview` protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protocol {
     V1,

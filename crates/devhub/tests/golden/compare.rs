@@ -154,8 +154,8 @@ mod tests {
     use super::{Bindings, differences, is_subset};
 
     #[track_caller]
-    fn check(recorded: Value, found: Value, expected: &[&str]) {
-        let paths: Vec<String> = differences("body", &recorded, &found, &mut Bindings::default())
+    fn check(recorded: &Value, found: &Value, expected: &[&str]) {
+        let paths: Vec<String> = differences("body", recorded, found, &mut Bindings::default())
             .into_iter()
             .map(|difference| difference.path)
             .collect();
@@ -165,32 +165,32 @@ mod tests {
     #[test]
     fn names_every_place_that_differs() {
         check(
-            json!({ "a": [1, { "b": "x" }] }),
-            json!({ "a": [1.0, { "b": "x" }] }),
+            &json!({ "a": [1, { "b": "x" }] }),
+            &json!({ "a": [1.0, { "b": "x" }] }),
             &[],
         );
         check(
-            json!({ "a": [1, { "b": "x" }] }),
-            json!({ "a": [2, { "b": "y" }] }),
+            &json!({ "a": [1, { "b": "x" }] }),
+            &json!({ "a": [2, { "b": "y" }] }),
             &["body.a[0]", "body.a[1].b"],
         );
-        check(json!({ "a": 1 }), json!({ "b": 1 }), &["body.a", "body.b"]);
-        check(json!({ "a": [1] }), json!({ "a": [1, 2] }), &["body.a"]);
-        check(json!({ "a": null }), json!({}), &["body.a"]);
+        check(&json!({ "a": 1 }), &json!({ "b": 1 }), &["body.a", "body.b"]);
+        check(&json!({ "a": [1] }), &json!({ "a": [1, 2] }), &["body.a"]);
+        check(&json!({ "a": null }), &json!({}), &["body.a"]);
     }
 
     #[test]
     fn binds_symbols_one_to_one() {
         check(
-            json!(["$rv1", "$rv2", "$rv1"]),
-            json!(["$rv7", "$rv9", "$rv7"]),
+            &json!(["$rv1", "$rv2", "$rv1"]),
+            &json!(["$rv7", "$rv9", "$rv7"]),
             &[],
         );
-        check(json!(["$rv1", "$rv2"]), json!(["$rv7", "$rv7"]), &["body[1]"]);
-        check(json!(["$rv1", "$rv1"]), json!(["$rv7", "$rv8"]), &["body[1]"]);
-        check(json!(["uid $uid1 of $rv1"]), json!(["uid $uid2 of $rv4"]), &[]);
-        check(json!(["$uid1"]), json!(["$rv1"]), &[]);
-        check(json!(["$rv1 x"]), json!(["$rv1 y"]), &["body[0]"]);
+        check(&json!(["$rv1", "$rv2"]), &json!(["$rv7", "$rv7"]), &["body[1]"]);
+        check(&json!(["$rv1", "$rv1"]), &json!(["$rv7", "$rv8"]), &["body[1]"]);
+        check(&json!(["uid $uid1 of $rv1"]), &json!(["uid $uid2 of $rv4"]), &[]);
+        check(&json!(["$uid1"]), &json!(["$rv1"]), &[]);
+        check(&json!(["$rv1 x"]), &json!(["$rv1 y"]), &["body[0]"]);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, Write},
+    fmt::Write as _,
+    io::{self, Write as _},
 };
 
 use crate::compare::Difference;
@@ -65,9 +66,9 @@ impl Report {
 
     /// Adds the text of a step that should not have come out as it did.
     pub(crate) fn tell(&mut self, step: &str, differences: &[Difference]) {
-        self.text.push_str(&format!("  {step}\n"));
+        writeln!(self.text, "  {step}").ok();
         for difference in differences {
-            self.text.push_str(&format!("      {difference}\n"));
+            writeln!(self.text, "      {difference}").ok();
         }
     }
 
@@ -91,7 +92,7 @@ impl Report {
             self.sent,
         );
         for (reason, count) in &self.known {
-            text.push_str(&format!("    {count:4} {reason}\n"));
+            writeln!(text, "    {count:4} {reason}").ok();
         }
         text
     }

@@ -2,7 +2,7 @@
 //!
 //! Decides how bytes travel; never what they mean.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt::Write, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
@@ -158,9 +158,9 @@ pub(crate) fn encoded(path: &str) -> String {
     for byte in path.bytes() {
         let legal = byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/%".contains(&byte);
         if legal {
-            out.push(char::from(byte))
+            out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"))
+            write!(out, "%{byte:02X}").ok();
         }
     }
     out
@@ -173,25 +173,12 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    pub(crate) fn new(mut body: Incoming) -> Self {
+    pub(crate) fn new(body: Incoming) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let reader = tokio::spawn(async move {
-            let mut rest = Vec::new();
-            while let Some(Ok(frame)) = body.frame().await {
-                let Ok(bytes) = frame.into_data() else { continue };
-                rest.extend_from_slice(&bytes);
-                while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-                    let line: Vec<u8> = rest.drain(..=end).collect();
-                    if sender.send(line_value(&line)).is_err() {
-                        return;
-                    }
-                }
-            }
-            if !rest.iter().all(u8::is_ascii_whitespace) {
-                drop(sender.send(line_value(&rest)));
-            }
-        });
-        Self { receiver, reader }
+        Self {
+            receiver,
+            reader: tokio::spawn(send_lines(body, sender)),
+        }
     }
 
     /// Reads events: up to `count` of them and whatever follows within `quiet`, or all until the stream ends.
@@ -217,6 +204,25 @@ impl Lines {
                 Err(_elapsed) => return (events, false),
             }
         }
+    }
+}
+
+/// Sends every line of a body on, until there is no more or nobody listens.
+async fn send_lines(mut body: Incoming, sender: mpsc::UnboundedSender<Value>) {
+    let mut rest = Vec::new();
+    while let Some(Ok(frame)) = body.frame().await {
+        let Ok(bytes) = frame.into_data() else { continue };
+        rest.extend_from_slice(&bytes);
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = rest.drain(..=end).collect();
+            sender.send(line_value(&line)).ok();
+        }
+        if sender.is_closed() {
+            return;
+        }
+    }
+    if !rest.iter().all(u8::is_ascii_whitespace) {
+        sender.send(line_value(&rest)).ok();
     }
 }
 

@@ -1,4 +1,4 @@
-//! Answers to AdmissionReviews.
+//! Answers to `AdmissionReview`s.
 //!
 //! Decides by the path `/<phase>/<action>[/<arguments>]`, as section 6 of the data's README lists them.
 

@@ -1,4 +1,4 @@
-//! Answers to ConversionReviews.
+//! Answers to `ConversionReview`s.
 //!
 //! Decides by the action after `/convert/`; converts `spec.hostPort` of v1 to `spec.host` and `spec.port` of v2.
 

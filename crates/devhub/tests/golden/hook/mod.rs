@@ -2,6 +2,6 @@
 
 mod action;
 mod conversion;
-mod server;
+pub(crate) mod server;
 
-pub(crate) use server::{Hook, HookCall};
+pub(crate) use server::Hook;

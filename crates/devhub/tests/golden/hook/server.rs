@@ -33,9 +33,8 @@ use super::{action, conversion};
 pub(crate) struct HookCall {
     pub(crate) path: String,
     pub(crate) query: String,
-    pub(crate) user_agent: String,
-    /// Number of the connection on which it came.
-    pub(crate) connection: usize,
+    /// User agent, and number of the connection on which it came.
+    pub(crate) caller: (String, usize),
     pub(crate) review: Value,
 }
 
@@ -157,8 +156,7 @@ async fn answer(
     calls.lock().expect("no call panics").push(HookCall {
         path: path.clone(),
         query: head.uri.query().unwrap_or_default().to_owned(),
-        user_agent: user_agent.to_owned(),
-        connection,
+        caller: (user_agent.to_owned(), connection),
         review: review.clone(),
     });
     let reply = match path.strip_prefix("/convert/") {
