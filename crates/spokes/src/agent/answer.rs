@@ -1,4 +1,4 @@
-//! What a work agent does about one ManifestWork now: take hold of it, apply it and report, or clean up and let go.
+//! What a work agent does about one `ManifestWork` now: take hold of it, apply it and report, or clean up and let go.
 
 use std::collections::BTreeSet;
 
@@ -66,14 +66,15 @@ fn apply(work: &ManifestWork, cluster: &mut VirtualCluster, effects: &Effects, n
         let config = find_config(&resource_meta, &work.spec.manifest_configs);
         let applied = match &key {
             Err(lack) => Err((*lack).to_owned()),
-            Ok(key) => match effects.apply_failure(&key.name) {
-                Some(message) => Err(message.to_owned()),
-                None => {
+            Ok(key) => {
+                if let Some(message) = effects.apply_failure(&key.name) {
+                    Err(message.to_owned())
+                } else {
                     apply_one(key, manifest, config, cluster);
                     cluster.claim(key, &work.meta.name, ownership(key, &work.spec.delete_option));
                     Ok(())
                 }
-            },
+            }
         };
         let outcome = Outcome {
             applied,

@@ -52,7 +52,7 @@ impl Bench {
     }
 
     fn with_fault(mut self, text: &str) -> Self {
-        self.book = Book::new(Faults::parse([text]).expect("a fault"));
+        self.book = Book::new(&Faults::parse([text]).expect("a fault"));
         self
     }
 

@@ -68,18 +68,19 @@ fn by_rule(object: &Value, rule: &FeedbackRule) -> Vec<Result<Option<FeedbackVal
     let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     match rule.kind.as_str() {
-        "WellKnownStatus" => match well_known(api_version, kind) {
-            Some(paths) => paths
-                .iter()
-                .map(|(name, path)| by_path(object, name, path))
-                .collect(),
-            None => {
+        "WellKnownStatus" => {
+            if let Some(paths) = well_known(api_version, kind) {
+                paths
+                    .iter()
+                    .map(|(name, path)| by_path(object, name, path))
+                    .collect()
+            } else {
                 let fault = format!(
                     "cannot find the wellknown statuses for resource with gvk {api_version}, Kind={kind}"
                 );
                 vec![Err(fault)]
             }
-        },
+        }
         "JSONPaths" => {
             let version = api_version.rsplit('/').next().unwrap_or_default();
             let paths = rule.json_paths.iter().map(|path| {

@@ -279,7 +279,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn check(path: &str, wanted: Value) {
+    fn check(path: &str, wanted: &Value) {
         let object = json!({
             "metadata": {"labels": {"app.io/name": "x"}},
             "spec": {"replicas": 3, "list": [10, 20, 30]},
@@ -294,7 +294,7 @@ mod tests {
             .into_iter()
             .cloned()
             .collect();
-        assert_eq!(Value::Array(seen), wanted, "{path}");
+        assert_eq!(&Value::Array(seen), wanted, "{path}");
     }
 
     fn wrong(path: &str, wanted: &str) {
@@ -303,33 +303,33 @@ mod tests {
 
     #[test]
     fn paths_are_followed() {
-        check(".spec.replicas", json!([3]));
-        check("$.spec['replicas']", json!([3]));
-        check(".spec.list[1]", json!([20]));
-        check(".spec.list[-1]", json!([30]));
-        check(".spec.list[9]", json!([]));
-        check(".spec.list[*]", json!([10, 20, 30]));
-        check(".spec.absent.deeper", json!([]));
-        check(r".metadata.labels.app\.io/name", json!(["x"]));
-        check(".metadata.labels['app.io/name']", json!(["x"]));
-        check("..why", json!(["no"]));
-        check(".status.conditions[*].type", json!(["Ready", "Stalled"]));
+        check(".spec.replicas", &json!([3]));
+        check("$.spec['replicas']", &json!([3]));
+        check(".spec.list[1]", &json!([20]));
+        check(".spec.list[-1]", &json!([30]));
+        check(".spec.list[9]", &json!([]));
+        check(".spec.list[*]", &json!([10, 20, 30]));
+        check(".spec.absent.deeper", &json!([]));
+        check(r".metadata.labels.app\.io/name", &json!(["x"]));
+        check(".metadata.labels['app.io/name']", &json!(["x"]));
+        check("..why", &json!(["no"]));
+        check(".status.conditions[*].type", &json!(["Ready", "Stalled"]));
     }
 
     #[test]
     fn filters_choose_among_items() {
         check(
             r#".status.conditions[?(@.type=="Ready")].status"#,
-            json!(["True"]),
+            &json!(["True"]),
         );
         check(
             ".status.conditions[?( @.type != 'Ready' )].status",
-            json!(["False"]),
+            &json!(["False"]),
         );
-        check(".status.conditions[?(@.n >= 2)].type", json!(["Stalled"]));
-        check(".status.conditions[?(@.n<2)].type", json!(["Ready"]));
-        check(".status.conditions[?(@.why)].type", json!(["Stalled"]));
-        check(".status.conditions[?(@.absent==1)].type", json!([]));
+        check(".status.conditions[?(@.n >= 2)].type", &json!(["Stalled"]));
+        check(".status.conditions[?(@.n<2)].type", &json!(["Ready"]));
+        check(".status.conditions[?(@.why)].type", &json!(["Stalled"]));
+        check(".status.conditions[?(@.absent==1)].type", &json!([]));
     }
 
     #[test]

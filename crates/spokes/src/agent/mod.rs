@@ -1,4 +1,4 @@
-//! The work agent of one cluster, as pure functions on values: what a ManifestWork does to the cluster's virtual store,
+//! The work agent of one cluster, as pure functions on values: what a `ManifestWork` does to the cluster's virtual store,
 //! and what the work's status then says. It never asks the hub, the clock or chance.
 #![deny(
     clippy::disallowed_methods,

@@ -1,5 +1,5 @@
 //! What the status of an object would be on a cluster where everything runs at once: Deployments have their replicas,
-//! DaemonSets a pod on each node, Jobs are complete. An object that a fault holds down has none of that.
+//! `DaemonSets` a pod on each node, Jobs are complete. An object that a fault holds down has none of that.
 
 use serde_json::{Map, Value, json};
 

@@ -52,7 +52,7 @@ impl Effects {
 }
 
 impl Book {
-    pub(crate) fn new(faults: Faults) -> Self {
+    pub(crate) fn new(faults: &Faults) -> Self {
         let mut book = Self::default();
         for rule in faults.rules() {
             book.add(rule.clone());
@@ -110,7 +110,7 @@ impl Book {
             match &entry.rule.fault {
                 Fault::Delay(delay) => effects.delay = effects.delay.max(*delay),
                 Fault::ApplyFailure { .. } | Fault::Unavailable { .. } => {
-                    effects.rules.push(entry.rule.clone())
+                    effects.rules.push(entry.rule.clone());
                 }
                 Fault::Offline => {}
             }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn book(texts: &[&str]) -> Book {
-        Book::new(Faults::parse(texts).expect("faults as text"))
+        Book::new(&Faults::parse(texts).expect("faults as text"))
     }
 
     #[test]

@@ -12,11 +12,11 @@ use futures::{
     future::BoxFuture,
     stream::{BoxStream, FuturesUnordered},
 };
-use kube::{api::DynamicObject, runtime::watcher::Event};
+use kube::api::DynamicObject;
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, warn};
+use tracing::debug;
 
 use super::{
     clock::Clock,
@@ -24,11 +24,13 @@ use super::{
     hub::{self, Change, Hub},
     queue::Queue,
     registration::{Circumstances, Reach, Spoke},
+    shelf::Key,
+    works::Works,
 };
 use crate::{
     agent::{self, Answer, VirtualCluster},
     fault::{Book, FaultRule},
-    wire::{Kind, ManifestWork, Meta, finalizer},
+    wire::{Kind, Meta, finalizer},
 };
 
 /// How many calls are under way at once, at most.
@@ -50,25 +52,16 @@ pub(super) enum Command {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Job {
     Cluster(String),
-    Work(String, String),
+    Work(Key),
 }
 
 /// What a call brought.
 enum Outcome {
     Registered(Reach, kube::Result<bool>),
-    Work(kube::Result<Option<DynamicObject>>),
+    Work(kube::Result<Option<Box<DynamicObject>>>),
 }
 
-/// What the loop remembers of a work.
-#[derive(Default)]
-struct Slot {
-    /// The newest state seen, without labels and annotations.
-    meta: Meta,
-    /// The whole work, while there is something to do about it.
-    work: Option<ManifestWork>,
-    /// When this generation, or its deletion, was first seen.
-    seen: Duration,
-}
+type Call = BoxFuture<'static, Outcome>;
 
 struct Registration {
     spoke: Arc<Spoke>,
@@ -78,15 +71,11 @@ struct Registration {
 
 /// The agents of a fleet.
 pub(super) struct Agents {
-    hub: Hub,
-    clock: Clock,
-    tally: Arc<Tally>,
-    stores: Stores,
+    shared: Shared,
     book: Book,
     taint_offline: bool,
     clusters: BTreeMap<String, Registration>,
-    works: BTreeMap<Job, Slot>,
-    listing: Option<BTreeSet<Job>>,
+    works: Works,
     queue: Queue<Job>,
     running: BTreeSet<Job>,
     /// Jobs that became due while they were running.
@@ -96,7 +85,7 @@ pub(super) struct Agents {
     registered: watch::Sender<bool>,
 }
 
-/// What the agents of a fleet share with its handle.
+/// What the parts of a fleet share.
 pub(super) struct Shared {
     pub(super) hub: Hub,
     pub(super) clock: Clock,
@@ -109,21 +98,14 @@ impl Agents {
         shared: Shared,
         spokes: Vec<Spoke>,
         book: Book,
-        taint_offline: bool,
         registered: watch::Sender<bool>,
     ) -> Self {
-        let Shared {
-            hub,
-            clock,
-            tally,
-            stores,
-        } = shared;
         let mut queue = Queue::default();
         let mut clusters = BTreeMap::new();
-        let mut empty = BTreeMap::new();
+        let mut stores = BTreeMap::new();
         for spoke in spokes {
             queue.push(Job::Cluster(spoke.name.clone()), Duration::ZERO);
-            empty.insert(spoke.name.clone(), VirtualCluster::new(spoke.nodes));
+            stores.insert(spoke.name.clone(), VirtualCluster::new(spoke.nodes));
             clusters.insert(
                 spoke.name.clone(),
                 Registration {
@@ -132,18 +114,14 @@ impl Agents {
                 },
             );
         }
-        *stores.lock().unwrap_or_else(PoisonError::into_inner) = empty;
+        *shared.stores.lock().unwrap_or_else(PoisonError::into_inner) = stores;
         registered.send_replace(clusters.is_empty());
         Self {
-            hub,
-            clock,
-            tally,
-            stores,
+            shared,
             book,
-            taint_offline,
+            taint_offline: false,
             clusters,
-            works: BTreeMap::new(),
-            listing: None,
+            works: Works::default(),
             queue,
             running: BTreeSet::new(),
             again: BTreeSet::new(),
@@ -153,12 +131,18 @@ impl Agents {
         }
     }
 
+    /// Returns the agents of a fleet whose hub taints clusters that are offline, or does not.
+    pub(super) fn tainting_offline(mut self, taint: bool) -> Self {
+        self.taint_offline = taint;
+        self
+    }
+
     pub(super) async fn run(
         mut self,
         mut commands: mpsc::UnboundedReceiver<Command>,
         stop: CancellationToken,
     ) {
-        let mut changes: BoxStream<'static, Change> = self.hub.watch(Kind::ManifestWork);
+        let mut changes: BoxStream<'static, Change> = self.shared.hub.watch(Kind::ManifestWork);
         loop {
             self.start_due();
             let wake = if self.calls.len() < CALLS {
@@ -166,7 +150,7 @@ impl Agents {
             } else {
                 None
             };
-            let clock = self.clock;
+            let clock = self.shared.clock;
             tokio::select! {
                 () = stop.cancelled() => return,
                 Some(change) = changes.next() => self.observe(change),
@@ -177,9 +161,13 @@ impl Agents {
         }
     }
 
+    fn now(&self) -> Duration {
+        self.shared.clock.elapsed()
+    }
+
     fn start_due(&mut self) {
         while self.calls.len() < CALLS {
-            let Some(job) = self.queue.pop_due(self.clock.elapsed()) else {
+            let Some(job) = self.queue.pop_due(self.now()) else {
                 return;
             };
             if self.running.contains(&job) {
@@ -188,7 +176,7 @@ impl Agents {
             }
             let call = match &job {
                 Job::Cluster(cluster) => self.register(cluster),
-                Job::Work(..) => self.work(&job),
+                Job::Work(key) => self.attend(key),
             };
             if let Some(call) = call {
                 self.running.insert(job.clone());
@@ -197,250 +185,206 @@ impl Agents {
         }
     }
 
-    fn register(&mut self, cluster: &str) -> Option<BoxFuture<'static, Outcome>> {
-        let (offline, back) = self.book.offline(cluster, self.clock.elapsed());
+    /// Returns the call that tells the hub whether the cluster can be reached, if the hub does not know.
+    fn register(&mut self, cluster: &str) -> Option<Call> {
+        let (offline, back) = self.book.offline(cluster, self.now());
         if let Some(back) = back {
             self.queue.push(Job::Cluster(cluster.to_owned()), back);
         }
         let reach = if offline { Reach::Offline } else { Reach::Online };
-        let known = self.clusters.get(cluster)?;
-        if known.told == Some(reach) {
-            return None;
-        }
+        let known = self
+            .clusters
+            .get(cluster)
+            .filter(|known| known.told != Some(reach))?;
+        let clock = self.shared.clock;
         let case = Circumstances {
             reach,
             taint_offline: self.taint_offline,
             may_create: known.told.is_none(),
-            clock: self.clock,
+            clock,
         };
-        let (spoke, hub) = (Arc::clone(&known.spoke), self.hub.clone());
+        let (spoke, hub) = (Arc::clone(&known.spoke), self.shared.hub.clone());
         Some(async move { Outcome::Registered(reach, spoke.apply(&hub, case).await) }.boxed())
     }
 
-    fn work(&mut self, job: &Job) -> Option<BoxFuture<'static, Outcome>> {
-        let Job::Work(cluster, name) = job else {
-            return None;
-        };
+    /// Returns the next call about a work, if there is anything to do about it now.
+    fn attend(&mut self, key: &Key) -> Option<Call> {
+        let now = self.now();
         // An agent that is not there does nothing, not even let go of what is being deleted.
-        if self.clusters.get(cluster)?.told != Some(Reach::Online)
-            || self.book.offline(cluster, self.clock.elapsed()).0
-        {
+        let told = self.clusters.get(&key.namespace)?.told;
+        if told != Some(Reach::Online) || self.book.offline(&key.namespace, now).0 {
             return None;
         }
-        let slot = self.works.get_mut(job)?;
-        let now = self.clock.elapsed();
-        let effects = self.book.effects(cluster, name, slot.meta.generation, now);
+        let slot = self.works.slot(key)?;
+        let effects = self
+            .book
+            .effects(&key.namespace, &key.name, slot.meta.generation, now);
         if let Some(heals) = effects.heals_at {
-            self.queue.push(job.clone(), heals);
+            self.queue.push(Job::Work(key.clone()), heals);
         }
         let ready = slot.seen.saturating_add(effects.delay);
         if now < ready {
-            self.queue.push(job.clone(), ready);
+            self.queue.push(Job::Work(key.clone()), ready);
             return None;
         }
-        let hub = self.hub.clone();
+        let (hub, tally) = (self.shared.hub.clone(), Arc::clone(&self.shared.tally));
         let Some(work) = slot.work.take() else {
-            let (cluster, name) = (cluster.clone(), name.clone());
+            let Key { namespace, name } = key.clone();
+            let call = async move { hub.read(Kind::ManifestWork, &namespace, &name).await };
             return Some(
-                async move { Outcome::Work(hub.read(Kind::ManifestWork, &cluster, &name).await) }.boxed(),
+                call.map(|found| Outcome::Work(found.map(|found| found.map(Box::new))))
+                    .boxed(),
             );
         };
-        let mut stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
-        let answer = agent::answer(&work, stores.get_mut(cluster)?, &effects, self.clock.now());
+        let mut stores = self.shared.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = agent::answer(
+            &work,
+            stores.get_mut(&key.namespace)?,
+            &effects,
+            self.shared.clock.now(),
+        );
         drop(stores);
-        let tally = Arc::clone(&self.tally);
-        match answer {
-            Answer::Nothing => None,
-            answer => {
-                Some(async move { Outcome::Work(tell(&hub, &tally, &work.meta, answer).await) }.boxed())
-            }
+        if answer == Answer::Nothing {
+            return None;
         }
+        let call = async move { tell(&hub, &tally, &work.meta, answer).await };
+        Some(
+            call.map(|found| Outcome::Work(found.map(|found| found.map(Box::new))))
+                .boxed(),
+        )
     }
 
     fn finish(&mut self, job: Job, outcome: Outcome) {
         self.running.remove(&job);
+        let now = self.now();
         if self.again.remove(&job) {
-            self.queue.push(job.clone(), self.clock.elapsed());
+            self.queue.push(job.clone(), now);
         }
-        match outcome {
-            Outcome::Registered(reach, Ok(written)) => self.note_registered(&job, reach, written),
-            Outcome::Work(Ok(Some(object))) => {
+        match (outcome, &job) {
+            (Outcome::Registered(reach, Ok(written)), Job::Cluster(cluster)) => {
                 self.failures.remove(&job);
-                if self.works.contains_key(&job) {
-                    self.accept(object);
-                    self.queue.push(job, self.clock.elapsed());
-                }
+                self.note_registered(cluster, reach, written);
+                // Faults may have changed while the call was under way.
+                self.queue.push(job, now);
             }
-            Outcome::Work(Ok(None)) => self.forget(&job),
-            Outcome::Registered(_, Err(error)) | Outcome::Work(Err(error)) => self.retry(job, &error),
+            (Outcome::Work(Ok(Some(object))), Job::Work(key)) => {
+                self.failures.remove(&job);
+                self.works.answered(key, *object, now);
+                self.queue.push(job, now);
+            }
+            (Outcome::Work(Ok(None)), Job::Work(key)) => self.forget(key),
+            (Outcome::Registered(_, Err(error)) | Outcome::Work(Err(error)), _) => self.retry(job, &error),
+            (Outcome::Registered(_, Ok(_)), Job::Work(_)) | (Outcome::Work(Ok(_)), Job::Cluster(_)) => {}
         }
     }
 
-    fn note_registered(&mut self, job: &Job, reach: Reach, written: bool) {
-        self.failures.remove(job);
-        let Job::Cluster(cluster) = job else { return };
+    fn note_registered(&mut self, cluster: &str, reach: Reach, written: bool) {
         let Some(known) = self.clusters.get_mut(cluster) else {
             return;
         };
         let first = known.told.replace(reach).is_none();
         match (first, written) {
-            (true, _) => self.tally.clusters_registered.add(),
-            (false, true) => self.tally.clusters_changed.add(),
+            (true, _) => self.shared.tally.clusters_registered.add(),
+            (false, true) => self.shared.tally.clusters_changed.add(),
             (false, false) => {}
         }
-        debug!(%cluster, ?reach, "cluster registered");
+        debug!(%cluster, ?reach, "the hub knows how the cluster is");
         self.wake_works(cluster);
         if first && self.clusters.values().all(|known| known.told.is_some()) {
             self.registered.send_replace(true);
         }
-        // Faults may have changed while the call was under way.
-        self.queue.push(job.clone(), self.clock.elapsed());
     }
 
     fn wake_works(&mut self, cluster: &str) {
-        let now = self.clock.elapsed();
-        let from = Job::Work(cluster.to_owned(), String::new());
-        let works = self.works.range(from..).map(|(job, _)| job);
-        for job in works.take_while(|job| matches!(job, Job::Work(namespace, _) if namespace == cluster)) {
-            self.queue.push(job.clone(), now);
+        let now = self.now();
+        for key in self.works.of_cluster(cluster) {
+            self.queue.push(Job::Work(key.clone()), now);
         }
     }
 
     fn retry(&mut self, job: Job, error: &kube::Error) {
-        self.tally.retries.add();
+        self.shared.tally.retries.add();
         let failures = self.failures.entry(job.clone()).or_default();
         let wait = FIRST_RETRY
             .saturating_mul(1 << (*failures).min(10))
             .min(LAST_RETRY);
         *failures = failures.saturating_add(1);
-        if hub::is_conflict(error) {
-            debug!(?job, "somebody else wrote first, looking again");
-        } else {
-            warn!(?job, %error, ?wait, "call failed, trying again");
-        }
-        self.queue.push(job, self.clock.elapsed().saturating_add(wait));
+        hub::log_failure(&job, error, wait);
+        self.queue.push(job, self.now().saturating_add(wait));
     }
 
     fn obey(&mut self, command: Command) {
-        let concerned: Vec<_> = match &command {
-            Command::AddFault(rule) => self
-                .clusters
-                .keys()
-                .filter(|name| rule.cluster.matches(name))
-                .cloned()
-                .collect(),
-            Command::ClearFaults(cluster) => vec![cluster.clone()],
+        let concerned: Vec<_> = match command {
+            Command::AddFault(rule) => {
+                let names = self
+                    .clusters
+                    .keys()
+                    .filter(|name| rule.cluster.matches(name))
+                    .cloned()
+                    .collect();
+                self.book.add(rule);
+                names
+            }
+            Command::ClearFaults(cluster) => {
+                self.book.clear(&cluster);
+                vec![cluster]
+            }
         };
-        match command {
-            Command::AddFault(rule) => self.book.add(rule),
-            Command::ClearFaults(cluster) => self.book.clear(&cluster),
-        }
+        let now = self.now();
         for cluster in concerned {
             self.wake_works(&cluster);
-            self.queue.push(Job::Cluster(cluster), self.clock.elapsed());
+            self.queue.push(Job::Cluster(cluster), now);
         }
     }
 
     fn observe(&mut self, change: Change) {
-        match change {
-            Event::Init => self.listing = Some(BTreeSet::new()),
-            Event::InitApply(object) | Event::Apply(object) => {
-                if let Some(job) = self.accept(object) {
-                    self.queue.push(job, self.clock.elapsed());
-                }
-            }
-            Event::InitDone => {
-                let Some(listed) = self.listing.take() else { return };
-                let gone: Vec<_> = self
-                    .works
-                    .keys()
-                    .filter(|job| !listed.contains(job))
-                    .cloned()
-                    .collect();
-                gone.iter().for_each(|job| self.forget(job));
-            }
-            Event::Delete(object) => {
-                let meta = object.metadata;
-                let job = Job::Work(meta.namespace.unwrap_or_default(), meta.name.unwrap_or_default());
-                let known = self
-                    .works
-                    .get(&job)
-                    .is_some_and(|slot| meta.uid.is_none_or(|uid| uid == slot.meta.uid));
-                if known {
-                    self.forget(&job);
-                }
-            }
+        let now = self.now();
+        let news = self.works.observe(change, now);
+        for key in &news.gone {
+            self.forget(key);
         }
-    }
-
-    /// Takes in a state of a work; returns its job if this is news.
-    fn accept(&mut self, object: DynamicObject) -> Option<Job> {
-        let work = match ManifestWork::decode(object) {
-            Ok(work) => work,
-            Err(error) => {
-                warn!(%error, source = ?std::error::Error::source(&error), "leaving a work out");
-                return None;
-            }
-        };
-        if !self.clusters.contains_key(&work.meta.namespace) {
-            return None;
+        match news.changed {
+            Some(key) if self.clusters.contains_key(&key.namespace) => self.queue.push(Job::Work(key), now),
+            // A work of a cluster that somebody else simulates, or that is real.
+            Some(key) => self.works.forget(&key),
+            None => {}
         }
-        let job = Job::Work(work.meta.namespace.clone(), work.meta.name.clone());
-        if let Some(listing) = &mut self.listing {
-            listing.insert(job.clone());
-        }
-        let slot = self.works.entry(job.clone()).or_default();
-        if work.meta.is_older_than(&slot.meta) {
-            return None;
-        }
-        let news = slot.meta.uid != work.meta.uid || slot.meta.resource_version != work.meta.resource_version;
-        let task = |meta: &Meta| (meta.uid.clone(), meta.generation, meta.terminating);
-        if task(&slot.meta) != task(&work.meta) {
-            slot.seen = self.clock.elapsed();
-        }
-        slot.meta = Meta {
-            labels: BTreeMap::new(),
-            annotations: BTreeMap::new(),
-            ..work.meta.clone()
-        };
-        slot.work = Some(work);
-        news.then_some(job)
     }
 
     /// A work that is gone leaves nothing behind that was its own, even when nobody waited for the agent.
-    fn forget(&mut self, job: &Job) {
-        self.works.remove(job);
-        self.failures.remove(job);
-        if let Job::Work(cluster, name) = job
-            && let Some(store) = self
-                .stores
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .get_mut(cluster)
-        {
-            store.forget_work(name);
+    fn forget(&mut self, key: &Key) {
+        self.works.forget(key);
+        self.failures.remove(&Job::Work(key.clone()));
+        let mut stores = self.shared.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = stores.get_mut(&key.namespace) {
+            store.forget_work(&key.name);
         }
     }
 }
 
+/// Writes an agent's answer to the hub; returns the work as it is then.
 async fn tell(hub: &Hub, tally: &Tally, meta: &Meta, answer: Answer) -> kube::Result<Option<DynamicObject>> {
-    let finalizers = |list: Vec<&String>| json!({"metadata": {"resourceVersion": meta.resource_version, "finalizers": list}});
-    let own = finalizer::WORK.to_owned();
+    // Finalizers are a plain list: written as a whole, it must not undo what somebody else has just written.
+    let finalizers =
+        |list: Vec<&str>| json!({"metadata": {"resourceVersion": meta.resource_version, "finalizers": list}});
+    let others = meta
+        .finalizers
+        .iter()
+        .map(String::as_str)
+        .filter(|name| *name != finalizer::WORK);
     let (count, outcome) = match answer {
         Answer::TakeHold => {
-            let list = meta.finalizers.iter().chain([&own]).collect();
+            let list = others.chain([finalizer::WORK]).collect();
             (
                 &tally.works_taken,
                 hub.patch(Kind::ManifestWork, meta, finalizers(list)).await,
             )
         }
-        Answer::LetGo => {
-            let list = meta.finalizers.iter().filter(|name| **name != own).collect();
-            (
-                &tally.works_released,
-                hub.patch(Kind::ManifestWork, meta, finalizers(list)).await,
-            )
-        }
+        Answer::LetGo => (
+            &tally.works_released,
+            hub.patch(Kind::ManifestWork, meta, finalizers(others.collect()))
+                .await,
+        ),
         Answer::Report(status) => (
             &tally.works_reported,
             hub.patch_status(Kind::ManifestWork, meta, json!(status)).await,

@@ -9,7 +9,7 @@ pub struct Counters {
     pub clusters_registered: u64,
     /// Changes of clusters written after they registered.
     pub clusters_changed: u64,
-    /// PlacementDecisions written or deleted.
+    /// `PlacementDecisions` written or deleted.
     pub decisions_written: u64,
     /// Statuses of Placements, sets and bindings written.
     pub placements_written: u64,

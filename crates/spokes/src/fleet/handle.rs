@@ -67,8 +67,9 @@ impl Fleet {
         let (told, registered) = watch::channel(false);
         let (commands, orders) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
-        let book = Book::new(options.faults.clone());
-        let agents = Agents::new(shared(), Spoke::all(&options), book, options.taint_offline, told);
+        let book = Book::new(&options.faults);
+        let agents =
+            Agents::new(shared(), Spoke::all(&options), book, told).tainting_offline(options.taint_offline);
         let placements = Placements::new(shared());
         let mut tasks = JoinSet::new();
         tasks.spawn(agents.run(orders, stop.clone()));

@@ -1,6 +1,6 @@
 //! The calls that a fleet makes to its hub. Nothing is decided here, and nothing is tried twice.
 
-use std::future;
+use std::{fmt, future, time::Duration};
 
 use futures::{StreamExt, stream::BoxStream};
 use kube::{
@@ -12,7 +12,7 @@ use kube::{
     },
 };
 use serde_json::{Value, json};
-use tracing::warn;
+use tracing::{debug, warn};
 
 use crate::wire::{Kind, Meta};
 
@@ -135,9 +135,13 @@ impl Hub {
     }
 }
 
-/// Returns whether somebody else changed the object first.
-pub(super) fn is_conflict(error: &kube::Error) -> bool {
-    status(error).is_some_and(kube::core::Status::is_conflict)
+/// Tells of a call that failed and will be made again. That somebody else wrote first is no failure.
+pub(super) fn log_failure(job: &impl fmt::Debug, error: &kube::Error, wait: Duration) {
+    if status(error).is_some_and(kube::core::Status::is_conflict) {
+        debug!(?job, "somebody else wrote first, looking again");
+    } else {
+        warn!(?job, %error, ?wait, "call failed, trying again");
+    }
 }
 
 fn found<T>(outcome: kube::Result<T>) -> kube::Result<Option<T>> {

@@ -4,6 +4,7 @@
 mod agents;
 mod clock;
 mod counters;
+mod decisions;
 mod error;
 mod handle;
 mod hub;
@@ -12,6 +13,7 @@ mod placements;
 mod queue;
 mod registration;
 mod shelf;
+mod works;
 
 pub use counters::Counters;
 pub use error::FleetError;

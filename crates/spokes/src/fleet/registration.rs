@@ -1,11 +1,13 @@
-//! How one cluster registers: its ManagedCluster, its namespace, what it says about itself. What exists is completed,
+//! How one cluster registers: its `ManagedCluster`, its namespace, what it says about itself. What exists is completed,
 //! never reset: labels and spec belong to whoever edits them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, error::Error};
 
 use k8s_openapi::jiff::Timestamp;
+use kube::api::DynamicObject;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use serde_json::{Map, Value, json};
+use tracing::warn;
 
 use super::{clock::Clock, hub::Hub, options::FleetOptions};
 use crate::wire::{Claim, ClusterStatus, Condition, Kind, ManagedCluster, Taint, Truth, label, taint};
@@ -59,11 +61,7 @@ impl Spoke {
 
     /// Brings the hub to know this cluster as it is; returns whether anything was written.
     pub(super) async fn apply(&self, hub: &Hub, case: Circumstances) -> kube::Result<bool> {
-        let (object, created) = match self.apply_cluster(hub, case).await? {
-            Some(found) => found,
-            None => return Ok(false),
-        };
-        let Ok(cluster) = ManagedCluster::decode(object) else {
+        let Some((cluster, created)) = self.apply_cluster(hub, case).await? else {
             return Ok(false);
         };
         if cluster.meta.terminating {
@@ -82,31 +80,29 @@ impl Spoke {
         Ok(written)
     }
 
-    /// Brings the object to exist with accepted spec, missing labels and the right taint.
+    /// Brings the object to exist with accepted spec, missing labels and the right taint; returns it, and whether
+    /// anything was written.
     async fn apply_cluster(
         &self,
         hub: &Hub,
         case: Circumstances,
-    ) -> kube::Result<Option<(kube::api::DynamicObject, bool)>> {
+    ) -> kube::Result<Option<(ManagedCluster, bool)>> {
+        let kind = Kind::ManagedCluster;
         if case.may_create
-            && let Some(created) = hub.create(Kind::ManagedCluster, "", self.object(case)).await?
+            && let Some(created) = hub.create(kind, "", self.object(case)).await?
         {
-            return Ok(Some((created, true)));
+            return Ok(read(created).map(|cluster| (cluster, true)));
         }
-        let Some(object) = hub.read(Kind::ManagedCluster, "", &self.name).await? else {
-            return Ok(None);
-        };
-        let Ok(known) = ManagedCluster::decode(object.clone()) else {
+        let found = hub.read(kind, "", &self.name).await?;
+        let Some(known) = found.and_then(read) else {
             return Ok(None);
         };
         let patch = self.completion(&known, case);
         if patch.is_empty() || known.meta.terminating {
-            return Ok(Some((object, false)));
+            return Ok(Some((known, false)));
         }
-        let patched = hub
-            .patch(Kind::ManagedCluster, &known.meta, Value::Object(patch))
-            .await?;
-        Ok(patched.map(|object| (object, true)))
+        let patched = hub.patch(kind, &known.meta, Value::Object(patch)).await?;
+        Ok(patched.and_then(read).map(|cluster| (cluster, true)))
     }
 
     fn object(&self, case: Circumstances) -> Value {
@@ -224,6 +220,13 @@ impl Spoke {
     }
 }
 
+/// A cluster that cannot be read is left alone, and no error: trying again would not help.
+fn read(object: DynamicObject) -> Option<ManagedCluster> {
+    let read = ManagedCluster::decode(object);
+    read.map_err(|error| warn!(%error, source = ?error.source(), "leaving a cluster as it is"))
+        .ok()
+}
+
 fn wanted_taints(known: &[Taint], case: Circumstances) -> Vec<Taint> {
     let mut taints: Vec<_> = known.to_vec();
     match (case.reach, case.taint_offline) {
@@ -234,7 +237,7 @@ fn wanted_taints(known: &[Taint], case: Circumstances) -> Vec<Taint> {
             key: taint::UNREACHABLE.to_owned(),
             value: String::new(),
             effect: "NoSelect".to_owned(),
-            time_added: Some(case.clock.now()),
+            time_added: Timestamp::from_second(case.clock.now().as_second()).ok(),
         }),
     }
     taints

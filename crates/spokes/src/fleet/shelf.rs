@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube::{api::DynamicObject, runtime::watcher::Event};
+use kube::{
+    api::{DynamicObject, ObjectMeta},
+    runtime::watcher::Event,
+};
+use serde::de::DeserializeOwned;
 use tracing::warn;
 
 use super::hub::Change;
-use crate::wire::{DecodeError, Meta};
+use crate::wire::{DecodeError, Meta, Record};
 
 /// Names an object of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,6 +24,14 @@ impl Key {
         Self {
             namespace: meta.namespace.clone(),
             name: meta.name.clone(),
+        }
+    }
+
+    pub(super) fn of_object(object: &DynamicObject) -> Self {
+        let ObjectMeta { namespace, name, .. } = &object.metadata;
+        Self {
+            namespace: namespace.clone().unwrap_or_default(),
+            name: name.clone().unwrap_or_default(),
         }
     }
 }
@@ -94,20 +106,18 @@ impl<V: PartialEq> Shelf<V> {
                     .filter(|key| !listed.contains(key))
                     .cloned()
                     .collect();
-                gone.iter().for_each(|key| self.forget(key));
+                for key in &gone {
+                    self.forget(key);
+                }
                 gone
             }
             Event::Delete(object) => {
-                let meta = object.metadata;
-                let key = Key {
-                    namespace: meta.namespace.unwrap_or_default(),
-                    name: meta.name.unwrap_or_default(),
-                };
+                let (key, uid) = (Key::of_object(&object), object.metadata.uid);
                 // The end of an object of the same name that has been replaced since says nothing about the new one.
                 let known = self
                     .entries
                     .get(&key)
-                    .is_some_and(|(known, _)| meta.uid.is_none_or(|uid| uid == known.uid));
+                    .is_some_and(|(known, _)| uid.is_none_or(|uid| uid == known.uid));
                 if known {
                     self.forget(&key);
                 }
@@ -141,4 +151,14 @@ impl<V: PartialEq> Shelf<V> {
     pub(super) fn forget(&mut self, key: &Key) {
         self.entries.remove(key);
     }
+}
+
+/// Reads a whole record.
+pub(super) fn read_record<S, T>(object: DynamicObject) -> Result<(Meta, Record<S, T>), DecodeError>
+where
+    S: DeserializeOwned + Default,
+    T: DeserializeOwned + Default,
+{
+    let record = Record::decode(object)?;
+    Ok((record.meta.clone(), record))
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::wire::{Condition, DecisionGroupStatus, Placement, PlacementStatus, Truth};
 
-/// What one PlacementDecision holds at most.
+/// What one `PlacementDecision` holds at most.
 const DECISIONS_PER_OBJECT: usize = 100;
 
 /// What a Placement gets.
@@ -28,7 +28,7 @@ pub struct Schedule {
     pub recheck_at: Option<Timestamp>,
 }
 
-/// A PlacementDecision as it should be.
+/// A `PlacementDecision` as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionObject {
     /// Its name.
@@ -87,7 +87,7 @@ impl Schedule {
             .collect()
     }
 
-    /// Returns the PlacementDecisions that write this schedule down; an empty group gets an empty one.
+    /// Returns the `PlacementDecisions` that write this schedule down; an empty group gets an empty one.
     pub fn objects(&self, placement: &str) -> Vec<DecisionObject> {
         let parts = self.groups.iter().enumerate().flat_map(|(index, group)| {
             let empty = group.clusters.is_empty().then(Vec::new);

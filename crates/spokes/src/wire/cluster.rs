@@ -1,4 +1,4 @@
-//! ManagedCluster, ManagedClusterSet and ManagedClusterSetBinding, as far as simulated clusters need them.
+//! `ManagedCluster`, `ManagedClusterSet` and `ManagedClusterSetBinding`, as far as simulated clusters need them.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ pub type ManagedClusterSet = Record<ClusterSetSpec, ClusterSetStatus>;
 /// Makes a cluster set usable by the placements of one namespace.
 pub type ManagedClusterSetBinding = Record<SetBindingSpec, SetBindingStatus>;
 
-/// `spec` of a ManagedCluster.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// `spec` of a `ManagedCluster`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterSpec {
     /// Whether the hub let the cluster in.
@@ -40,8 +40,8 @@ pub struct Taint {
     pub time_added: Option<Timestamp>,
 }
 
-/// `status` of a ManagedCluster.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// `status` of a `ManagedCluster`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterStatus {
     /// Accepted, joined, available.
@@ -66,7 +66,7 @@ pub struct Claim {
     pub value: String,
 }
 
-/// `spec` of a ManagedClusterSet.
+/// `spec` of a `ManagedClusterSet`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterSetSpec {
@@ -74,7 +74,7 @@ pub struct ClusterSetSpec {
     pub cluster_selector: SetSelector,
 }
 
-/// `spec.clusterSelector` of a ManagedClusterSet.
+/// `spec.clusterSelector` of a `ManagedClusterSet`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SetSelector {
@@ -94,7 +94,7 @@ pub enum SelectorType {
     LabelSelector,
 }
 
-/// `status` of a ManagedClusterSet.
+/// `status` of a `ManagedClusterSet`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClusterSetStatus {
@@ -102,7 +102,7 @@ pub struct ClusterSetStatus {
     pub conditions: Vec<Condition>,
 }
 
-/// `spec` of a ManagedClusterSetBinding.
+/// `spec` of a `ManagedClusterSetBinding`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SetBindingSpec {
@@ -110,7 +110,7 @@ pub struct SetBindingSpec {
     pub cluster_set: String,
 }
 
-/// `status` of a ManagedClusterSetBinding.
+/// `status` of a `ManagedClusterSetBinding`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SetBindingStatus {

@@ -56,20 +56,17 @@ impl Condition {
 
     /// Puts this condition into the list, in the place of the one with the same type.
     pub fn merge_into(mut self, list: &mut Vec<Self>, now: Timestamp) {
-        match list.iter_mut().find(|known| known.kind == self.kind) {
-            Some(known) => {
-                let flipped = known.status != self.status || known.last_transition_time.is_empty();
-                self.last_transition_time = if flipped {
-                    render_time(now)
-                } else {
-                    known.last_transition_time.clone()
-                };
-                *known = self;
-            }
-            None => {
-                self.last_transition_time = render_time(now);
-                list.push(self);
-            }
+        if let Some(known) = list.iter_mut().find(|known| known.kind == self.kind) {
+            let flipped = known.status != self.status || known.last_transition_time.is_empty();
+            self.last_transition_time = if flipped {
+                render_time(now)
+            } else {
+                known.last_transition_time.clone()
+            };
+            *known = self;
+        } else {
+            self.last_transition_time = render_time(now);
+            list.push(self);
         }
     }
 }

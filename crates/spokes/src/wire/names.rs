@@ -80,6 +80,6 @@ pub(crate) mod taint {
 }
 
 pub(crate) mod finalizer {
-    /// Holds a ManifestWork until its cluster has removed what it applied.
+    /// Holds a `ManifestWork` until its cluster has removed what it applied.
     pub(crate) const WORK: &str = "cluster.open-cluster-management.io/manifest-work-cleanup";
 }

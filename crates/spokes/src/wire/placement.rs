@@ -1,4 +1,4 @@
-//! Placement and PlacementDecision, as far as the simulated scheduler needs them.
+//! Placement and `PlacementDecision`, as far as the simulated scheduler needs them.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ pub type Placement = Record<PlacementSpec, PlacementStatus>;
 pub type PlacementDecision = Record<serde_json::Value, DecisionStatus>;
 
 /// `spec` of a Placement.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PlacementSpec {
     /// Sets to choose from; none means all that are bound to the namespace.
@@ -27,7 +27,7 @@ pub struct PlacementSpec {
 }
 
 /// One of a placement's alternatives.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Predicate {
     /// What a cluster must have.
@@ -35,7 +35,7 @@ pub struct Predicate {
 }
 
 /// Selectors that must all hold.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterSelector {
     /// Over the cluster's labels.
@@ -71,7 +71,7 @@ pub struct Toleration {
 }
 
 /// `spec.decisionStrategy` of a Placement.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DecisionStrategy {
     /// How groups are made.
@@ -79,7 +79,7 @@ pub struct DecisionStrategy {
 }
 
 /// How the chosen clusters become groups.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GroupStrategy {
     /// The most that one group holds.
@@ -89,7 +89,7 @@ pub struct GroupStrategy {
 }
 
 /// A group by label.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DecisionGroup {
     /// Its name.
@@ -118,13 +118,13 @@ pub struct DecisionGroupStatus {
     pub decision_group_index: i32,
     /// Its name, empty for the groups of the rest.
     pub decision_group_name: String,
-    /// The PlacementDecisions that hold it.
+    /// The `PlacementDecisions` that hold it.
     pub decisions: Vec<String>,
     /// How many clusters it has.
     pub cluster_count: i32,
 }
 
-/// `status` of a PlacementDecision.
+/// `status` of a `PlacementDecision`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DecisionStatus {

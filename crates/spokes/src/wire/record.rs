@@ -44,7 +44,7 @@ impl Meta {
 }
 
 /// An object of the hub with the parts of its spec and status that this crate knows.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record<S, T> {
     /// Its metadata.
     pub meta: Meta,

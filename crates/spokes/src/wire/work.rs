@@ -1,4 +1,4 @@
-//! ManifestWork, as far as a work agent needs it.
+//! `ManifestWork`, as far as a work agent needs it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::{Condition, Record};
 /// Objects that the hub wants on one cluster.
 pub type ManifestWork = Record<WorkSpec, WorkStatus>;
 
-/// `spec` of a ManifestWork.
+/// `spec` of a `ManifestWork`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WorkSpec {
@@ -20,15 +20,15 @@ pub struct WorkSpec {
     pub manifest_configs: Vec<ManifestConfig>,
 }
 
-/// `spec.workload` of a ManifestWork.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+/// `spec.workload` of a `ManifestWork`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Workload {
     /// The manifests, in order.
     pub manifests: Vec<Value>,
 }
 
-/// `spec.deleteOption` of a ManifestWork.
+/// `spec.deleteOption` of a `ManifestWork`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DeleteOption {
@@ -118,7 +118,7 @@ pub struct UpdateStrategy {
     pub kind: String,
 }
 
-/// `status` of a ManifestWork.
+/// `status` of a `ManifestWork`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WorkStatus {
@@ -128,7 +128,7 @@ pub struct WorkStatus {
     pub resource_status: ResourceStatus,
 }
 
-/// `status.resourceStatus` of a ManifestWork.
+/// `status.resourceStatus` of a `ManifestWork`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ResourceStatus {
