@@ -1,5 +1,10 @@
 //! Whole fleets on a hub in memory, with the clock paused: registration, placement, work, faults, and silence after.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "rows of JSON read better without borrows"
+)]
+
 mod support;
 
 use std::time::Duration;
@@ -161,7 +166,7 @@ async fn a_second_fleet_finds_everything_in_place() {
     first.shutdown().await;
     let version = hub.version();
     let second = fleet(&hub, 3, &[]).await;
-    pass(Duration::from_secs(600)).await;
+    pass(Duration::from_mins(10)).await;
     assert_eq!(hub.version(), version, "nothing had to be written");
     assert_eq!(
         second.objects("cluster1").len(),
@@ -217,7 +222,7 @@ async fn a_settled_fleet_writes_nothing() {
     }
     pass(Duration::from_secs(5)).await;
     let (version, counters) = (hub.version(), fleet.counters());
-    pass(Duration::from_secs(24 * 3600)).await;
+    pass(Duration::from_hours(24)).await;
     assert_eq!(hub.version(), version);
     assert_eq!(fleet.counters(), counters);
     assert_eq!(
@@ -293,7 +298,7 @@ async fn decisions_follow_every_change() {
     .await;
 
     hub.edit("managedclusters", "", "cluster2", |object| {
-        object["metadata"]["finalizers"] = json!(["somebody/holds-it"])
+        object["metadata"]["finalizers"] = json!(["somebody/holds-it"]);
     });
     hub.delete("managedclusters", "", "cluster2");
     hub.until("a terminating cluster is out", |hub| {
@@ -308,7 +313,7 @@ async fn decisions_follow_every_change() {
     .await;
 
     hub.edit("placementdecisions", "ns", "p-decision-2", |object| {
-        object["metadata"]["labels"]["cluster.open-cluster-management.io/decision-group-index"] = json!("7")
+        object["metadata"]["labels"]["cluster.open-cluster-management.io/decision-group-index"] = json!("7");
     });
     hub.until("a wrong label is set right", |hub| {
         decisions(hub) == ["0/: cluster1 cluster3", "1/: cluster4"]
@@ -345,7 +350,7 @@ async fn a_placement_can_be_taken_out_of_the_schedule() {
             "spec": {},
         }),
     );
-    pass(Duration::from_secs(60)).await;
+    pass(Duration::from_mins(1)).await;
     assert_eq!(decisions(&hub), Vec::<String>::new());
 }
 
@@ -479,7 +484,7 @@ async fn a_cluster_that_comes_back_catches_up() {
     hub.until("the other goes on", |hub| is_observed(&work(hub, "cluster2")))
         .await;
     hub.delete("manifestworks", "cluster1", "w");
-    pass(Duration::from_secs(600)).await;
+    pass(Duration::from_mins(10)).await;
     assert_eq!(
         work(&hub, "cluster1")["metadata"]["deletionTimestamp"],
         "2026-01-01T00:00:00Z",
@@ -501,8 +506,8 @@ async fn a_cluster_that_comes_back_catches_up() {
 #[tokio::test(start_paused = true)]
 async fn an_offline_cluster_is_tainted_where_that_is_asked_for() {
     let hub = TestHub::new();
-    let faults = Faults::none()
-        .with(FaultRule::new("cluster2", Fault::Offline).healing_after(Duration::from_secs(60)));
+    let faults =
+        Faults::none().with(FaultRule::new("cluster2", Fault::Offline).healing_after(Duration::from_mins(1)));
     let options = FleetOptions {
         clusters: 2,
         faults,
@@ -590,7 +595,7 @@ async fn a_thousand_clusters_cost_five_writes_each() {
         fleet.counters().works_reported == 1000
     })
     .await;
-    pass(Duration::from_secs(3600)).await;
+    pass(Duration::from_hours(1)).await;
     let sets = fleet.counters().placements_written;
     assert_eq!(
         hub.version(),

@@ -1,4 +1,4 @@
-//! Writes schedules down as PlacementDecisions: creates, changes and deletes what differs, and nothing else.
+//! Writes schedules down as `PlacementDecision`s: creates, changes and deletes what differs, and nothing else.
 
 use std::{collections::BTreeSet, sync::Arc};
 

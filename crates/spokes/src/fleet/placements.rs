@@ -88,10 +88,12 @@ impl Placements {
             tokio::select! {
                 () = stop.cancelled() => return,
                 Some((kind, change)) = changes.next() => self.observe(kind, change),
-                all = all_registered(&mut registered), if registering => match all {
-                    true => registering = false,
-                    false => return,
-                },
+                all = all_registered(&mut registered), if registering => {
+                    if !all {
+                        return;
+                    }
+                    registering = false;
+                }
                 () = clock.reach(wake) => {
                     // A write that hangs must not hold up the end.
                     tokio::select! { () = stop.cancelled() => return, () = self.work_off() => {} }

@@ -154,6 +154,7 @@ fn predicates(selectors: &[Value]) -> Value {
     json!({"predicates": written})
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "rows read better without borrows")]
 fn grouped(strategy: Value) -> Value {
     json!({"decisionStrategy": {"groupStrategy": strategy}})
 }

@@ -103,6 +103,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    #[expect(clippy::needless_pass_by_value, reason = "rows read better without borrows")]
     fn check(selector: serde_json::Value, wanted: Result<bool, &str>) {
         let labels = BTreeMap::from([
             ("env".to_owned(), "prod".to_owned()),

@@ -9,7 +9,7 @@ use super::{Condition, Record};
 pub type ManifestWork = Record<WorkSpec, WorkStatus>;
 
 /// `spec` of a `ManifestWork`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WorkSpec {
     /// What to apply.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 /// Longer than anything that a test waits for; the clock is paused, so that it costs nothing.
-const PATIENCE: Duration = Duration::from_secs(3600);
+const PATIENCE: Duration = Duration::from_hours(1);
 
 /// Names an object: plural, namespace, name.
 pub(crate) type Place = (String, String, String);
