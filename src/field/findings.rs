@@ -60,7 +60,10 @@ pub struct Findings {
 impl Findings {
     /// Returns an empty collector.
     pub const fn new() -> Self {
-        Self { violations: Vec::new(), warnings: Vec::new() }
+        Self {
+            violations: Vec::new(),
+            warnings: Vec::new(),
+        }
     }
 
     /// Adds a fault that refuses the object.
@@ -142,8 +145,12 @@ mod tests {
         for path in ["spec.b", "spec.a[10]", "spec.a[9]", "spec.b"] {
             findings.deny(violation(path, "a/b"));
         }
-        let shown: Vec<String> =
-            findings.settled().violations().iter().map(|found| found.path().to_string()).collect();
+        let shown: Vec<String> = findings
+            .settled()
+            .violations()
+            .iter()
+            .map(|found| found.path().to_string())
+            .collect();
         assert_eq!(shown, ["spec.a[9]", "spec.a[10]", "spec.b"]);
     }
 
@@ -159,12 +166,19 @@ mod tests {
     #[test]
     fn warnings_keep_their_rule_id_within_120_characters() {
         let path = "spec.installStrategy.placements[1].rolloutStrategy.progressive.mandatoryDecisionGroups[0].groupName";
-        let long = Fault::of_text(Class::Invalid, &"v".repeat(300), "must be something else ".repeat(20))
-            .hint("a cure ".repeat(30))
-            .at(Path::parse(path), "rollout/mandatory-groups");
+        let long = Fault::of_text(
+            Class::Invalid,
+            &"v".repeat(300),
+            "must be something else ".repeat(20),
+        )
+        .hint("a cure ".repeat(30))
+        .at(Path::parse(path), "rollout/mandatory-groups");
         let text = Warning::from(long).to_string();
         assert!(text.chars().count() <= 120, "{text}");
         assert!(text.ends_with(" [rollout/mandatory-groups]"), "{text}");
-        assert!(text.starts_with("...mandatoryDecisionGroups[0].groupName: must be"), "{text}");
+        assert!(
+            text.starts_with("...mandatoryDecisionGroups[0].groupName: must be"),
+            "{text}"
+        );
     }
 }

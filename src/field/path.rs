@@ -53,7 +53,8 @@ impl Path {
             if let Some(inner) = rest.strip_prefix('[') {
                 let (name, after) = inner.split_once(']').unwrap_or((inner, ""));
                 segments.push(
-                    name.parse().map_or_else(|_| Segment::Entry(name.to_owned()), Segment::Index),
+                    name.parse()
+                        .map_or_else(|_| Segment::Entry(name.to_owned()), Segment::Index),
                 );
                 rest = after.strip_prefix('.').unwrap_or(after);
                 continue;
@@ -127,7 +128,10 @@ mod tests {
 
     #[test]
     fn paths_read_as_kubernetes_writes_them() {
-        let path = Path::root().key("metadata").key("annotations").entry("example.com/team");
+        let path = Path::root()
+            .key("metadata")
+            .key("annotations")
+            .entry("example.com/team");
         assert_eq!(path.to_string(), "metadata.annotations[example.com/team]");
         let path = Path::root().key("spec").key("configs").index(10).key("name");
         assert_eq!(path.to_string(), "spec.configs[10].name");
@@ -136,7 +140,12 @@ mod tests {
 
     #[test]
     fn parsing_undoes_printing() {
-        for text in ["spec", "spec.configs[10].name", "metadata.annotations[example.com/team].x", "a[0][1]"] {
+        for text in [
+            "spec",
+            "spec.configs[10].name",
+            "metadata.annotations[example.com/team].x",
+            "a[0][1]",
+        ] {
             assert_eq!(Path::parse(text).to_string(), text);
         }
     }
@@ -149,7 +158,10 @@ mod tests {
     #[test]
     fn a_path_finds_its_value_or_nothing() {
         let object = json!({"spec": {"configs": [{"name": "a"}]}});
-        assert_eq!(Path::parse("spec.configs[0].name").lookup(&object), Some(&json!("a")));
+        assert_eq!(
+            Path::parse("spec.configs[0].name").lookup(&object),
+            Some(&json!("a"))
+        );
         assert_eq!(Path::parse("spec.configs[1].name").lookup(&object), None);
         assert_eq!(Path::parse("spec.configs.name").lookup(&object), None);
     }

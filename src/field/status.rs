@@ -79,7 +79,13 @@ impl Status {
     /// Returns a failure that is not about a field of the object.
     pub fn failure(code: u16, reason: &'static str, message: impl AsRef<str>) -> Self {
         let message = text::one_line(message.as_ref());
-        Self { status: "Failure", message: capped(message), reason, code, details: None }
+        Self {
+            status: "Failure",
+            message: capped(message),
+            reason,
+            code,
+            details: None,
+        }
     }
 
     /// Returns the one-line message.
@@ -105,7 +111,11 @@ impl Cause {
 
 // The same words as `metav1.NewInvalid`: clients other than kubectl show only this line.
 fn message(identity: &Identity, violations: &[Violation], more: usize) -> String {
-    let mut parts: Vec<String> = violations.iter().take(MOST_CAUSES).map(ToString::to_string).collect();
+    let mut parts: Vec<String> = violations
+        .iter()
+        .take(MOST_CAUSES)
+        .map(ToString::to_string)
+        .collect();
     if more > 0 {
         parts.push(format!("and {more} more"));
     }
@@ -115,7 +125,10 @@ fn message(identity: &Identity, violations: &[Violation], more: usize) -> String
     };
     let Identity { group, kind, name } = identity;
     let dot = if group.is_empty() { "" } else { "." };
-    capped(format!("{kind}{dot}{group} {} is invalid: {faults}", text::quoted(name)))
+    capped(format!(
+        "{kind}{dot}{group} {} is invalid: {faults}",
+        text::quoted(name)
+    ))
 }
 
 fn capped(message: String) -> String {
@@ -140,7 +153,11 @@ mod tests {
     use expect_test::expect;
 
     fn identity() -> Identity {
-        Identity { group: "example.com".into(), kind: "Widget".into(), name: "w1".into() }
+        Identity {
+            group: "example.com".into(),
+            kind: "Widget".into(),
+            name: "w1".into(),
+        }
     }
 
     fn faults(count: usize) -> Vec<Violation> {

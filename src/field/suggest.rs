@@ -29,7 +29,11 @@ fn slips(wanted: &str, candidate: &str) -> Option<usize> {
     if distance <= allowed {
         return Some(distance);
     }
-    let (short, long) = if wanted.len() < candidate.len() { (wanted, candidate) } else { (candidate, wanted) };
+    let (short, long) = if wanted.len() < candidate.len() {
+        (wanted, candidate)
+    } else {
+        (candidate, wanted)
+    };
     (short.chars().count() >= 5 && long.starts_with(short)).then_some(allowed + 1)
 }
 

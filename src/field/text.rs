@@ -41,7 +41,11 @@ pub fn quoted(text: &str) -> String {
 /// Returns `"a", "b" and 3 more` for a message that lists the legal values.
 pub fn listed<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
     let values: Vec<&str> = values.into_iter().collect();
-    let shown: Vec<String> = values.iter().take(MOST_LISTED).map(|value| quoted(value)).collect();
+    let shown: Vec<String> = values
+        .iter()
+        .take(MOST_LISTED)
+        .map(|value| quoted(value))
+        .collect();
     let text = shown.join(", ");
     match values.len().checked_sub(MOST_LISTED) {
         None | Some(0) => text,
@@ -61,7 +65,9 @@ pub(super) fn cut(text: &str, limit: usize) -> String {
 
 /// Returns `text` without anything that would break a line or a terminal.
 pub(super) fn one_line(text: &str) -> String {
-    text.chars().map(|letter| if breaks_the_line(letter) { ' ' } else { letter }).collect()
+    text.chars()
+        .map(|letter| if breaks_the_line(letter) { ' ' } else { letter })
+        .collect()
 }
 
 // Besides the control characters these end a line (U+2028, U+2029) or turn the direction of what follows, which would

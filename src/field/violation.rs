@@ -81,17 +81,32 @@ pub struct Fault {
 impl Fault {
     /// Returns a fault of `value`; `detail` says what would be right.
     pub fn of(class: Class, value: &Value, detail: impl Into<String>) -> Self {
-        Self { class, value: Some(text::value(value)), detail: detail.into(), hint: None }
+        Self {
+            class,
+            value: Some(text::value(value)),
+            detail: detail.into(),
+            hint: None,
+        }
     }
 
     /// Returns a fault of the text `value`; `detail` says what would be right.
     pub fn of_text(class: Class, value: &str, detail: impl Into<String>) -> Self {
-        Self { class, value: Some(text::quoted(value)), detail: detail.into(), hint: None }
+        Self {
+            class,
+            value: Some(text::quoted(value)),
+            detail: detail.into(),
+            hint: None,
+        }
     }
 
     /// Returns a fault that shows no value: something absent, forbidden, or told by another component.
     pub fn bare(class: Class, detail: impl Into<String>) -> Self {
-        Self { class, value: None, detail: text::one_line(&detail.into()), hint: None }
+        Self {
+            class,
+            value: None,
+            detail: text::one_line(&detail.into()),
+            hint: None,
+        }
     }
 
     /// Adds the cure; only where it is known.
@@ -117,7 +132,11 @@ impl Fault {
 
     /// Says where the fault is and which rule found it.
     pub fn at(self, path: Path, rule: &'static str) -> Violation {
-        Violation { path, fault: self, rule }
+        Violation {
+            path,
+            fault: self,
+            rule,
+        }
     }
 }
 
@@ -159,7 +178,12 @@ impl Violation {
 
     /// Returns everything after `path: `, as it stands in a cause of a `Status`.
     pub fn body(&self) -> String {
-        let Fault { class, value, detail, hint } = &self.fault;
+        let Fault {
+            class,
+            value,
+            detail,
+            hint,
+        } = &self.fault;
         let mut body = class.title().to_owned();
         for part in value.iter().chain([detail]).filter(|part| !part.is_empty()) {
             body.push_str(": ");

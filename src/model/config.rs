@@ -22,9 +22,15 @@ impl ConfigType {
             return Err(fault);
         }
         if resource.is_empty() {
-            return Err(Fault::bare(Class::Required, "must be the plural name of a resource"));
+            return Err(Fault::bare(
+                Class::Required,
+                "must be the plural name of a resource",
+            ));
         }
-        Ok(Self { group: group.to_owned(), resource: resource.to_owned() })
+        Ok(Self {
+            group: group.to_owned(),
+            resource: resource.to_owned(),
+        })
     }
 
     /// Returns the API group; empty for the core group.
@@ -84,14 +90,36 @@ pub const KNOWN_TYPES: [KnownType; 5] = [
         resource: "addondeploymentconfigs",
         scope: Scope::Namespaced,
     },
-    KnownType { group: ADDON_GROUP, kind: "AddOnTemplate", resource: "addontemplates", scope: Scope::Cluster },
-    KnownType { group: ADDON_GROUP, kind: "AddOnHubConfig", resource: "addonhubconfigs", scope: Scope::Cluster },
-    KnownType { group: "", kind: "ConfigMap", resource: "configmaps", scope: Scope::Namespaced },
-    KnownType { group: "", kind: "Secret", resource: "secrets", scope: Scope::Namespaced },
+    KnownType {
+        group: ADDON_GROUP,
+        kind: "AddOnTemplate",
+        resource: "addontemplates",
+        scope: Scope::Cluster,
+    },
+    KnownType {
+        group: ADDON_GROUP,
+        kind: "AddOnHubConfig",
+        resource: "addonhubconfigs",
+        scope: Scope::Cluster,
+    },
+    KnownType {
+        group: "",
+        kind: "ConfigMap",
+        resource: "configmaps",
+        scope: Scope::Namespaced,
+    },
+    KnownType {
+        group: "",
+        kind: "Secret",
+        resource: "secrets",
+        scope: Scope::Namespaced,
+    },
 ];
 
 fn known(group: &str, resource: &str) -> Option<&'static KnownType> {
-    KNOWN_TYPES.iter().find(|known| known.group == group && known.resource == resource)
+    KNOWN_TYPES
+        .iter()
+        .find(|known| known.group == group && known.resource == resource)
 }
 
 /// Returns the fault of a resource that is written as a kind or in the singular.
@@ -114,7 +142,9 @@ fn kind_not_plural(group: &str, resource: &str) -> Option<Fault> {
 
 fn names_kind(resource: &str, kind: &str) -> bool {
     resource.eq_ignore_ascii_case(kind)
-        || resource.strip_suffix('s').is_some_and(|singular| singular.eq_ignore_ascii_case(kind))
+        || resource
+            .strip_suffix('s')
+            .is_some_and(|singular| singular.eq_ignore_ascii_case(kind))
 }
 
 // The rule that Kubernetes itself uses to guess a resource from a kind.
@@ -163,8 +193,15 @@ impl ConfigReference {
         }
         match (config, name) {
             (Ok(config), Some(name)) => {
-                let namespace = raw.namespace.filter(|namespace| !namespace.is_empty()).map(str::to_owned);
-                return Ok(Self { config, namespace, name: name.to_owned() });
+                let namespace = raw
+                    .namespace
+                    .filter(|namespace| !namespace.is_empty())
+                    .map(str::to_owned);
+                return Ok(Self {
+                    config,
+                    namespace,
+                    name: name.to_owned(),
+                });
             }
             (Err(fault), _) => {
                 let rule = match fault.class() {
@@ -243,9 +280,11 @@ mod tests {
 
     #[test]
     fn a_strange_plural_in_another_group_is_nobody_elses_business() {
-        for (group, resource) in
-            [("example.com", "addondeploymentconfig"), ("example.com", "data"), (ADDON_GROUP, "addontemplates")]
-        {
+        for (group, resource) in [
+            ("example.com", "addondeploymentconfig"),
+            ("example.com", "data"),
+            (ADDON_GROUP, "addontemplates"),
+        ] {
             assert!(ConfigType::parse(group, resource).is_ok(), "{resource}");
         }
     }

@@ -29,7 +29,9 @@ impl ProgressDeadline {
             return Ok(Self::None);
         }
         if text.eq_ignore_ascii_case("none") {
-            return Err(value.fault(Class::Invalid, DEADLINE).hint("did you mean \"None\"?"));
+            return Err(value
+                .fault(Class::Invalid, DEADLINE)
+                .hint("did you mean \"None\"?"));
         }
         if !starts_like_the_pattern(text) {
             return Err(not_a_duration(value, text, DEADLINE));
@@ -37,7 +39,10 @@ impl ProgressDeadline {
         match GoDuration::parse(text).map(GoDuration::length) {
             Ok(Some(length)) if !length.is_zero() => Ok(Self::After(length)),
             Ok(Some(_)) => Err(value
-                .fault(Class::Invalid, "must be longer than zero, or every cluster times out at once")
+                .fault(
+                    Class::Invalid,
+                    "must be longer than zero, or every cluster times out at once",
+                )
                 .hint("write \"None\" for no deadline")),
             Ok(None) | Err(_) => Err(not_a_duration(value, text, DEADLINE)),
         }
@@ -59,9 +64,9 @@ impl Soak {
                 Some(length) => Ok(Self(length)),
                 None => Err(value.fault(Class::Invalid, "must not be negative")),
             },
-            Err(DurationError::MissingUnit) => {
-                Err(value.fault(Class::Invalid, SOAK).hint("add a unit: h, m, s or ms"))
-            }
+            Err(DurationError::MissingUnit) => Err(value
+                .fault(Class::Invalid, SOAK)
+                .hint("add a unit: h, m, s or ms")),
             Err(DurationError::Overflow) => {
                 Err(value.fault(Class::Invalid, "must be shorter than 292 years"))
             }
@@ -101,25 +106,60 @@ mod tests {
     #[test]
     fn deadlines_may_be_compound() {
         assert_eq!(deadline("None"), Ok(ProgressDeadline::None));
-        assert_eq!(deadline("90m"), Ok(ProgressDeadline::After(Duration::from_secs(5400))));
-        assert_eq!(deadline("1h30m"), Ok(ProgressDeadline::After(Duration::from_secs(5400))));
-        assert_eq!(deadline("100ms"), Ok(ProgressDeadline::After(Duration::from_millis(100))));
+        assert_eq!(
+            deadline("90m"),
+            Ok(ProgressDeadline::After(Duration::from_secs(5400)))
+        );
+        assert_eq!(
+            deadline("1h30m"),
+            Ok(ProgressDeadline::After(Duration::from_secs(5400)))
+        );
+        assert_eq!(
+            deadline("100ms"),
+            Ok(ProgressDeadline::After(Duration::from_millis(100)))
+        );
     }
 
     #[test]
     fn what_the_crd_pattern_lets_through_is_still_read_exactly() {
-        for text in ["5m-garbage", "lolNone", "10|", "1.5h", "-5m", "+5m", "", "0s", "500us", "5", "3000000h"] {
+        for text in [
+            "5m-garbage",
+            "lolNone",
+            "10|",
+            "1.5h",
+            "-5m",
+            "+5m",
+            "",
+            "0s",
+            "500us",
+            "5",
+            "3000000h",
+        ] {
             let message = deadline(text).expect_err(text);
             assert!(message.contains("must be"), "{message}");
         }
-        assert!(deadline("none").expect_err("lower case").contains("did you mean \"None\"?"));
-        assert!(deadline("10min").expect_err("min").contains("did you mean \"10m\"?"));
+        assert!(
+            deadline("none")
+                .expect_err("lower case")
+                .contains("did you mean \"None\"?")
+        );
+        assert!(
+            deadline("10min")
+                .expect_err("min")
+                .contains("did you mean \"10m\"?")
+        );
     }
 
     #[test]
     fn soak_times_are_go_durations_without_a_sign() {
-        assert_eq!(Soak::parse(Scalar::Text("0")).map(Soak::length), Ok(Duration::ZERO));
-        assert_eq!(Soak::parse(Scalar::Text("1.5h")).map(Soak::length), Ok(Duration::from_secs(5400)));
+        assert_eq!(
+            Soak::parse(Scalar::Text("0")).map(Soak::length),
+            Ok(Duration::ZERO)
+        );
+        assert_eq!(
+            Soak::parse(Scalar::Text("1.5h")).map(Soak::length),
+            Ok(Duration::from_secs(5400))
+        );
         for text in ["banana", "", "-5m", "5", "1d", "3000000h"] {
             assert!(Soak::parse(Scalar::Text(text)).is_err(), "{text}");
         }

@@ -41,7 +41,10 @@ impl GoDuration {
         let mut total: u64 = 0;
         while !rest.is_empty() {
             let (nanos, after) = one_part(rest)?;
-            total = total.checked_add(nanos).filter(|sum| *sum <= LIMIT).ok_or(DurationError::Overflow)?;
+            total = total
+                .checked_add(nanos)
+                .filter(|sum| *sum <= LIMIT)
+                .ok_or(DurationError::Overflow)?;
             rest = after;
         }
         match (negative, i64::try_from(total)) {
@@ -70,7 +73,11 @@ pub(super) fn probably_meant(text: &str) -> Option<String> {
     if text.len() > 64 {
         return None;
     }
-    for letter in text.chars().filter(|letter| !letter.is_whitespace()).chain(['\0']) {
+    for letter in text
+        .chars()
+        .filter(|letter| !letter.is_whitespace())
+        .chain(['\0'])
+    {
         if letter.is_ascii_digit() || letter == '.' || letter == '\0' {
             if !letters.is_empty() {
                 write_unit(&mut meant, &letters.to_lowercase())?;
@@ -125,8 +132,15 @@ fn one_part(text: &str) -> Result<(u64, &str), DurationError> {
         });
     }
     let nanos = unit_nanos(unit).ok_or_else(|| DurationError::UnknownUnit(unit.to_owned()))?;
-    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().map_err(overflow)? };
-    let length = whole.checked_mul(nanos).filter(|length| *length <= LIMIT).ok_or(DurationError::Overflow)?;
+    let whole: u64 = if whole.is_empty() {
+        0
+    } else {
+        whole.parse().map_err(overflow)?
+    };
+    let length = whole
+        .checked_mul(nanos)
+        .filter(|length| *length <= LIMIT)
+        .ok_or(DurationError::Overflow)?;
     let length = length
         .checked_add(fraction_nanos(fraction, nanos))
         .filter(|length| *length <= LIMIT)
@@ -179,7 +193,11 @@ fn fraction_nanos(digits: &str, unit: u64) -> u64 {
         value = next;
         scale *= 10.0;
     }
-    if value == 0 { 0 } else { (value as f64 * (unit as f64 / scale)) as u64 }
+    if value == 0 {
+        0
+    } else {
+        (value as f64 * (unit as f64 / scale)) as u64
+    }
 }
 
 #[cfg(test)]

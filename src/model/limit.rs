@@ -142,13 +142,18 @@ fn share(value: Scalar<'_>, text: &str, range: &str) -> Result<Percent, Fault> {
 }
 
 fn not_a_share(value: Scalar<'_>, text: &str) -> Fault {
-    let bare: String = text.chars().filter(|letter| !letter.is_whitespace() && *letter != '%').collect();
+    let bare: String = text
+        .chars()
+        .filter(|letter| !letter.is_whitespace() && *letter != '%')
+        .collect();
     let number = bare.parse::<i64>().ok();
     match number {
         Some(number) if number < 0 => value.fault(Class::Invalid, "must not be negative"),
         Some(number) if number <= 100 => value
             .fault(Class::Invalid, "must end in \"%\" when it is a text")
-            .hint(format!("write {number} for clusters or \"{number}%\" for a share")),
+            .hint(format!(
+                "write {number} for clusters or \"{number}%\" for a share"
+            )),
         Some(number) => value
             .fault(Class::Invalid, "must end in \"%\" when it is a text")
             .hint(format!("write {number} without quotes for clusters")),
@@ -173,7 +178,14 @@ mod tests {
 
     #[test]
     fn percent_limits_round_up() {
-        for (share, total, clusters) in [(1, 3, 1), (34, 3, 2), (100, 0, 0), (25, 12, 3), (25, 13, 4), (100, 7, 7)] {
+        for (share, total, clusters) in [
+            (1, 3, 1),
+            (34, 3, 2),
+            (100, 0, 0),
+            (25, 12, 3),
+            (25, 13, 4),
+            (100, 7, 7),
+        ] {
             assert_eq!(percent(share).of(total), clusters, "{share}% of {total}");
         }
         assert_eq!(percent(100).of(usize::MAX), usize::MAX);
@@ -190,9 +202,18 @@ mod tests {
     fn limits_that_have_no_meaning_are_refused() {
         for (value, text) in [
             (json!(-5), "n: Invalid value: -5: must not be negative [a/b]"),
-            (json!("-5"), "n: Invalid value: \"-5\": must not be negative [a/b]"),
-            (json!("130%"), "n: Invalid value: \"130%\": must be between 1% and 100% [a/b]"),
-            (json!("-3%"), "n: Invalid value: \"-3%\": must be between 1% and 100% [a/b]"),
+            (
+                json!("-5"),
+                "n: Invalid value: \"-5\": must not be negative [a/b]",
+            ),
+            (
+                json!("130%"),
+                "n: Invalid value: \"130%\": must be between 1% and 100% [a/b]",
+            ),
+            (
+                json!("-3%"),
+                "n: Invalid value: \"-3%\": must be between 1% and 100% [a/b]",
+            ),
             (
                 json!("25"),
                 "n: Invalid value: \"25\": must end in \"%\" when it is a text; hint: write 25 for clusters or \"25%\" for a share [a/b]",
@@ -205,8 +226,14 @@ mod tests {
                 json!("half"),
                 "n: Invalid value: \"half\": must be a whole number or a percentage such as \"25%\" [a/b]",
             ),
-            (json!(2.5), "n: Invalid value: 2.5: must be a whole number or a percentage such as \"25%\" [a/b]"),
-            (json!(3_000_000_000_i64), "n: Invalid value: 3000000000: must be at most 2147483647 [a/b]"),
+            (
+                json!(2.5),
+                "n: Invalid value: 2.5: must be a whole number or a percentage such as \"25%\" [a/b]",
+            ),
+            (
+                json!(3_000_000_000_i64),
+                "n: Invalid value: 3000000000: must be at most 2147483647 [a/b]",
+            ),
         ] {
             assert_eq!(limit(&value), Err(text.to_owned()), "{value}");
         }
@@ -215,7 +242,10 @@ mod tests {
     #[test]
     fn more_failures_than_clusters_are_all_clusters() {
         assert_eq!(Tolerance::Clusters(9).of(4), 4);
-        assert_eq!(Tolerance::parse(Scalar::Text("0%")).map(|tolerance| tolerance.of(100)), Ok(0));
+        assert_eq!(
+            Tolerance::parse(Scalar::Text("0%")).map(|tolerance| tolerance.of(100)),
+            Ok(0)
+        );
         assert!(Tolerance::parse(Scalar::Int(-1)).is_err());
     }
 

@@ -41,13 +41,15 @@ impl AddonName {
     /// Reads a name of at most 63 characters: RFC 1123 labels with points between them.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         if text.chars().count() > LABEL_LIMIT {
-            let detail = format!("must have at most {LABEL_LIMIT} characters, because works carry it as a label");
+            let detail =
+                format!("must have at most {LABEL_LIMIT} characters, because works carry it as a label");
             return Err(Fault::of_text(Class::TooLong, text, detail));
         }
         if text.split('.').all(is_label) {
             return Ok(Self(text.to_owned()));
         }
-        let detail = "must be lower case letters, digits, \"-\" and \".\", with a letter or digit at both ends";
+        let detail =
+            "must be lower case letters, digits, \"-\" and \".\", with a letter or digit at both ends";
         Err(Fault::of_text(Class::Invalid, text, detail))
     }
 
@@ -70,7 +72,13 @@ fn label_like(text: &str) -> Option<String> {
         .trim()
         .to_lowercase()
         .chars()
-        .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
+        .map(|letter| {
+            if letter.is_ascii_alphanumeric() {
+                letter
+            } else {
+                '-'
+            }
+        })
         .collect();
     let label = label.trim_matches('-');
     is_label(label).then(|| format!("did you mean {}?", quoted(label)))
@@ -86,7 +94,17 @@ mod tests {
         for text in ["a", "0", "agent-addon", &"x".repeat(63)] {
             assert!(InstallNamespace::parse(text).is_ok(), "{text}");
         }
-        for text in ["", "-a", "a-", "A", "a.b", "a_b", "a b", "\u{e9}", &"x".repeat(64)] {
+        for text in [
+            "",
+            "-a",
+            "a-",
+            "A",
+            "a.b",
+            "a_b",
+            "a b",
+            "\u{e9}",
+            &"x".repeat(64),
+        ] {
             assert!(InstallNamespace::parse(text).is_err(), "{text}");
         }
     }

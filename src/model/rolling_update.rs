@@ -65,13 +65,20 @@ impl ConfigRollout {
         let block = path.key(BLOCK);
         let update = match (rolling, raw.rolling) {
             (Some(true), None) => {
-                wrong.push(required(block, "must name the placement whose clusters are updated"));
+                wrong.push(required(
+                    block,
+                    "must name the placement whose clusters are updated",
+                ));
                 None
             }
             (Some(false), Some(given)) => {
                 let detail = format!("has no effect while type is {}", quoted(UPDATE_ALL));
                 let hint = format!("set type to {}, or remove this block", quoted(ROLLING));
-                wrong.push(Fault::bare(Class::Forbidden, detail).hint(hint).at(block.clone(), rule::TYPE_MISMATCH));
+                wrong.push(
+                    Fault::bare(Class::Forbidden, detail)
+                        .hint(hint)
+                        .at(block.clone(), rule::TYPE_MISMATCH),
+                );
                 given.parse(&block, &mut wrong)
             }
             (Some(true) | None, Some(given)) => given.parse(&block, &mut wrong),
@@ -91,7 +98,10 @@ impl RawRollingUpdate<'_> {
         let mut named = |key: &'static str, value: Option<&str>| match value {
             Some(value) if !value.is_empty() => value.to_owned(),
             Some(_) | None => {
-                wrong.push(required(path.key(key), "must name the placement whose clusters are updated"));
+                wrong.push(required(
+                    path.key(key),
+                    "must name the placement whose clusters are updated",
+                ));
                 String::new()
             }
         };
@@ -100,7 +110,11 @@ impl RawRollingUpdate<'_> {
         let at_once = Limit::parse_positive(self.at_once.unwrap_or(Scalar::Text(DEFAULT_AT_ONCE)))
             .map_err(|fault| fault.at(path.key("maxConcurrentlyUpdating"), rule::ROLLING_UPDATE));
         let at_once = keep(at_once, wrong)?;
-        (wrong.len() == before).then_some(RollingUpdate { namespace, name, at_once })
+        (wrong.len() == before).then_some(RollingUpdate {
+            namespace,
+            name,
+            at_once,
+        })
     }
 }
 
@@ -110,7 +124,8 @@ fn is_rolling(kind: Option<Scalar<'_>>, path: &Path) -> Result<bool, Violation> 
         Ok("" | UPDATE_ALL) => return Ok(false),
         Ok(ROLLING) => return Ok(true),
         Ok(text) => {
-            let hint = nearest(text, [UPDATE_ALL, ROLLING]).map(|name| format!("did you mean {}?", quoted(name)));
+            let hint =
+                nearest(text, [UPDATE_ALL, ROLLING]).map(|name| format!("did you mean {}?", quoted(name)));
             let detail = format!("supported values: {}", listed([UPDATE_ALL, ROLLING]));
             Fault::of_text(Class::Unsupported, text, detail).hint_if(hint)
         }
@@ -127,11 +142,14 @@ impl<'a> From<&'a wire::ConfigurationRollout> for RawConfigRollout<'a> {
     fn from(strategy: &'a wire::ConfigurationRollout) -> Self {
         Self {
             kind: (!strategy.type_.is_empty()).then_some(Scalar::Text(&strategy.type_)),
-            rolling: strategy.rolling_update_with_placement.as_ref().map(|rolling| RawRollingUpdate {
-                name: Some(&rolling.name),
-                namespace: Some(&rolling.namespace),
-                at_once: rolling.max_concurrently_updating.as_ref().map(Scalar::from),
-            }),
+            rolling: strategy
+                .rolling_update_with_placement
+                .as_ref()
+                .map(|rolling| RawRollingUpdate {
+                    name: Some(&rolling.name),
+                    namespace: Some(&rolling.namespace),
+                    at_once: rolling.max_concurrently_updating.as_ref().map(Scalar::from),
+                }),
         }
     }
 }
@@ -144,13 +162,20 @@ mod tests {
     fn rolling<'a>(at_once: Option<Scalar<'a>>) -> RawConfigRollout<'a> {
         RawConfigRollout {
             kind: Some(Scalar::Text(ROLLING)),
-            rolling: Some(RawRollingUpdate { name: Some("canary"), namespace: Some("default"), at_once }),
+            rolling: Some(RawRollingUpdate {
+                name: Some("canary"),
+                namespace: Some("default"),
+                at_once,
+            }),
         }
     }
 
     fn rules(raw: &RawConfigRollout<'_>) -> Vec<String> {
         let wrong = ConfigRollout::parse(raw, &Path::parse("r")).expect_err("something is wrong");
-        wrong.iter().map(|violation| format!("{} {}", violation.path(), violation.rule())).collect()
+        wrong
+            .iter()
+            .map(|violation| format!("{} {}", violation.path(), violation.rule()))
+            .collect()
     }
 
     #[test]
@@ -166,9 +191,18 @@ mod tests {
 
     #[test]
     fn a_rolling_update_needs_its_placement() {
-        let raw = RawConfigRollout { kind: Some(Scalar::Text(ROLLING)), rolling: None };
-        assert_eq!(rules(&raw), ["r.rollingUpdateWithPlacement rollout/rolling-update"]);
-        let raw = RawConfigRollout { rolling: Some(RawRollingUpdate::default()), ..raw };
+        let raw = RawConfigRollout {
+            kind: Some(Scalar::Text(ROLLING)),
+            rolling: None,
+        };
+        assert_eq!(
+            rules(&raw),
+            ["r.rollingUpdateWithPlacement rollout/rolling-update"]
+        );
+        let raw = RawConfigRollout {
+            rolling: Some(RawRollingUpdate::default()),
+            ..raw
+        };
         assert_eq!(
             rules(&raw),
             [
@@ -180,7 +214,13 @@ mod tests {
 
     #[test]
     fn limits_that_never_move_anything_are_refused() {
-        for value in [Scalar::Int(0), Scalar::Text("0%"), Scalar::Int(-1), Scalar::Text("130%"), Scalar::Text("25")] {
+        for value in [
+            Scalar::Int(0),
+            Scalar::Text("0%"),
+            Scalar::Int(-1),
+            Scalar::Text("130%"),
+            Scalar::Text("25"),
+        ] {
             assert_eq!(
                 rules(&rolling(Some(value))),
                 ["r.rollingUpdateWithPlacement.maxConcurrentlyUpdating rollout/rolling-update"],
@@ -191,7 +231,13 @@ mod tests {
 
     #[test]
     fn a_block_without_its_type_is_a_mismatch() {
-        let raw = RawConfigRollout { kind: None, ..rolling(None) };
-        assert_eq!(rules(&raw), ["r.rollingUpdateWithPlacement rollout/type-mismatch"]);
+        let raw = RawConfigRollout {
+            kind: None,
+            ..rolling(None)
+        };
+        assert_eq!(
+            rules(&raw),
+            ["r.rollingUpdateWithPlacement rollout/type-mismatch"]
+        );
     }
 }

@@ -50,12 +50,15 @@ impl RolloutKind {
         if text.is_empty() {
             return Ok(Self::All);
         }
-        Self::EVERY.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
-            let names = || Self::EVERY.into_iter().map(Self::name);
-            let hint = nearest(text, names()).map(|name| format!("did you mean {}?", quoted(name)));
-            let detail = format!("supported values: {}", listed(names()));
-            Fault::of_text(Class::Unsupported, text, detail).hint_if(hint)
-        })
+        Self::EVERY
+            .into_iter()
+            .find(|kind| kind.name() == text)
+            .ok_or_else(|| {
+                let names = || Self::EVERY.into_iter().map(Self::name);
+                let hint = nearest(text, names()).map(|name| format!("did you mean {}?", quoted(name)));
+                let detail = format!("supported values: {}", listed(names()));
+                Fault::of_text(Class::Unsupported, text, detail).hint_if(hint)
+            })
     }
 }
 
@@ -121,7 +124,9 @@ impl RolloutStrategy {
                 chosen = read;
             }
         }
-        let (Some(kind), []) = (kind, wrong.as_slice()) else { return Err(wrong) };
+        let (Some(kind), []) = (kind, wrong.as_slice()) else {
+            return Err(wrong);
+        };
         let Block { groups, limit, pace } = chosen.unwrap_or_default();
         Ok(match kind {
             RolloutKind::All => Self::All(pace),
@@ -192,14 +197,18 @@ impl<'a> RawStrategy<'a> {
 
     /// Returns a violation for every block that belongs to another type than the one given.
     pub fn mismatches(&self, path: &Path) -> Vec<Violation> {
-        let Ok(kind) = RolloutKind::parse(self.kind) else { return Vec::new() };
+        let Ok(kind) = RolloutKind::parse(self.kind) else {
+            return Vec::new();
+        };
         let others = self.blocks().filter(|(block, _)| *block != kind);
         others
             .map(|(block, _)| {
                 let (given, wanted) = (kind.name(), block.name());
                 let detail = format!("has no effect while type is {}", quoted(given));
                 let hint = format!("set type to {}, or remove this block", quoted(wanted));
-                Fault::bare(Class::Forbidden, detail).hint(hint).at(path.key(block.block()), rule::TYPE_MISMATCH)
+                Fault::bare(Class::Forbidden, detail)
+                    .hint(hint)
+                    .at(path.key(block.block()), rule::TYPE_MISMATCH)
             })
             .collect()
     }
@@ -214,7 +223,9 @@ impl RawBlock<'_> {
 
     /// Returns how many clusters may fail.
     pub fn tolerance(&self, path: &Path) -> Result<Tolerance, Violation> {
-        let parsed = self.max_failures.map_or(Ok(Tolerance::default()), Tolerance::parse);
+        let parsed = self
+            .max_failures
+            .map_or(Ok(Tolerance::default()), Tolerance::parse);
         parsed.map_err(|fault| fault.at(path.key("maxFailures"), rule::MAX_FAILURES))
     }
 
@@ -226,7 +237,9 @@ impl RawBlock<'_> {
 
     /// Returns how long a cluster may take.
     pub fn deadline(&self, path: &Path) -> Result<ProgressDeadline, Violation> {
-        let parsed = self.progress_deadline.map_or(Ok(ProgressDeadline::None), ProgressDeadline::parse);
+        let parsed = self
+            .progress_deadline
+            .map_or(Ok(ProgressDeadline::None), ProgressDeadline::parse);
         parsed.map_err(|fault| fault.at(path.key("progressDeadline"), rule::PROGRESS_DEADLINE))
     }
 
@@ -271,12 +284,14 @@ impl RawGroup<'_> {
             return Ok(MandatoryGroup::Named(name.to_owned()));
         }
         let index = self.index.unwrap_or_default();
-        i32::try_from(index).ok().and_then(|index| u32::try_from(index).ok()).map(MandatoryGroup::At).ok_or_else(
-            || {
+        i32::try_from(index)
+            .ok()
+            .and_then(|index| u32::try_from(index).ok())
+            .map(MandatoryGroup::At)
+            .ok_or_else(|| {
                 let detail = "must be the position of a decision group, from 0 up";
                 Scalar::Int(index).fault(Class::Invalid, detail)
-            },
-        )
+            })
     }
 }
 
@@ -291,7 +306,12 @@ impl std::fmt::Display for MandatoryGroup {
 
 impl<'a> From<&'a wire::RolloutStrategy> for RawStrategy<'a> {
     fn from(strategy: &'a wire::RolloutStrategy) -> Self {
-        let wire::RolloutStrategy { type_, all, progressive, progressive_per_group } = strategy;
+        let wire::RolloutStrategy {
+            type_,
+            all,
+            progressive,
+            progressive_per_group,
+        } = strategy;
         Self {
             kind: (!type_.is_empty()).then_some(Scalar::Text(type_)),
             all: all.as_ref().map(|block| RawBlock {
@@ -301,14 +321,22 @@ impl<'a> From<&'a wire::RolloutStrategy> for RawStrategy<'a> {
                 ..RawBlock::default()
             }),
             progressive: progressive.as_ref().map(|block| RawBlock {
-                groups: block.mandatory_decision_groups.iter().map(RawGroup::from).collect(),
+                groups: block
+                    .mandatory_decision_groups
+                    .iter()
+                    .map(RawGroup::from)
+                    .collect(),
                 max_concurrency: block.max_concurrency.as_ref().map(Scalar::from),
                 max_failures: block.max_failures.as_ref().map(Scalar::from),
                 min_success_time: block.min_success_time.as_ref().map(Scalar::from),
                 progress_deadline: block.progress_deadline.as_ref().map(Scalar::from),
             }),
             progressive_per_group: progressive_per_group.as_ref().map(|block| RawBlock {
-                groups: block.mandatory_decision_groups.iter().map(RawGroup::from).collect(),
+                groups: block
+                    .mandatory_decision_groups
+                    .iter()
+                    .map(RawGroup::from)
+                    .collect(),
                 max_failures: block.max_failures.as_ref().map(Scalar::from),
                 min_success_time: block.min_success_time.as_ref().map(Scalar::from),
                 progress_deadline: block.progress_deadline.as_ref().map(Scalar::from),
@@ -364,7 +392,16 @@ mod tests {
         let raw = RawStrategy {
             kind: Some(Scalar::Text("Progressive")),
             progressive: Some(RawBlock {
-                groups: vec![RawGroup { name: Some("canary"), index: None }, RawGroup { name: None, index: Some(3) }],
+                groups: vec![
+                    RawGroup {
+                        name: Some("canary"),
+                        index: None,
+                    },
+                    RawGroup {
+                        name: None,
+                        index: Some(3),
+                    },
+                ],
                 max_concurrency: Some(Scalar::Int(4)),
                 max_failures: Some(Scalar::Int(2)),
                 min_success_time: Some(Scalar::Text("5m")),
@@ -391,7 +428,10 @@ mod tests {
             kind: Some(Scalar::Text("Progressive")),
             all: Some(block()),
             progressive: Some(RawBlock {
-                groups: vec![RawGroup { name: None, index: Some(-1) }],
+                groups: vec![RawGroup {
+                    name: None,
+                    index: Some(-1),
+                }],
                 max_concurrency: Some(Scalar::Text("130%")),
                 max_failures: Some(Scalar::Int(-1)),
                 min_success_time: Some(Scalar::Text("banana")),
@@ -399,8 +439,10 @@ mod tests {
             }),
             ..RawStrategy::default()
         };
-        let rules: Vec<String> =
-            texts(&raw).iter().filter_map(|text| Some(text.rsplit_once(" [")?.1.to_owned())).collect();
+        let rules: Vec<String> = texts(&raw)
+            .iter()
+            .filter_map(|text| Some(text.rsplit_once(" [")?.1.to_owned()))
+            .collect();
         assert_eq!(
             rules,
             [
@@ -439,6 +481,13 @@ mod tests {
         let parsed = RolloutStrategy::parse(&RawStrategy::from(&wire), &Path::root());
         let limit = super::super::Percent::new(25).map(Limit::Percent);
         let groups = vec![MandatoryGroup::Named("a".into()), MandatoryGroup::At(1)];
-        assert_eq!(parsed, Ok(RolloutStrategy::Progressive { groups, limit, pace: Pace::default() }));
+        assert_eq!(
+            parsed,
+            Ok(RolloutStrategy::Progressive {
+                groups,
+                limit,
+                pace: Pace::default()
+            })
+        );
     }
 }
