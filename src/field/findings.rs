@@ -97,17 +97,13 @@ impl Findings {
         self.violations.is_empty()
     }
 
-    /// Puts everything in its shown order and drops what is said twice; a warning that a refusal repeats goes as well.
+    /// Puts everything in its shown order and drops what is said twice; a warning about a field that is refused goes as well.
     #[must_use]
     pub fn settled(mut self) -> Self {
         self.violations.sort();
         self.violations.dedup();
         let refused = &self.violations;
-        self.warnings.retain(|warning| {
-            !refused
-                .iter()
-                .any(|violation| violation.path() == warning.0.path() && violation.rule() == warning.0.rule())
-        });
+        self.warnings.retain(|warning| !refused.iter().any(|violation| violation.path() == warning.0.path()));
         self.warnings.sort();
         self.warnings.dedup();
         self
@@ -155,12 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_silences_its_own_warning() {
+    fn a_refused_field_is_not_warned_of_as_well() {
         let mut findings = Findings::new();
         findings.deny(violation("spec.a", "a/b"));
-        findings.warn(violation("spec.a", "a/b"));
         findings.warn(violation("spec.a", "a/c"));
-        assert_eq!(findings.settled().warnings().len(), 1);
+        findings.warn(violation("spec.b", "a/b"));
+        let settled = findings.settled();
+        let warned: Vec<String> = settled.warnings().iter().map(ToString::to_string).collect();
+        assert_eq!(warned, [r#"spec.b: Invalid value: "x": must be right [a/b]"#]);
     }
 
     #[test]
