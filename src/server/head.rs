@@ -6,29 +6,29 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// Tells the stream below whether a request is being served.
+/// Tells the stream below how many heads have arrived and answers been made: odd while a request is being served.
 #[derive(Clone, Debug, Default)]
-pub(super) struct HeadSignal(Arc<AtomicBool>);
+pub(super) struct HeadSignal(Arc<AtomicUsize>);
 
 impl HeadSignal {
     /// Notes that a head is complete.
     pub(super) fn arrived(&self) {
-        self.0.store(true, Ordering::Release);
+        self.0.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Notes that the answer is made: the next byte starts a new head.
     pub(super) fn answered(&self) {
-        self.0.store(false, Ordering::Release);
+        self.0.fetch_add(1, Ordering::AcqRel);
     }
 
-    fn serving(&self) -> bool {
+    fn count(&self) -> usize {
         self.0.load(Ordering::Acquire)
     }
 }
@@ -38,6 +38,7 @@ impl HeadSignal {
 pub(super) struct HeadDeadline<S> {
     stream: S,
     signal: HeadSignal,
+    seen: usize,
     limit: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
 }
@@ -46,7 +47,7 @@ impl<S> HeadDeadline<S> {
     /// Returns the stream with its first deadline running: whoever connects has something to ask.
     pub(super) fn new(stream: S, signal: HeadSignal, limit: Duration) -> Self {
         let deadline = Some(Box::pin(tokio::time::sleep(limit)));
-        Self { stream, signal, limit, deadline }
+        Self { stream, signal, seen: 0, limit, deadline }
     }
 }
 
@@ -54,8 +55,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for HeadDeadline<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
-        if self.signal.serving() {
+        let count = self.signal.count();
+        if count != self.seen {
+            // A whole request may have come and gone since the last read.
+            self.seen = count;
             self.deadline = None;
+        }
+        if count % 2 == 1 {
             return read;
         }
         if let Some(deadline) = &mut self.deadline {
