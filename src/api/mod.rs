@@ -1,1 +1,25 @@
-//! The api room.
+//! Wire types of every kind that Tidegate reads or writes, the names that go with them, and the CRDs made from them.
+//!
+//! Holds shapes, never decisions: what a user may get wrong stays text here and is parsed by `model`.
+//! `v1alpha1` is the storage version. A later `v1beta1` folder stands beside it, with the pure conversion between both.
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+pub mod cluster;
+mod crds;
+mod lenient;
+pub mod names;
+mod schemas;
+mod shared;
+pub mod v1alpha1;
+pub mod work;
+
+pub use crds::{crd_names, crds, crds_yaml};
+pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
+    Condition, LabelSelector, LabelSelectorRequirement,
+};
+pub use shared::{AddOnConfig, ConfigReferent, ConfigSpecHash, GroupResource, IntOrString, PlacementRef};

@@ -1,1 +1,5 @@
 //! The snapshot room.
+
+mod facts;
+
+pub use facts::{AddonFacts, AddonPlacement, CreationTemplate, Facts};

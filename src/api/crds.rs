@@ -1,0 +1,134 @@
+//! Turns the wire types into CustomResourceDefinitions and their YAML.
+//!
+//! Decides what the derives cannot say: `null` is never kept (so that defaults fire), a spec is required only where
+//! Open Cluster Management requires it. Never reads a file; `manifests/crds/` is the output of [`crds_yaml`].
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt;
+use serde_json::{Map, Value, json};
+
+use super::cluster::{
+    ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision,
+};
+use super::v1alpha1::{
+    AddOnDeploymentConfig, AddOnHubConfig, AddOnTemplate, ClusterManagementAddOn, ManagedClusterAddOn,
+};
+use super::work::ManifestWork;
+
+/// First line of every generated file.
+const HEADER: &str = "# Generated from the types in src/api; change those instead.\n";
+
+/// Whether an object without a spec is refused.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spec {
+    Required,
+    Optional,
+}
+
+/// Returns the definitions of every kind that Tidegate reads or writes, sorted by name.
+pub fn crds() -> Vec<CustomResourceDefinition> {
+    let mut crds = vec![
+        finish::<AddOnDeploymentConfig>(Spec::Required),
+        finish::<AddOnHubConfig>(Spec::Required),
+        finish::<AddOnTemplate>(Spec::Required),
+        finish::<ClusterManagementAddOn>(Spec::Required),
+        finish::<ManagedClusterAddOn>(Spec::Required),
+        finish::<ManagedCluster>(Spec::Optional),
+        finish::<ManagedClusterSet>(Spec::Optional),
+        finish::<ManagedClusterSetBinding>(Spec::Optional),
+        finish::<ManifestWork>(Spec::Optional),
+        finish::<Placement>(Spec::Required),
+        finish::<PlacementDecision>(Spec::Optional),
+    ];
+    crds.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+    crds
+}
+
+/// Returns the plural names of [`crds`], in the same order. A name is also the name of the file in `manifests/crds/`.
+pub fn crd_names() -> Vec<String> {
+    crds().into_iter().map(|crd| crd.spec.names.plural).collect()
+}
+
+/// Returns one definition as YAML, by its plural name or its full name; `None` for a name that is not ours.
+pub fn crds_yaml(name: &str) -> Option<String> {
+    let crd = crds()
+        .into_iter()
+        .find(|crd| crd.spec.names.plural == name || crd.metadata.name.as_deref() == Some(name))?;
+    let body = serde_saphyr::to_string(&crd).expect("a definition is made of maps, lists and scalars");
+    Some(format!("{HEADER}{body}"))
+}
+
+fn finish<K: CustomResourceExt>(spec: Spec) -> CustomResourceDefinition {
+    let mut crd = K::crd();
+    for version in &mut crd.spec.versions {
+        let Some(validation) = version.schema.as_mut() else {
+            continue;
+        };
+        let mut schema =
+            serde_json::to_value(&validation.open_api_v3_schema).expect("a schema is plain data");
+        tidy(&mut schema);
+        if let Some(root) = schema.as_object_mut() {
+            finish_root(root, spec);
+        }
+        if let Some(time) = schema.pointer_mut(TIME_ADDED).and_then(Value::as_object_mut) {
+            time.insert("nullable".to_owned(), true.into());
+        }
+        validation.open_api_v3_schema =
+            Some(serde_json::from_value(schema).expect("tidying keeps the shape of a schema"));
+    }
+    crd
+}
+
+/// The one field that keeps an explicit null: the agents of a ManagedCluster write it.
+const TIME_ADDED: &str = "/properties/spec/properties/taints/items/properties/timeAdded";
+
+/// Adds the properties that every object has, and settles whether the spec is required.
+fn finish_root(root: &mut Map<String, Value>, spec: Spec) {
+    let common = [
+        ("apiVersion", "string", "Group and version of the object."),
+        ("kind", "string", "Kind of the object."),
+        (
+            "metadata",
+            "object",
+            "Name, namespace, labels and what else every object has.",
+        ),
+    ];
+    if let Some(properties) = root
+        .entry("properties")
+        .or_insert_with(|| json!({}))
+        .as_object_mut()
+    {
+        for (name, kind, description) in common {
+            properties.insert(
+                name.to_owned(),
+                json!({ "type": kind, "description": description }),
+            );
+        }
+    }
+    match spec {
+        Spec::Required => root.insert("required".to_owned(), json!(["spec"])),
+        Spec::Optional => root.remove("required"),
+    };
+    root.insert("type".to_owned(), "object".into());
+}
+
+/// Removes `nullable`, which the derives add to every optional field, and joins the lines of descriptions.
+///
+/// A nullable field keeps an explicit null instead of taking its default; upstream's fields take the default.
+fn tidy(schema: &mut Value) {
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
+    object.remove("nullable");
+    if let Some(Value::String(text)) = object.get_mut("description") {
+        *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
+    for key in ["items", "additionalProperties"] {
+        if let Some(inner) = object.get_mut(key) {
+            tidy(inner);
+        }
+    }
+    if let Some(Value::Object(properties)) = object.get_mut("properties") {
+        properties.values_mut().for_each(tidy);
+    }
+}

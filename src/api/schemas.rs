@@ -1,0 +1,188 @@
+//! Schema fragments that a derive cannot say: loose numbers, conditions, selectors, embedded objects.
+//!
+//! Fragments accept exactly what Open Cluster Management's accept, mistakes included: a stricter pattern would refuse
+//! objects that are stored on hubs today. The gate's rules say what is better.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+/// Numbers or percentages of a rollout.
+const INT_OR_PERCENT: &str = "^((100|[0-9]{1,2})%|[0-9]+)$";
+const QUANTITY: &str = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
+
+/// Qualified names: condition types, taint keys, topology keys.
+pub(crate) const QUALIFIED_NAME: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
+/// Names of objects that are DNS subdomains.
+pub(crate) const DNS_SUBDOMAIN: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$";
+/// Names of namespaces.
+pub(crate) const DNS_LABEL: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+/// Names of certificate signers.
+pub(crate) const SIGNER_NAME: &str = r"^([a-z0-9][a-z0-9-]*[a-z0-9]\.)+[a-z]+\/[a-z0-9-\.]+$";
+/// Deadlines of a rollout. The alternation is not anchored as a whole, so `5sxyz` passes as well.
+pub(crate) const PROGRESS_DEADLINE: &str = "^(([0-9])+[h|m|s])|None$";
+
+/// A count or a percentage without default.
+pub(crate) fn int_or_percent(_: &mut SchemaGenerator) -> Schema {
+    int_or_string(INT_OR_PERCENT)
+}
+
+/// A count or a percentage, zero when absent.
+pub(crate) fn int_or_percent_zero(_: &mut SchemaGenerator) -> Schema {
+    let mut schema = int_or_string(INT_OR_PERCENT);
+    schema.insert("default".to_owned(), 0.into());
+    schema
+}
+
+/// Clusters of one decision group: a positive count or percentage, all of them when absent.
+pub(crate) fn clusters_per_group(_: &mut SchemaGenerator) -> Schema {
+    let mut schema = int_or_string("^((100|[1-9][0-9]{0,1})%|[1-9][0-9]*)$");
+    schema.insert("default".to_owned(), "100%".into());
+    schema
+}
+
+/// A map from resource names to quantities.
+pub(crate) fn quantities(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object", "additionalProperties": int_or_string(QUANTITY) })
+}
+
+/// Conditions, one per type.
+pub(crate) fn conditions(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = loose_conditions(generator);
+    schema.insert("x-kubernetes-list-type".to_owned(), "map".into());
+    schema.insert("x-kubernetes-list-map-keys".to_owned(), vec!["type"].into());
+    schema
+}
+
+/// Conditions without a list key: some kinds of the cluster group never declared one.
+pub(crate) fn loose_conditions(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "description": "One aspect of the current state.",
+            "required": ["lastTransitionTime", "message", "reason", "status", "type"],
+            "properties": {
+                "lastTransitionTime": {
+                    "description": "When the status last changed from one value to another.",
+                    "type": "string",
+                    "format": "date-time",
+                },
+                "message": {
+                    "description": "What happened, for people; may be empty.",
+                    "type": "string",
+                    "maxLength": 32768,
+                },
+                "observedGeneration": {
+                    "description": "The metadata.generation that this condition speaks about.",
+                    "type": "integer",
+                    "format": "int64",
+                    "minimum": 0,
+                },
+                "reason": {
+                    "description": "Why, in one CamelCase word, for programs.",
+                    "type": "string",
+                    "maxLength": 1024,
+                    "minLength": 1,
+                    "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
+                },
+                "status": {
+                    "description": "True, False or Unknown.",
+                    "type": "string",
+                    "enum": ["True", "False", "Unknown"],
+                },
+                "type": {
+                    "description": "Which aspect, in CamelCase.",
+                    "type": "string",
+                    "maxLength": 316,
+                    "pattern": QUALIFIED_NAME,
+                },
+            },
+        },
+    })
+}
+
+/// A label selector, replaced as a whole by server-side apply.
+pub(crate) fn label_selector(_: &mut SchemaGenerator) -> Schema {
+    let mut expressions = match_expressions();
+    expressions.insert("x-kubernetes-list-type".to_owned(), "atomic".into());
+    json_schema!({
+        "type": "object",
+        "x-kubernetes-map-type": "atomic",
+        "properties": {
+            "matchExpressions": expressions,
+            "matchLabels": {
+                "description": "Labels that must have exactly these values.",
+                "type": "object",
+                "additionalProperties": { "type": "string" },
+            },
+        },
+    })
+}
+
+/// Requirements on the claims of a cluster.
+pub(crate) fn claim_expressions(_: &mut SchemaGenerator) -> Schema {
+    match_expressions()
+}
+
+/// Tolerations of a pod.
+pub(crate) fn tolerations(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "items": {
+            "description": "A taint that is tolerated.",
+            "type": "object",
+            "properties": {
+                "effect": { "description": "Effect of the taint; every effect when empty.", "type": "string" },
+                "key": { "description": "Key of the taint; every key when empty.", "type": "string" },
+                "operator": { "description": "Exists or Equal; Equal when empty.", "type": "string" },
+                "tolerationSeconds": {
+                    "description": "For how long the taint is tolerated; for ever when absent.",
+                    "type": "integer",
+                    "format": "int64",
+                },
+                "value": { "description": "Value of the taint for the operator Equal.", "type": "string" },
+            },
+        },
+    })
+}
+
+/// Whole Kubernetes objects of any kind.
+pub(crate) fn embedded_objects(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "items": {
+            "description": "A whole Kubernetes object.",
+            "type": "object",
+            "x-kubernetes-embedded-resource": true,
+            "x-kubernetes-preserve-unknown-fields": true,
+        },
+    })
+}
+
+fn match_expressions() -> Schema {
+    json_schema!({
+        "description": "Requirements, all of which must hold.",
+        "type": "array",
+        "items": {
+            "type": "object",
+            "required": ["key", "operator"],
+            "properties": {
+                "key": { "description": "The key that the requirement is about.", "type": "string" },
+                "operator": { "description": "In, NotIn, Exists or DoesNotExist.", "type": "string" },
+                "values": {
+                    "description": "The values for In and NotIn; empty for the other operators.",
+                    "type": "array",
+                    "items": { "type": "string" },
+                    "x-kubernetes-list-type": "atomic",
+                },
+            },
+        },
+    })
+}
+
+fn int_or_string(pattern: &str) -> Schema {
+    json_schema!({
+        "anyOf": [{ "type": "integer" }, { "type": "string" }],
+        "pattern": pattern,
+        "x-kubernetes-int-or-string": true,
+    })
+}

@@ -1,0 +1,211 @@
+//! The refusal as a Kubernetes `Status`.
+//!
+//! Decides the exact form of a denial: with `reason: Invalid`, code 422 and `details.{kind,name,causes}` kubectl prints
+//! its own bullet list, one bullet per cause. Never decides whether to refuse.
+
+use serde::Serialize;
+
+use super::{Violation, text};
+
+/// The most causes in one answer; the rest is counted.
+pub const MOST_CAUSES: usize = 20;
+/// The longest `message`, in bytes.
+pub const MESSAGE_LIMIT: usize = 4096;
+
+/// Which object a status speaks of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// API group of the object.
+    pub group: String,
+    /// Kind of the object.
+    pub kind: String,
+    /// Name of the object; empty while the API server has not generated one.
+    pub name: String,
+}
+
+/// A `Status` of the Kubernetes API, as an admission response carries it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Status {
+    status: &'static str,
+    message: String,
+    reason: &'static str,
+    code: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Details>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Details {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    name: String,
+    group: String,
+    kind: String,
+    causes: Vec<Cause>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Cause {
+    reason: &'static str,
+    message: String,
+    field: String,
+}
+
+impl Status {
+    /// Returns the refusal of an object with these faults, in their given order.
+    pub fn invalid(identity: &Identity, violations: &[Violation]) -> Self {
+        let mut causes: Vec<Cause> = violations.iter().take(MOST_CAUSES).map(Cause::of).collect();
+        let more = violations.len().saturating_sub(MOST_CAUSES);
+        if more > 0 {
+            causes.push(Cause {
+                reason: "FieldValueInvalid",
+                message: format!("and {more} more"),
+                field: "<nil>".to_owned(),
+            });
+        }
+        Self {
+            status: "Failure",
+            message: message(identity, violations, more),
+            reason: "Invalid",
+            code: 422,
+            details: Some(Details {
+                name: identity.name.clone(),
+                group: identity.group.clone(),
+                kind: identity.kind.clone(),
+                causes,
+            }),
+        }
+    }
+
+    /// Returns a failure that is not about a field of the object.
+    pub fn failure(code: u16, reason: &'static str, message: impl AsRef<str>) -> Self {
+        let message = text::one_line(message.as_ref());
+        Self {
+            status: "Failure",
+            message: capped(message),
+            reason,
+            code,
+            details: None,
+        }
+    }
+
+    /// Returns the one-line message.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Returns the HTTP code.
+    pub fn code(&self) -> u16 {
+        self.code
+    }
+}
+
+impl Cause {
+    fn of(violation: &Violation) -> Self {
+        Self {
+            reason: violation.class().reason(),
+            message: violation.body(),
+            field: violation.path().to_string(),
+        }
+    }
+}
+
+// The same words as `metav1.NewInvalid`: clients other than kubectl show only this line.
+fn message(identity: &Identity, violations: &[Violation], more: usize) -> String {
+    let mut parts: Vec<String> = violations
+        .iter()
+        .take(MOST_CAUSES)
+        .map(ToString::to_string)
+        .collect();
+    if more > 0 {
+        parts.push(format!("and {more} more"));
+    }
+    let faults = match parts.as_slice() {
+        [only] => only.clone(),
+        several => format!("[{}]", several.join(", ")),
+    };
+    let Identity { group, kind, name } = identity;
+    let dot = if group.is_empty() { "" } else { "." };
+    capped(format!(
+        "{kind}{dot}{group} {} is invalid: {faults}",
+        text::quoted(name)
+    ))
+}
+
+fn capped(message: String) -> String {
+    if message.len() <= MESSAGE_LIMIT {
+        return message;
+    }
+    let mut out = String::with_capacity(MESSAGE_LIMIT);
+    for letter in message.chars() {
+        if out.len() + letter.len_utf8() + 3 > MESSAGE_LIMIT {
+            break;
+        }
+        out.push(letter);
+    }
+    out.push_str("...");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::{Class, Fault, Path};
+    use expect_test::expect;
+
+    fn identity() -> Identity {
+        Identity {
+            group: "example.com".into(),
+            kind: "Widget".into(),
+            name: "w1".into(),
+        }
+    }
+
+    fn faults(count: usize) -> Vec<Violation> {
+        (0..count)
+            .map(|n| {
+                Fault::of_text(Class::Invalid, "x", "must be y")
+                    .at(Path::root().key("spec").index(n), "family/rule")
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_refusal_has_the_form_that_kubectl_prints_as_bullets() {
+        let status = Status::invalid(&identity(), &faults(2));
+        expect![[r#"
+            {
+              "status": "Failure",
+              "message": "Widget.example.com \"w1\" is invalid: [spec[0]: Invalid value: \"x\": must be y [family/rule], spec[1]: Invalid value: \"x\": must be y [family/rule]]",
+              "reason": "Invalid",
+              "code": 422,
+              "details": {
+                "name": "w1",
+                "group": "example.com",
+                "kind": "Widget",
+                "causes": [
+                  {
+                    "reason": "FieldValueInvalid",
+                    "message": "Invalid value: \"x\": must be y [family/rule]",
+                    "field": "spec[0]"
+                  },
+                  {
+                    "reason": "FieldValueInvalid",
+                    "message": "Invalid value: \"x\": must be y [family/rule]",
+                    "field": "spec[1]"
+                  }
+                ]
+              }
+            }"#]]
+        .assert_eq(&serde_json::to_string_pretty(&status).expect("a status is JSON"));
+    }
+
+    #[test]
+    fn more_than_twenty_faults_are_counted_and_the_message_stays_short() {
+        let status = Status::invalid(&identity(), &faults(500));
+        let details = status.details.clone().expect("a refusal has details");
+        assert_eq!(details.causes.len(), MOST_CAUSES + 1);
+        assert_eq!(details.causes[MOST_CAUSES].message, "and 480 more");
+        assert!(status.message().len() <= MESSAGE_LIMIT);
+        assert!(!status.message().contains('\n'));
+    }
+}

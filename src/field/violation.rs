@@ -1,0 +1,242 @@
+//! One thing that is wrong with one field.
+//!
+//! Decides how a fault reads: `path: Invalid value: "130%": must be …; hint: … [rule/id]`. Never decides that a value
+//! is wrong.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::{Path, text};
+
+/// Class of a fault, as Kubernetes sorts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// A value that must be there is absent.
+    Required,
+    /// A value is not allowed.
+    Invalid,
+    /// A value has the wrong JSON type.
+    Type,
+    /// A value is not one of the legal ones.
+    Unsupported,
+    /// A list item stands twice.
+    Duplicate,
+    /// A field must not be set here.
+    Forbidden,
+    /// A referenced thing does not exist.
+    NotFound,
+    /// A text is too long.
+    TooLong,
+    /// A list or map has too many items.
+    TooMany,
+    /// The check itself could not be done.
+    Internal,
+}
+
+impl Class {
+    /// Returns the words that open a Kubernetes field error of this class.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Required => "Required value",
+            Self::Invalid | Self::Type => "Invalid value",
+            Self::Unsupported => "Unsupported value",
+            Self::Duplicate => "Duplicate value",
+            Self::Forbidden => "Forbidden",
+            Self::NotFound => "Not found",
+            Self::TooLong => "Too long",
+            Self::TooMany => "Too many",
+            Self::Internal => "Internal error",
+        }
+    }
+
+    /// Returns the reason that stands in `Status.details.causes[].reason`.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Required => "FieldValueRequired",
+            Self::Invalid => "FieldValueInvalid",
+            Self::Type => "FieldValueTypeInvalid",
+            Self::Unsupported => "FieldValueNotSupported",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::NotFound => "FieldValueNotFound",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TooMany => "FieldValueTooMany",
+            Self::Internal => "InternalError",
+        }
+    }
+}
+
+/// What is wrong with a value, before anybody has said where it stands.
+///
+/// The parsers of `model` return faults; whoever knows the path and the rule makes a [`Violation`] of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fault {
+    class: Class,
+    value: Option<String>,
+    detail: String,
+    hint: Option<String>,
+}
+
+impl Fault {
+    /// Returns a fault of `value`; `detail` says what would be right.
+    pub fn of(class: Class, value: &Value, detail: impl Into<String>) -> Self {
+        Self {
+            class,
+            value: Some(text::value(value)),
+            detail: detail.into(),
+            hint: None,
+        }
+    }
+
+    /// Returns a fault of the text `value`; `detail` says what would be right.
+    pub fn of_text(class: Class, value: &str, detail: impl Into<String>) -> Self {
+        Self {
+            class,
+            value: Some(text::quoted(value)),
+            detail: detail.into(),
+            hint: None,
+        }
+    }
+
+    /// Returns a fault that shows no value: something absent, forbidden, or told by another component.
+    pub fn bare(class: Class, detail: impl Into<String>) -> Self {
+        Self {
+            class,
+            value: None,
+            detail: text::one_line(&detail.into()),
+            hint: None,
+        }
+    }
+
+    /// Adds the cure; only where it is known.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds the cure when there is one.
+    #[must_use]
+    pub fn hint_if(self, hint: Option<impl Into<String>>) -> Self {
+        match hint {
+            Some(hint) => self.hint(hint),
+            None => self,
+        }
+    }
+
+    /// Returns the class of this fault.
+    pub fn class(&self) -> Class {
+        self.class
+    }
+
+    /// Says where the fault is and which rule found it.
+    pub fn at(self, path: Path, rule: &'static str) -> Violation {
+        Violation {
+            path,
+            fault: self,
+            rule,
+        }
+    }
+}
+
+/// A fault of the user's object: where it is, what it is, and the rule that found it.
+///
+/// Violations sort by path, then by rule: the order in which they are shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    path: Path,
+    fault: Fault,
+    rule: &'static str,
+}
+
+impl Violation {
+    /// Returns where the fault is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the class of the fault.
+    pub fn class(&self) -> Class {
+        self.fault.class
+    }
+
+    /// Returns the id of the rule that found it.
+    pub fn rule(&self) -> &'static str {
+        self.rule
+    }
+
+    /// Returns the phrase that says what would be right.
+    pub fn detail(&self) -> &str {
+        &self.fault.detail
+    }
+
+    /// Returns the cure, where it is known.
+    pub fn hint(&self) -> Option<&str> {
+        self.fault.hint.as_deref()
+    }
+
+    /// Returns everything after `path: `, as it stands in a cause of a `Status`.
+    pub fn body(&self) -> String {
+        let Fault {
+            class,
+            value,
+            detail,
+            hint,
+        } = &self.fault;
+        let mut body = class.title().to_owned();
+        for part in value.iter().chain([detail]).filter(|part| !part.is_empty()) {
+            body.push_str(": ");
+            body.push_str(part);
+        }
+        if let Some(hint) = hint {
+            body.push_str("; hint: ");
+            body.push_str(hint);
+        }
+        body.push_str(" [");
+        body.push_str(self.rule);
+        body.push(']');
+        body
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.body())
+    }
+}
+
+impl PartialOrd for Violation {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Violation {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (&self.path, self.rule, &self.fault).cmp(&(&other.path, other.rule, &other.fault))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_violation_reads_like_a_kubernetes_field_error() {
+        let violation = Fault::of(Class::Invalid, &json!("130%"), "must be between 1% and 100%")
+            .hint("use 100%")
+            .at(Path::parse("spec.maxConcurrency"), "rollout/max-concurrency");
+        assert_eq!(
+            violation.to_string(),
+            r#"spec.maxConcurrency: Invalid value: "130%": must be between 1% and 100%; hint: use 100% [rollout/max-concurrency]"#
+        );
+    }
+
+    #[test]
+    fn a_bare_fault_shows_no_value() {
+        let violation = Fault::bare(Class::Required, "").at(Path::parse("spec.name"), "schema/value");
+        assert_eq!(violation.to_string(), "spec.name: Required value [schema/value]");
+    }
+}
