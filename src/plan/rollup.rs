@@ -33,6 +33,7 @@ struct Count {
     progressing: usize,
     done: usize,
     failed: usize,
+    held: usize,
 }
 
 /// Returns the status of the add-on.
@@ -75,7 +76,7 @@ fn count(wanted: &Wanted<'_>, members: &[(Member<'_>, Report<'_>)]) -> Vec<Count
 
 fn count_one(count: &mut Count, member: &Member<'_>, report: &Report<'_>) {
     let slot = match (&member.step, &report.state) {
-        (Step::Hold(_), _) => return,
+        (Step::Hold(_), _) => &mut count.held,
         (_, State::Phase(_, Outcome::Succeeded)) => &mut count.done,
         (_, State::Phase(_, Outcome::Failed(_))) => &mut count.failed,
         (
@@ -115,12 +116,9 @@ fn progression(
         }
     });
     let mut wishes = vec![counted(count, done)];
-    let stalled = stalled(view, selected);
-    let conditions: Vec<Condition> =
-        old.map(|old| old.conditions.clone()).unwrap_or_default().into_iter().filter(|one| &*one.kind != STALLED).collect();
-    let stalled_before: Vec<Condition> =
-        old.iter().flat_map(|old| &old.conditions).filter(|one| &*one.kind == STALLED).cloned().collect();
-    let observed = if stalled.is_some() { [conditions, stalled_before].concat() } else { conditions };
+    let stalled = stalled(view, selected, count);
+    let stated = old.into_iter().flat_map(|old| &old.conditions);
+    let observed: Vec<Condition> = stated.filter(|one| stalled.is_some() || &*one.kind != STALLED).cloned().collect();
     wishes.extend(stalled);
     Progression {
         namespace: namespace.clone(),
@@ -144,11 +142,12 @@ fn counted(count: Count, done: bool) -> Wish {
 }
 
 /// Says what no amount of waiting changes; the condition is only there while it is true.
-fn stalled(view: &View<'_>, selected: &Selected<'_>) -> Option<Wish> {
+fn stalled(view: &View<'_>, selected: &Selected<'_>, count: Count) -> Option<Wish> {
     let (namespace, name) = (&selected.by.namespace, &selected.by.name);
     let (reason, message) = match selected.known {
         Known::NoPlacement => ("PlacementNotFound", format!("placement {namespace}/{name} does not exist")),
         Known::NoDecision => ("DecisionNotFound", format!("placement {namespace}/{name} is not decided yet")),
+        Known::Decided if count.held == 0 => return None,
         Known::Decided => {
             let kinds = [&selected.by.rollout, &view.addon.configuration_rollout];
             let held = kinds.into_iter().find(|kind| **kind != RolloutKind::All)?;

@@ -60,6 +60,7 @@ impl Store {
         let differs = replace(&mut slot, record, |record| &mut record.meta);
         filed.extend(slot.map(|record| (key.name.clone(), record)));
         if differs {
+            self.published.decisions_changed(&place);
             touched.extend(self.by_placement.of(&place).cloned());
         }
         self.decision_places.insert(at, place);
@@ -73,6 +74,7 @@ impl Store {
         }
         self.index_addon(&record, Mentioned::Now);
         if replace(&mut slot, record, |record| &mut record.meta) {
+            self.published.addon_changed(&name);
             touched.insert(name.clone());
         }
         self.addons.extend(slot.map(|record| (name, record)));
@@ -86,6 +88,7 @@ impl Store {
         }
         self.index_instance(&record, Mentioned::Now);
         if replace(&mut slot, record, |record| &mut record.meta) {
+            self.published.instance_changed(&cluster, &addon);
             touched.insert(addon.clone());
         }
         self.instances.entry(addon).or_default().extend(slot.map(|record| (cluster, record)));
@@ -130,6 +133,7 @@ impl Store {
             Kind::Decision => self.remove_decision(&place, touched),
             Kind::AddOn => {
                 if let Some(old) = self.addons.remove(&key.name) {
+                    self.published.addon_changed(&key.name);
                     self.index_addon(&old, Mentioned::NoMore);
                     touched.insert(key.name.clone());
                 }
@@ -146,6 +150,7 @@ impl Store {
 
     fn remove_decision(&mut self, at: &Place, touched: &mut Touched) {
         let Some(place) = self.decision_places.remove(at) else { return };
+        self.published.decisions_changed(&place);
         touched.extend(self.by_placement.of(&place).cloned());
         let Some(filed) = self.decisions.get_mut(&place) else { return };
         for cluster in filed.remove(&at.1).iter().flat_map(|old| &old.clusters) {
@@ -162,6 +167,7 @@ impl Store {
         if all.is_empty() {
             self.instances.remove(&key.name);
         }
+        self.published.instance_changed(&key.namespace, &key.name);
         self.index_instance(&old, Mentioned::NoMore);
         touched.insert(key.name.clone());
     }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::digest::Digest;
+use super::facts::AddonFacts;
 use super::names::Name;
 
 /// Identity and revision of an object.
@@ -311,6 +312,8 @@ pub struct AddOn {
     pub defaults: Vec<(ConfigRef, Name)>,
     /// `status.installProgressions`, absent when nobody has written it yet.
     pub progressions: Option<Vec<Progression>>,
+    /// What admission may ask about the add-on.
+    pub facts: Arc<AddonFacts>,
 }
 
 /// A `ManagedClusterAddOn`.
@@ -432,9 +435,9 @@ pub struct Work {
     pub owners: Vec<Owner>,
     /// Digest of its spec.
     pub digest: Digest,
-    /// The annotation with the configuration hashes, "" when absent.
+    /// The configuration hashes that it carries, whatever annotation they stand in; "" when there are none.
     pub hashes: Name,
-    /// The lifecycle mirror of that annotation, "" when absent.
+    /// The lifecycle mirror of the annotation, "" unless both are there.
     pub mirror: Name,
     /// Condition `Applied`.
     pub applied: Option<Signal>,

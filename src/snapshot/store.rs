@@ -13,6 +13,7 @@ use super::index::Mentions;
 use super::kind::{Kind, ObjectKey};
 use super::names::{Name, Names};
 use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Meta, Placement, Work};
+use super::publish::Published;
 use super::settings::Settings;
 use super::view::View;
 
@@ -70,6 +71,7 @@ pub struct Store {
     pub(super) by_config: Mentions<ConfigRef, Name>,
     pub(super) by_cluster: Mentions<Name, Name>,
     pub(super) placements_by_cluster: Mentions<Name, Place>,
+    pub(super) published: Published,
     expectations: Expectations,
     faults: BTreeMap<ObjectKey, String>,
 }
@@ -109,7 +111,7 @@ impl Store {
         match decode::record(kind, object, &mut self.names) {
             Ok(record) => {
                 self.faults.remove(&key);
-                if self.is_older(&key, record.meta()) {
+                if record.meta().is_some_and(|meta| self.is_older(&key, meta)) {
                     return;
                 }
                 self.insert(&key, record, touched);
