@@ -8,6 +8,7 @@ pub mod api;
 pub mod cli;
 pub mod controllers;
 pub mod field;
+pub mod hash;
 pub mod model;
 pub mod plan;
 pub mod policy;

@@ -54,12 +54,15 @@ pub fn crds_yaml(name: &str) -> Option<String> {
     let crd = crds()
         .into_iter()
         .find(|crd| crd.spec.names.plural == name || crd.metadata.name.as_deref() == Some(name))?;
-    let body = serde_saphyr::to_string(&crd).expect("a definition is made of maps, lists and scalars");
+    let mut plain = serde_json::to_value(&crd).expect("a definition is plain data");
+    whole_numbers(&mut plain);
+    let body = serde_saphyr::to_string(&plain).expect("plain data has a YAML form");
     Some(format!("{HEADER}{body}"))
 }
 
 fn finish<K: CustomResourceExt>(spec: Spec) -> CustomResourceDefinition {
     let mut crd = K::crd();
+    crd.spec.names.list_kind = Some(format!("{}List", crd.spec.names.kind));
     for version in &mut crd.spec.versions {
         let Some(validation) = version.schema.as_mut() else {
             continue;
@@ -112,7 +115,7 @@ fn finish_root(root: &mut Map<String, Value>, spec: Spec) {
     root.insert("type".to_owned(), "object".into());
 }
 
-/// Removes `nullable`, which the derives add to every optional field, and joins the lines of descriptions.
+/// Removes titles and `nullable`, which the derives add to every optional field; joins the lines of descriptions.
 ///
 /// A nullable field keeps an explicit null instead of taking its default; upstream's fields take the default.
 fn tidy(schema: &mut Value) {
@@ -120,6 +123,14 @@ fn tidy(schema: &mut Value) {
         return;
     };
     object.remove("nullable");
+    object.remove("title");
+    if object.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) {
+        // The only alternative that a structural schema may have; kube's rewriter would empty it.
+        object.insert(
+            "anyOf".to_owned(),
+            json!([{ "type": "integer" }, { "type": "string" }]),
+        );
+    }
     if let Some(Value::String(text)) = object.get_mut("description") {
         *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     }
@@ -130,5 +141,22 @@ fn tidy(schema: &mut Value) {
     }
     if let Some(Value::Object(properties)) = object.get_mut("properties") {
         properties.values_mut().for_each(tidy);
+    }
+}
+
+/// Writes whole bounds as integers: the Rust type of a bound is a float, and `minimum: 0.0` reads like a mistake.
+fn whole_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            let whole = number
+                .as_f64()
+                .filter(|float| number.is_f64() && float.fract() == 0.0 && float.abs() < 1e15);
+            if let Some(whole) = whole.and_then(|float| format!("{float:.0}").parse::<i64>().ok()) {
+                *number = whole.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(whole_numbers),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
 }
