@@ -18,7 +18,10 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let configs = config::effective(view, &wanted);
     if !view.addon.managed {
         let summary = rollup::summary(view, &wanted, &configs, &[], now);
-        return Plan { actions: diff::addon(view.addon, &summary).into_iter().collect(), ..Plan::default() };
+        return Plan {
+            actions: diff::addon(view.addon, &summary).into_iter().collect(),
+            ..Plan::default()
+        };
     }
     let (membership, mut waits) = install::membership(view, &wanted);
     let members = rollout::next(view, &wanted, &configs);
@@ -31,14 +34,25 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
             // Status first: a crash in between leaves an assignment without a work, which the next plan completes.
             actions.extend(diff::instance(&report));
             actions.extend(diff::works(view, &report, &rendering));
-            waits.extend(report.waits.iter().map(|on| Wait::cluster(&report.instance.cluster, on.clone())));
+            waits.extend(
+                report
+                    .waits
+                    .iter()
+                    .map(|on| Wait::cluster(&report.instance.cluster, on.clone())),
+            );
         }
         reported.push((member, report));
     }
     let summary = rollup::summary(view, &wanted, &configs, &reported, now);
-    let actions = settle(membership, actions).chain(diff::addon(view.addon, &summary)).collect();
+    let actions = settle(membership, actions)
+        .chain(diff::addon(view.addon, &summary))
+        .collect();
     waits.sort();
-    Plan { actions, waits, recheck_at: None }
+    Plan {
+        actions,
+        waits,
+        recheck_at: None,
+    }
 }
 
 /// Membership comes first, and nothing else is planned for an object that it writes: the next plan sees the new revision.
@@ -46,10 +60,15 @@ fn settle(
     membership: Vec<super::types::Action>,
     rest: Vec<super::types::Action>,
 ) -> impl Iterator<Item = super::types::Action> {
-    let taken: std::collections::BTreeSet<_> =
-        membership.iter().map(|action| (action.object().namespace.clone(), action.object().name.clone())).collect();
+    let taken: std::collections::BTreeSet<_> = membership
+        .iter()
+        .map(|action| (action.object().namespace.clone(), action.object().name.clone()))
+        .collect();
     let clusters: std::collections::BTreeSet<_> = taken.into_iter().map(|(namespace, _)| namespace).collect();
-    membership.into_iter().chain(rest.into_iter().filter(move |action| !clusters.contains(&action.object().namespace)))
+    membership.into_iter().chain(
+        rest.into_iter()
+            .filter(move |action| !clusters.contains(&action.object().namespace)),
+    )
 }
 
 /// Conditions carry whole seconds; anything finer would differ after the first round trip.

@@ -28,9 +28,11 @@ pub(super) fn manifests(view: &View<'_>, member: &Member<'_>, rendering: &Render
             let signals = bodies.iter().filter_map(|body| applied(view, member, body));
             match signals.min_by_key(|signal| signal.status != Status::False) {
                 None => None,
-                Some(signal) if signal.status == Status::True => {
-                    wish(Status::True, "AddonManifestApplied", "manifests of addon are applied successfully")
-                }
+                Some(signal) if signal.status == Status::True => wish(
+                    Status::True,
+                    "AddonManifestApplied",
+                    "manifests of addon are applied successfully",
+                ),
                 Some(_) => wish(
                     Status::False,
                     "AddonManifestAppliedFailed",
@@ -42,7 +44,10 @@ pub(super) fn manifests(view: &View<'_>, member: &Member<'_>, rendering: &Render
 }
 
 fn applied<'v>(view: &View<'v>, member: &Member<'_>, body: &Body) -> Option<&'v Signal> {
-    find(view, member.instance, body)?.applied.as_ref().filter(|signal| signal.current)
+    find(view, member.instance, body)?
+        .applied
+        .as_ref()
+        .filter(|signal| signal.current)
 }
 
 /// Returns what should stand in `Available`; `None` leaves what stands there.
@@ -55,7 +60,10 @@ pub(super) fn available(view: &View<'_>, member: &Member<'_>, rendering: &Render
     if cluster.available == Some(Status::Unknown) {
         return None;
     }
-    let works: Vec<Option<&Work>> = bodies.iter().map(|body| find(view, member.instance, body)).collect();
+    let works: Vec<Option<&Work>> = bodies
+        .iter()
+        .map(|body| find(view, member.instance, body))
+        .collect();
     Some(probe(&member.instance.addon, &works))
 }
 
@@ -67,7 +75,13 @@ fn probe(addon: &str, works: &[Option<&Work>]) -> Wish {
             return wish(Status::Unknown, "WorkNotFound", "Addon manifestWork is not found");
         };
         match &work.available {
-            None => return wish(Status::Unknown, "WorkNotApplied", "Addon manifestWork is not applied yet"),
+            None => {
+                return wish(
+                    Status::Unknown,
+                    "WorkNotApplied",
+                    "Addon manifestWork is not applied yet",
+                );
+            }
             Some(signal) if signal.status == Status::False => {
                 return wish(Status::False, "WorkNotApplied", &signal.message);
             }
@@ -80,25 +94,48 @@ fn probe(addon: &str, works: &[Option<&Work>]) -> Wish {
     if workloads.iter().all(|workload| !workload.probed) {
         return wish(Status::Unknown, "NoProbeResult", "Probe results are not returned");
     }
-    match workloads.into_iter().filter(|workload| workload.probed).find_map(fault) {
+    match workloads
+        .into_iter()
+        .filter(|workload| workload.probed)
+        .find_map(fault)
+    {
         Some(fault) => {
             let message = format!("Probe addon unavailable with err {fault}");
             wish(Status::False, "ProbeUnavailable", &message)
         }
-        None => wish(Status::True, "ProbeAvailable", &format!("{addon} add-on is available.")),
+        None => wish(
+            Status::True,
+            "ProbeAvailable",
+            &format!("{addon} add-on is available."),
+        ),
     }
 }
 
 /// A deployment needs one ready replica, a daemon set all of them; none wanted is always enough.
 fn fault(workload: &Workload) -> Option<String> {
-    let Some(desired) = workload.desired else { return Some("desiredNumberReplicas is not probed".to_owned()) };
+    let Some(desired) = workload.desired else {
+        return Some("desiredNumberReplicas is not probed".to_owned());
+    };
     if desired == 0 {
         return None;
     }
-    let Some(ready) = workload.ready else { return Some("readyReplica is not probed".to_owned()) };
-    let enough = if &*workload.resource == "daemonsets" { ready == desired } else { ready >= 1 };
+    let Some(ready) = workload.ready else {
+        return Some("readyReplica is not probed".to_owned());
+    };
+    let enough = if &*workload.resource == "daemonsets" {
+        ready == desired
+    } else {
+        ready >= 1
+    };
     (!enough).then(|| {
-        let Workload { resource, namespace, name, .. } = workload;
-        format!("desiredNumberReplicas is {desired} but readyReplica is {ready} for {resource} {namespace}/{name}")
+        let Workload {
+            resource,
+            namespace,
+            name,
+            ..
+        } = workload;
+        format!(
+            "desiredNumberReplicas is {desired} but readyReplica is {ready} for {resource} {namespace}/{name}"
+        )
     })
 }

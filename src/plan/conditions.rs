@@ -26,7 +26,12 @@ impl Wish {
             end = end.saturating_sub(1);
         }
         let message = message.get(..end).unwrap_or_default().to_owned();
-        Self { kind, status, reason: Name::from(reason), message }
+        Self {
+            kind,
+            status,
+            reason: Name::from(reason),
+            message,
+        }
     }
 
     pub(super) fn status(&self) -> Status {
@@ -46,12 +51,17 @@ pub(super) fn merge(
         None => condition.clone(),
     };
     let is_new = |wish: &&Wish| !observed.iter().any(|condition| *condition.kind == *wish.kind);
-    let new = wishes.iter().filter(is_new).map(|wish| fulfil(wish, None, generation, now));
+    let new = wishes
+        .iter()
+        .filter(is_new)
+        .map(|wish| fulfil(wish, None, generation, now));
     observed.iter().map(fulfilled).chain(new).collect()
 }
 
 fn fulfil(wish: &Wish, old: Option<&Condition>, generation: Option<i64>, now: Timestamp) -> Condition {
-    let unchanged = old.filter(|old| old.status == wish.status).and_then(|old| old.since);
+    let unchanged = old
+        .filter(|old| old.status == wish.status)
+        .and_then(|old| old.since);
     Condition {
         kind: Name::from(wish.kind),
         status: wish.status,
@@ -75,8 +85,16 @@ fn render_one(condition: &Condition) -> Value {
         "message": &*condition.message,
     });
     if let Some(fields) = rendered.as_object_mut() {
-        fields.extend(condition.since.map(|since| ("lastTransitionTime".to_owned(), Value::from(since.to_string()))));
-        fields.extend(condition.generation.map(|seen| ("observedGeneration".to_owned(), Value::from(seen))));
+        fields.extend(
+            condition
+                .since
+                .map(|since| ("lastTransitionTime".to_owned(), Value::from(since.to_string()))),
+        );
+        fields.extend(
+            condition
+                .generation
+                .map(|seen| ("observedGeneration".to_owned(), Value::from(seen))),
+        );
     }
     rendered
 }
@@ -91,18 +109,43 @@ mod tests {
 
     #[test]
     fn time_moves_only_when_the_status_flips() {
-        let first = merge(&[], &[Wish::new("Ready", Status::False, "Installing", "1")], Some(1), at(1));
-        let second = merge(&first, &[Wish::new("Ready", Status::False, "Upgrading", "2")], Some(2), at(2));
+        let first = merge(
+            &[],
+            &[Wish::new("Ready", Status::False, "Installing", "1")],
+            Some(1),
+            at(1),
+        );
+        let second = merge(
+            &first,
+            &[Wish::new("Ready", Status::False, "Upgrading", "2")],
+            Some(2),
+            at(2),
+        );
         assert_eq!(second[0].since, Some(at(1)));
         assert_eq!((&*second[0].reason, second[0].generation), ("Upgrading", Some(2)));
-        let third = merge(&second, &[Wish::new("Ready", Status::True, "Ready", "")], Some(2), at(3));
+        let third = merge(
+            &second,
+            &[Wish::new("Ready", Status::True, "Ready", "")],
+            Some(2),
+            at(3),
+        );
         assert_eq!(third[0].since, Some(at(3)));
     }
 
     #[test]
     fn conditions_of_others_keep_their_place() {
-        let theirs = merge(&[], &[Wish::new("Degraded", Status::False, "Fine", "")], None, at(1));
-        let both = merge(&theirs, &[Wish::new("Ready", Status::True, "Ready", "")], Some(1), at(2));
+        let theirs = merge(
+            &[],
+            &[Wish::new("Degraded", Status::False, "Fine", "")],
+            None,
+            at(1),
+        );
+        let both = merge(
+            &theirs,
+            &[Wish::new("Ready", Status::True, "Ready", "")],
+            Some(1),
+            at(2),
+        );
         assert_eq!(both[0], theirs[0]);
         assert_eq!(&*both[1].kind, "Ready");
     }
@@ -110,6 +153,11 @@ mod tests {
     #[test]
     fn a_message_is_cut_at_a_character() {
         let long = "é".repeat(LONGEST);
-        assert_eq!(Wish::new("Ready", Status::True, "Ready", &format!("x{long}")).message.len(), LONGEST - 1);
+        assert_eq!(
+            Wish::new("Ready", Status::True, "Ready", &format!("x{long}"))
+                .message
+                .len(),
+            LONGEST - 1
+        );
     }
 }

@@ -11,7 +11,7 @@ use crate::snapshot::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, View, 
 
 /// Why a reference leads nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ConfigFault {
+pub(super) enum ConfigFault {
     /// The object does not exist.
     NotFound,
     /// The kind lives in namespaces and the reference names none.
@@ -22,7 +22,7 @@ pub enum ConfigFault {
 
 impl ConfigFault {
     /// Returns what is wrong, to follow the name of the reference.
-    pub const fn as_str(self) -> &'static str {
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::NotFound => "does not exist",
             Self::NoNamespace => "does not exist: the reference names no namespace",
@@ -33,7 +33,7 @@ impl ConfigFault {
 
 /// One effective configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Desired {
+pub(super) struct Desired {
     /// The object.
     pub config: ConfigRef,
     /// Its spec hash, "" when it is unknown.
@@ -46,7 +46,7 @@ pub struct Desired {
 
 /// The effective configuration of one instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Effective {
+pub(super) struct Effective {
     /// Sorted by type; within a type in the order of the author.
     pub refs: Vec<Desired>,
     /// First type of the instance's own list that the add-on does not support.
@@ -55,7 +55,7 @@ pub struct Effective {
 
 /// The effective configurations of an add-on.
 #[derive(Debug)]
-pub struct Configs<'v> {
+pub(super) struct Configs<'v> {
     /// Default configurations in the order of the spec, for the add-on's status.
     pub defaults: Vec<Desired>,
     /// For each placement what its clusters inherit.
@@ -65,17 +65,25 @@ pub struct Configs<'v> {
 }
 
 /// Returns the effective configuration of every instance.
-pub fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs<'v> {
+pub(super) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs<'v> {
     let defaults = defaults(view.addon);
-    let layers: Vec<Vec<ConfigRef>> =
-        wanted.placements.iter().map(|selected| overridden(&defaults, &selected.by.configs)).collect();
+    let layers: Vec<Vec<ConfigRef>> = wanted
+        .placements
+        .iter()
+        .map(|selected| overridden(&defaults, &selected.by.configs))
+        .collect();
     let bare = overridden(&defaults, &[]);
     let inherit_default = Arc::new(looked_up(view, &bare));
-    let inherited: Vec<Arc<Effective>> = layers.iter().map(|layer| Arc::new(looked_up(view, layer))).collect();
+    let inherited: Vec<Arc<Effective>> = layers
+        .iter()
+        .map(|layer| Arc::new(looked_up(view, layer)))
+        .collect();
     let mut clusters = BTreeMap::new();
     for instance in view.instances() {
         let home = wanted.home.get(&instance.cluster).copied();
-        let shared = home.and_then(|index| inherited.get(index)).unwrap_or(&inherit_default);
+        let shared = home
+            .and_then(|index| inherited.get(index))
+            .unwrap_or(&inherit_default);
         let layer = home.and_then(|index| layers.get(index)).unwrap_or(&bare);
         let found = if instance.configs.is_empty() {
             Arc::clone(shared)
@@ -86,36 +94,56 @@ pub fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs<'v> {
         };
         clusters.insert(&instance.cluster, found);
     }
-    Configs { defaults: defaults.iter().map(|config| look_up(view, config)).collect(), inherited, clusters }
+    Configs {
+        defaults: defaults.iter().map(|config| look_up(view, config)).collect(),
+        inherited,
+        clusters,
+    }
 }
 
 /// Returns whether the tide deploys the add-on from a template.
-pub fn deploys(addon: &AddOn, effective: &Effective) -> bool {
+pub(super) fn deploys(addon: &AddOn, effective: &Effective) -> bool {
     let supports = addon.supported.iter().any(|supported| is_template(&supported.of));
-    supports || effective.refs.iter().any(|desired| is_template(&desired.config.of))
+    supports
+        || effective
+            .refs
+            .iter()
+            .any(|desired| is_template(&desired.config.of))
 }
 
 /// Returns the types that an instance of a template add-on may override, sorted.
-pub fn supported_types(addon: &AddOn) -> BTreeSet<ConfigType> {
+pub(super) fn supported_types(addon: &AddOn) -> BTreeSet<ConfigType> {
     let own = [Kind::DeploymentConfig, Kind::Template].map(type_of);
-    addon.supported.iter().map(|supported| supported.of.clone()).chain(own).collect()
+    addon
+        .supported
+        .iter()
+        .map(|supported| supported.of.clone())
+        .chain(own)
+        .collect()
 }
 
 /// Returns whether a type is `AddOnTemplate`.
-pub fn is_template(of: &ConfigType) -> bool {
+pub(super) fn is_template(of: &ConfigType) -> bool {
     Kind::of_config(&of.group, &of.resource) == Some(Kind::Template)
 }
 
 fn type_of(kind: Kind) -> ConfigType {
     let address = kind.address();
-    ConfigType { group: address.group.into(), resource: address.resource.into() }
+    ConfigType {
+        group: address.group.into(),
+        resource: address.resource.into(),
+    }
 }
 
 /// `spec.configuration.configs` wins over `spec.supportedConfigs[].defaultConfig` of the same type.
 fn defaults(addon: &AddOn) -> Vec<ConfigRef> {
     let mut all = Vec::new();
     for supported in &addon.supported {
-        let newer: Vec<&ConfigRef> = addon.configuration.iter().filter(|config| config.of == supported.of).collect();
+        let newer: Vec<&ConfigRef> = addon
+            .configuration
+            .iter()
+            .filter(|config| config.of == supported.of)
+            .collect();
         if newer.is_empty() {
             all.extend(supported.config.clone());
         } else {
@@ -123,7 +151,13 @@ fn defaults(addon: &AddOn) -> Vec<ConfigRef> {
         }
     }
     let known: BTreeSet<&ConfigType> = addon.supported.iter().map(|supported| &supported.of).collect();
-    all.extend(addon.configuration.iter().filter(|config| !known.contains(&config.of)).cloned());
+    all.extend(
+        addon
+            .configuration
+            .iter()
+            .filter(|config| !known.contains(&config.of))
+            .cloned(),
+    );
     all.retain(|config| *config.name != *terms::NO_DEFAULT);
     all
 }
@@ -133,17 +167,27 @@ fn overridden(base: &[ConfigRef], layer: &[ConfigRef]) -> Vec<ConfigRef> {
     let replaced: BTreeSet<&ConfigType> = layer.iter().map(|config| &config.of).collect();
     let kept = base.iter().filter(|config| !replaced.contains(&config.of));
     let mut seen = BTreeSet::new();
-    let mut all: Vec<ConfigRef> = kept.chain(layer).filter(|config| seen.insert(*config)).cloned().collect();
+    let mut all: Vec<ConfigRef> = kept
+        .chain(layer)
+        .filter(|config| seen.insert(*config))
+        .cloned()
+        .collect();
     all.sort_by(|one, other| one.of.cmp(&other.of));
     all
 }
 
 fn looked_up(view: &View<'_>, configs: &[ConfigRef]) -> Effective {
-    Effective { refs: configs.iter().map(|config| look_up(view, config)).collect(), unsupported: None }
+    Effective {
+        refs: configs.iter().map(|config| look_up(view, config)).collect(),
+        unsupported: None,
+    }
 }
 
 fn look_up(view: &View<'_>, config: &ConfigRef) -> Desired {
-    let fault = match (view.config(config), Kind::of_config(&config.of.group, &config.of.resource)) {
+    let fault = match (
+        view.config(config),
+        Kind::of_config(&config.of.group, &config.of.resource),
+    ) {
         (Some(found), _) => {
             return Desired {
                 config: config.clone(),
@@ -153,10 +197,17 @@ fn look_up(view: &View<'_>, config: &ConfigRef) -> Desired {
             };
         }
         (None, None) => ConfigFault::NotWatched,
-        (None, Some(kind)) if kind.address().namespaced && config.namespace.is_empty() => ConfigFault::NoNamespace,
+        (None, Some(kind)) if kind.address().namespaced && config.namespace.is_empty() => {
+            ConfigFault::NoNamespace
+        }
         (None, Some(_)) => ConfigFault::NotFound,
     };
-    Desired { config: config.clone(), hash: Name::from(""), generation: 0, fault: Some(fault) }
+    Desired {
+        config: config.clone(),
+        hash: Name::from(""),
+        generation: 0,
+        fault: Some(fault),
+    }
 }
 
 fn unsupported(addon: &AddOn, instance: &Instance) -> Option<ConfigType> {
@@ -166,5 +217,10 @@ fn unsupported(addon: &AddOn, instance: &Instance) -> Option<ConfigType> {
             || instance.supported.contains(of)
             || (supports_templates && *of == type_of(Kind::DeploymentConfig))
     };
-    instance.configs.iter().map(|config| &config.of).find(|of| !known(of)).cloned()
+    instance
+        .configs
+        .iter()
+        .map(|config| &config.of)
+        .find(|of| !known(of))
+        .cloned()
 }

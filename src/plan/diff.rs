@@ -11,21 +11,32 @@ use super::rollup::Summary;
 use super::types::{Action, Revision};
 use super::work::{Rendering, is_deploy_work};
 use crate::snapshot::{
-    AddOn, Applied, ConfigRef, ConfigType, Kind, Name, ObjectKey, Progression, ProgressionReference, Reference, View,
+    AddOn, Applied, ConfigRef, ConfigType, Kind, Name, ObjectKey, Progression, ProgressionReference,
+    Reference, View,
 };
 
 /// Returns the write of an instance's status, if anything in it changes.
-pub fn instance(report: &Report<'_>) -> Option<Action> {
+pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
     let instance = report.instance;
     if instance.meta.deleting {
         return None;
     }
     let mut status = Map::new();
-    if let Some(types) = report.supported.as_ref().filter(|types| !types.iter().eq(&instance.supported)) {
-        status.insert("supportedConfigs".to_owned(), types.iter().map(render_type).collect());
+    if let Some(types) = report
+        .supported
+        .as_ref()
+        .filter(|types| !types.iter().eq(&instance.supported))
+    {
+        status.insert(
+            "supportedConfigs".to_owned(),
+            types.iter().map(render_type).collect(),
+        );
     }
     if report.references != instance.references {
-        status.insert("configReferences".to_owned(), report.references.iter().map(render_reference).collect());
+        status.insert(
+            "configReferences".to_owned(),
+            report.references.iter().map(render_reference).collect(),
+        );
     }
     if report.conditions != instance.conditions {
         status.insert("conditions".to_owned(), conditions::render(&report.conditions));
@@ -39,8 +50,10 @@ pub fn instance(report: &Report<'_>) -> Option<Action> {
 }
 
 /// Returns the writes that make the instance's works what they should be.
-pub fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering) -> Vec<Action> {
-    let Rendering::Bodies(bodies) = rendering else { return Vec::new() };
+pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering) -> Vec<Action> {
+    let Rendering::Bodies(bodies) = rendering else {
+        return Vec::new();
+    };
     let instance = report.instance;
     let mut actions = Vec::new();
     for body in bodies {
@@ -59,7 +72,9 @@ pub fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering) -> Vec
             }),
         }
     }
-    let stored = view.works(&instance.cluster).filter(|work| !work.hosted && !work.meta.deleting);
+    let stored = view
+        .works(&instance.cluster)
+        .filter(|work| !work.hosted && !work.meta.deleting);
     let ours = stored.filter(|work| is_deploy_work(&instance.addon, &work.name));
     let surplus = ours.filter(|work| !bodies.iter().any(|body| *body.name == *work.name));
     actions.extend(surplus.map(|work| Action::Delete {
@@ -71,15 +86,21 @@ pub fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering) -> Vec
 }
 
 /// Returns the write of the add-on's status, if anything in it changes.
-pub fn addon(addon: &AddOn, summary: &Summary) -> Option<Action> {
+pub(super) fn addon(addon: &AddOn, summary: &Summary) -> Option<Action> {
     let mut status = Map::new();
     if summary.defaults != addon.defaults {
-        status.insert("defaultconfigReferences".to_owned(), summary.defaults.iter().map(render_default).collect());
+        status.insert(
+            "defaultconfigReferences".to_owned(),
+            summary.defaults.iter().map(render_default).collect(),
+        );
     }
     if let Some(progressions) = &summary.progressions
         && *progressions != addon.progressions.clone().unwrap_or_default()
     {
-        status.insert("installProgressions".to_owned(), progressions.iter().map(render_progression).collect());
+        status.insert(
+            "installProgressions".to_owned(),
+            progressions.iter().map(render_progression).collect(),
+        );
     }
     (!status.is_empty()).then(|| Action::Status {
         object: ObjectKey::new(Kind::AddOn, "", addon.name.clone()),
@@ -126,7 +147,10 @@ fn render_reference(reference: &Reference) -> Value {
         }
         if let Some(applied) = &reference.applied {
             fields.insert("lastAppliedConfig".to_owned(), render_applied(applied));
-            fields.insert("lastAppliedConfigSpecHash".to_owned(), Value::from(&*applied.hash));
+            fields.insert(
+                "lastAppliedConfigSpecHash".to_owned(),
+                Value::from(&*applied.hash),
+            );
         }
     }
     rendered
@@ -152,9 +176,16 @@ fn render_progression(progression: &Progression) -> Value {
 fn render_progression_reference(reference: &ProgressionReference) -> Value {
     let mut rendered = render_default(&(reference.config.clone(), reference.desired.clone()));
     if let Some(fields) = rendered.as_object_mut() {
-        let last = [("lastAppliedConfig", &reference.applied), ("lastKnownGoodConfig", &reference.known_good)];
+        let last = [
+            ("lastAppliedConfig", &reference.applied),
+            ("lastKnownGoodConfig", &reference.known_good),
+        ];
         for (field, applied) in last {
-            fields.extend(applied.as_ref().map(|applied| (field.to_owned(), render_applied(applied))));
+            fields.extend(
+                applied
+                    .as_ref()
+                    .map(|applied| (field.to_owned(), render_applied(applied))),
+            );
         }
     }
     rendered

@@ -15,7 +15,7 @@ use crate::snapshot::{
 
 /// What is known about the clusters of a placement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub(super) enum Known {
     /// Somebody decided it, perhaps for no cluster at all.
     Decided,
     /// The placement does not exist.
@@ -26,7 +26,7 @@ pub enum Known {
 
 /// One placement of the add-on with the clusters that it selects.
 #[derive(Debug)]
-pub struct Selected<'v> {
+pub(super) struct Selected<'v> {
     /// The entry of the install strategy.
     pub by: &'v PlacementUse,
     /// Its clusters.
@@ -37,7 +37,7 @@ pub struct Selected<'v> {
 
 /// Which clusters get the add-on.
 #[derive(Debug, Default)]
-pub struct Wanted<'v> {
+pub(super) struct Wanted<'v> {
     /// The placements in the order of the spec.
     pub placements: Vec<Selected<'v>>,
     /// Every wanted cluster with the index of the placement that configures it: the last one that selects it.
@@ -45,7 +45,7 @@ pub struct Wanted<'v> {
 }
 
 /// Returns which clusters get the add-on.
-pub fn wanted<'v>(view: &View<'v>) -> Wanted<'v> {
+pub(super) fn wanted<'v>(view: &View<'v>) -> Wanted<'v> {
     let mut wanted = Wanted::default();
     if view.addon.strategy != InstallStrategy::Placements {
         return wanted;
@@ -61,7 +61,11 @@ pub fn wanted<'v>(view: &View<'v>) -> Wanted<'v> {
 }
 
 fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
-    let nothing = |known| Selected { by, clusters: BTreeSet::new(), known };
+    let nothing = |known| Selected {
+        by,
+        clusters: BTreeSet::new(),
+        known,
+    };
     let Some(placement) = view.placement(&by.namespace, &by.name) else {
         return nothing(Known::NoPlacement);
     };
@@ -71,12 +75,19 @@ fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
         return nothing(Known::NoDecision);
     }
     let clusters = decisions.flat_map(|decision| &decision.clusters).collect();
-    Selected { by, clusters, known: Known::Decided }
+    Selected {
+        by,
+        clusters,
+        known: Known::Decided,
+    }
 }
 
 /// Returns the writes that give the add-on to the wanted clusters and take it from the others.
-pub fn membership(view: &View<'_>, wanted: &Wanted<'_>) -> (Vec<Action>, Vec<Wait>) {
-    let mut actions: Vec<Action> = view.instances().filter_map(|instance| adopt(view, instance)).collect();
+pub(super) fn membership(view: &View<'_>, wanted: &Wanted<'_>) -> (Vec<Action>, Vec<Wait>) {
+    let mut actions: Vec<Action> = view
+        .instances()
+        .filter_map(|instance| adopt(view, instance))
+        .collect();
     let mut waits = Vec::new();
     match &view.addon.strategy {
         InstallStrategy::Manual => {}
@@ -90,7 +101,10 @@ pub fn membership(view: &View<'_>, wanted: &Wanted<'_>) -> (Vec<Action>, Vec<Wai
                     Entry::Nothing => {}
                 }
             }
-            actions.extend(view.instances().filter_map(|instance| prune(view, wanted, instance)));
+            actions.extend(
+                view.instances()
+                    .filter_map(|instance| prune(view, wanted, instance)),
+            );
         }
     }
     (actions, waits)
@@ -113,19 +127,30 @@ enum Entry {
 
 fn entry(view: &View<'_>, wanted: &Wanted<'_>, cluster: &Name, index: usize) -> Entry {
     if let Some(instance) = view.instance(cluster) {
-        return if instance.meta.deleting { Entry::Wait(WaitOn::Deletion) } else { Entry::Nothing };
+        return if instance.meta.deleting {
+            Entry::Wait(WaitOn::Deletion)
+        } else {
+            Entry::Nothing
+        };
     }
-    let Some(found) = view.cluster(cluster) else { return Entry::Wait(WaitOn::Cluster) };
+    let Some(found) = view.cluster(cluster) else {
+        return Entry::Wait(WaitOn::Cluster);
+    };
     if found.meta.deleting {
         return Entry::Nothing;
     }
-    let Some(selected) = wanted.placements.get(index) else { return Entry::Nothing };
+    let Some(selected) = wanted.placements.get(index) else {
+        return Entry::Nothing;
+    };
     Entry::Create(create(view, selected.by, cluster, found))
 }
 
 fn create(view: &View<'_>, by: &PlacementUse, cluster: &Name, found: &Cluster) -> Action {
-    let mut annotations: Map<String, Value> =
-        found.annotations.iter().map(|(key, value)| (key.to_string(), Value::from(&**value))).collect();
+    let mut annotations: Map<String, Value> = found
+        .annotations
+        .iter()
+        .map(|(key, value)| (key.to_string(), Value::from(&**value)))
+        .collect();
     annotations.insert(terms::INSTALLED_BY.to_owned(), Value::from(mark(by)));
     let body = json!({
         "apiVersion": Kind::Instance.api_version(),
@@ -139,7 +164,11 @@ fn create(view: &View<'_>, by: &PlacementUse, cluster: &Name, found: &Cluster) -
         "spec": spec(&by.creation),
     });
     let object = ObjectKey::new(Kind::Instance, cluster.clone(), view.addon.name.clone());
-    Action::Create { object, body, why: "a placement selects the cluster" }
+    Action::Create {
+        object,
+        body,
+        why: "a placement selects the cluster",
+    }
 }
 
 fn mark(by: &PlacementUse) -> String {
@@ -153,7 +182,10 @@ fn spec(creation: &Creation) -> Value {
         spec.insert("installNamespace".to_owned(), Value::from(&**namespace));
     }
     if !creation.configs.is_empty() {
-        spec.insert("configs".to_owned(), creation.configs.iter().map(render_config).collect());
+        spec.insert(
+            "configs".to_owned(),
+            creation.configs.iter().map(render_config).collect(),
+        );
     }
     if let Some(version) = &creation.desired_version {
         spec.insert("desiredVersion".to_owned(), Value::from(&**version));
@@ -189,18 +221,27 @@ fn prune(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Ac
     if instance.meta.deleting || instance.installed_by.is_empty() {
         return None;
     }
-    let leaving = view.cluster(&instance.cluster).is_some_and(|cluster| cluster.meta.deleting);
+    let leaving = view
+        .cluster(&instance.cluster)
+        .is_some_and(|cluster| cluster.meta.deleting);
     if wanted.home.contains_key(&instance.cluster) && !leaving {
         return None;
     }
     // While its placement is unknown nobody can say that the cluster was deselected; an uninstall is hard to take back.
-    let giver = wanted.placements.iter().find(|selected| mark(selected.by) == *instance.installed_by);
+    let giver = wanted
+        .placements
+        .iter()
+        .find(|selected| mark(selected.by) == *instance.installed_by);
     if !leaving && giver.is_some_and(|selected| selected.known != Known::Decided) {
         return None;
     }
     Some(Action::Delete {
         object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
         before: Revision::from(&instance.meta),
-        why: if leaving { "the cluster is being deleted" } else { "no placement selects the cluster" },
+        why: if leaving {
+            "the cluster is being deleted"
+        } else {
+            "no placement selects the cluster"
+        },
     })
 }

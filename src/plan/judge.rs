@@ -9,7 +9,8 @@ use super::rollout::{Member, Step};
 use super::state::{Outcome, Phase, State};
 use super::types::not_driven;
 use super::work::{Body, Rendering, is_hook_work};
-use crate::snapshot::{Instance, Reference, Signal, Status, View, Work};
+use crate::hash::{ConfigKey, parse_config_spec_hash};
+use crate::snapshot::{ConfigRef, Instance, Reference, Signal, Status, View, Work};
 
 /// Condition that the deploying program reports.
 pub(super) const MANIFEST_APPLIED: &str = "ManifestApplied";
@@ -19,7 +20,7 @@ pub(super) const HOSTING_MANIFEST_APPLIED: &str = "HostingManifestApplied";
 pub(super) const PROGRESSING: &str = "Progressing";
 
 /// Returns the state of an instance.
-pub fn state(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> State {
+pub(super) fn state(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> State {
     if let Some(of) = &member.effective.unsupported {
         return State::Unsupported(of.clone());
     }
@@ -42,7 +43,9 @@ fn own(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> Outcome {
         Rendering::Refused(error) => Outcome::Failed(error.clone()),
         Rendering::Waiting(on) => Outcome::Running(super::types::Wait::addon(on.clone()).to_string()),
         Rendering::Bodies(bodies) => {
-            let each = bodies.iter().map(|body| confirmed(member.instance, body, find(view, member.instance, body)));
+            let each = bodies
+                .iter()
+                .map(|body| confirmed(member.instance, body, find(view, member.instance, body)));
             worst(each)
         }
     }
@@ -50,11 +53,14 @@ fn own(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> Outcome {
 
 /// Returns the stored work of a body.
 pub(super) fn find<'v>(view: &View<'v>, instance: &Instance, body: &Body) -> Option<&'v Work> {
-    view.works(&instance.cluster).find(|work| *work.name == *body.name && work.namespace == instance.cluster)
+    view.works(&instance.cluster)
+        .find(|work| *work.name == *body.name && work.namespace == instance.cluster)
 }
 
 fn confirmed(instance: &Instance, body: &Body, work: Option<&Work>) -> Outcome {
-    let Some(work) = work else { return running("no addon works") };
+    let Some(work) = work else {
+        return running("no addon works");
+    };
     if *work.hashes != *body.hashes {
         return running("mca and work configs mismatch");
     }
@@ -67,7 +73,9 @@ fn confirmed(instance: &Instance, body: &Body, work: Option<&Work>) -> Outcome {
 /// What the agent says about the present generation of a work.
 fn reported(work: &Work) -> Outcome {
     let says = |signal: &Option<Signal>, status: Status| {
-        signal.as_ref().is_some_and(|signal| signal.current && signal.status == status)
+        signal
+            .as_ref()
+            .is_some_and(|signal| signal.current && signal.status == status)
     };
     if says(&work.applied, Status::False) {
         return Outcome::Failed(failure(work));
@@ -79,7 +87,11 @@ fn reported(work: &Work) -> Outcome {
 }
 
 fn failure(work: &Work) -> String {
-    let said = work.applied.as_ref().map(|signal| &*signal.message).unwrap_or_default();
+    let said = work
+        .applied
+        .as_ref()
+        .map(|signal| &*signal.message)
+        .unwrap_or_default();
     match (said.is_empty(), work.failure.is_empty()) {
         (false, true) => said.to_owned(),
         (true, true) => "failed to apply the manifests of addon".to_owned(),
@@ -104,12 +116,20 @@ fn foreign(view: &View<'_>, member: &Member<'_>) -> Foreign {
     if hosted && instance.condition(HOSTING_MANIFEST_APPLIED).is_none() {
         return Foreign::State(State::WaitingForHostingManifests);
     }
-    let is_here = |work: &&Work| if work.hosted { hosted && work.namespace == instance.hosting_cluster } else { true };
+    let is_here = |work: &&Work| {
+        if work.hosted {
+            hosted && work.namespace == instance.hosting_cluster
+        } else {
+            true
+        }
+    };
     let works: Vec<&Work> = view.works(&instance.cluster).filter(is_here).collect();
     if works.is_empty() {
         return Foreign::Outcome(running("no addon works"));
     }
-    let deployed = works.into_iter().filter(|work| !is_hook_work(&instance.addon, &work.name));
+    let deployed = works
+        .into_iter()
+        .filter(|work| !is_hook_work(&instance.addon, &work.name));
     Foreign::Outcome(worst(deployed.map(|work| {
         if matches(&work.hashes, &member.assigned) {
             reported(work)
@@ -124,10 +144,22 @@ fn matches(hashes: &str, assigned: &[Reference]) -> bool {
     if hashes.is_empty() {
         return assigned.is_empty();
     }
-    let Ok(carried) = serde_json::from_str::<BTreeMap<String, String>>(hashes) else { return false };
-    let wanted: BTreeMap<String, String> =
-        assigned.iter().map(|reference| (reference.config.to_string(), reference.desired.to_string())).collect();
+    let Ok(carried) = parse_config_spec_hash(hashes) else {
+        return false;
+    };
+    let wanted: BTreeMap<ConfigKey, String> = assigned.iter().map(key).collect();
     carried == wanted && carried.values().all(|hash| !hash.is_empty())
+}
+
+fn key(reference: &Reference) -> (ConfigKey, String) {
+    let ConfigRef { of, namespace, name } = &reference.config;
+    let key = ConfigKey {
+        resource: of.resource.to_string(),
+        group: of.group.to_string(),
+        namespace: namespace.to_string(),
+        name: name.to_string(),
+    };
+    (key, reference.desired.to_string())
 }
 
 /// A failure outweighs what is running, and that what is done; the first of a kind gives the words.
@@ -137,7 +169,9 @@ fn worst(outcomes: impl Iterator<Item = Outcome>) -> Outcome {
         Outcome::Running(_) => 1,
         Outcome::Succeeded => 0,
     };
-    outcomes.fold(Outcome::Succeeded, |worst, next| if rank(&next) > rank(&worst) { next } else { worst })
+    outcomes.fold(Outcome::Succeeded, |worst, next| {
+        if rank(&next) > rank(&worst) { next } else { worst }
+    })
 }
 
 fn running(why: &str) -> Outcome {
@@ -146,12 +180,21 @@ fn running(why: &str) -> Outcome {
 
 /// Install until something was applied once. A phase stays until the next change, so that its end is named like its begin.
 fn phase(member: &Member<'_>, outcome: &Outcome) -> Phase {
-    let reason = member.instance.condition(PROGRESSING).map(|condition| &*condition.reason).unwrap_or_default();
+    let reason = member
+        .instance
+        .condition(PROGRESSING)
+        .map(|condition| &*condition.reason)
+        .unwrap_or_default();
     let previous = Phase::of_reason(reason);
-    let applied_before = member.instance.references.iter().any(|reference| reference.applied.is_some());
+    let applied_before = member
+        .instance
+        .references
+        .iter()
+        .any(|reference| reference.applied.is_some());
     let done_before = reason == "InstallSucceed" || previous.is_some_and(|phase| phase != Phase::Install);
     let starts = member.step == Step::Move
-        || (*outcome != Outcome::Succeeded && member.assigned.iter().any(|reference| !reference.is_applied()));
+        || (*outcome != Outcome::Succeeded
+            && member.assigned.iter().any(|reference| !reference.is_applied()));
     match previous {
         _ if !applied_before && !done_before => Phase::Install,
         Some(Phase::Rollback) if !matches!(member.step, Step::Move) => Phase::Rollback,

@@ -29,7 +29,5 @@ mod work;
 
 pub use addon::addon;
 pub use check::check;
-pub use render::RenderFault;
 pub use state::{Outcome, Phase, State, Words};
-pub use substitute::SubstitutionFault;
 pub use types::{Action, Note, Plan, Revision, Wait, WaitOn};

@@ -61,8 +61,16 @@ fn render(owner: &Owner) -> Value {
         "uid": &*owner.uid,
     });
     if let Some(fields) = rendered.as_object_mut() {
-        fields.extend(owner.controller.map(|controller| ("controller".to_owned(), Value::from(controller))));
-        fields.extend(owner.block.map(|block| ("blockOwnerDeletion".to_owned(), Value::from(block))));
+        fields.extend(
+            owner
+                .controller
+                .map(|controller| ("controller".to_owned(), Value::from(controller))),
+        );
+        fields.extend(
+            owner
+                .block
+                .map(|block| ("blockOwnerDeletion".to_owned(), Value::from(block))),
+        );
     }
     rendered
 }

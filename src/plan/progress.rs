@@ -21,7 +21,7 @@ use crate::snapshot::{
 
 /// What the status of one instance should be.
 #[derive(Debug)]
-pub struct Report<'v> {
+pub(super) struct Report<'v> {
     /// The instance.
     pub instance: &'v Instance,
     /// Its state.
@@ -39,7 +39,12 @@ pub struct Report<'v> {
 }
 
 /// Returns the report of one instance.
-pub fn report<'v>(view: &View<'v>, member: &Member<'v>, rendering: &Rendering, now: Timestamp) -> Report<'v> {
+pub(super) fn report<'v>(
+    view: &View<'v>,
+    member: &Member<'v>,
+    rendering: &Rendering,
+    now: Timestamp,
+) -> Report<'v> {
     let instance = member.instance;
     let state = state(view, member, rendering);
     let mut references = member.assigned.clone();
@@ -51,7 +56,10 @@ pub fn report<'v>(view: &View<'v>, member: &Member<'v>, rendering: &Rendering, n
     let mut wishes = vec![configured(view, member, &stuck)];
     wishes.extend(manifests(view, member, rendering));
     let probed = available(view, member, rendering);
-    let up = probed.as_ref().map(Wish::status).or_else(|| instance.condition(AVAILABLE).map(|found| found.status));
+    let up = probed
+        .as_ref()
+        .map(Wish::status)
+        .or_else(|| instance.condition(AVAILABLE).map(|found| found.status));
     wishes.extend(probed);
     wishes.push(Wish::new(PROGRESSING, words.status, words.reason, &words.message));
     wishes.extend(rollup(&state, &stuck, up, view.settings().reasons));
@@ -79,9 +87,15 @@ fn confirm(reference: &mut Reference) {
 
 /// A `ManifestApplied` that says "rendering failed" is out of date as soon as rendering works again.
 fn stale_failure(instance: &Instance, rendering: &Rendering) -> Vec<Condition> {
-    let is_stale =
-        |condition: &Condition| matches!(rendering, Rendering::Bodies(_)) && &*condition.reason == "ManifestWorkApplyFailed";
-    instance.conditions.iter().filter(|condition| !is_stale(condition)).cloned().collect()
+    let is_stale = |condition: &Condition| {
+        matches!(rendering, Rendering::Bodies(_)) && &*condition.reason == "ManifestWorkApplyFailed"
+    };
+    instance
+        .conditions
+        .iter()
+        .filter(|condition| !is_stale(condition))
+        .cloned()
+        .collect()
 }
 
 /// Something that only a human can change: reason and message.
@@ -89,14 +103,23 @@ type Stuck = Option<(&'static str, String)>;
 
 fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> Stuck {
     if let Some(of) = &member.effective.unsupported {
-        return Some(("ConfigurationUnsupported", format!("configurations of type {of} are not supported")));
+        return Some((
+            "ConfigurationUnsupported",
+            format!("configurations of type {of} are not supported"),
+        ));
     }
-    if let Some((desired, fault)) = member.missing().and_then(|desired| Some((desired, desired.fault?))) {
+    if let Some((desired, fault)) = member
+        .missing()
+        .and_then(|desired| Some((desired, desired.fault?)))
+    {
         let reason = match fault {
             config::ConfigFault::NotFound | config::ConfigFault::NoNamespace => "ConfigurationNotFound",
             config::ConfigFault::NotWatched => "ConfigurationUnsupported",
         };
-        return Some((reason, format!("configuration {} {}", desired.config, fault.as_str())));
+        return Some((
+            reason,
+            format!("configuration {} {}", desired.config, fault.as_str()),
+        ));
     }
     if let Step::Hold(kind) = &member.step {
         return Some(("RolloutTypeNotDriven", not_driven(kind.as_str())));
@@ -109,15 +132,25 @@ fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> Stuck {
 }
 
 fn superseded(view: &View<'_>, member: &Member<'_>) -> Stuck {
-    let gone = member.assigned.iter().find(|one| view.content(&one.config, &one.desired).is_none())?;
-    Some(("ContentSuperseded", format!("the assigned content of {} is no longer on the hub", gone.config)))
+    let gone = member
+        .assigned
+        .iter()
+        .find(|one| view.content(&one.config, &one.desired).is_none())?;
+    Some((
+        "ContentSuperseded",
+        format!("the assigned content of {} is no longer on the hub", gone.config),
+    ))
 }
 
 fn configured(view: &View<'_>, member: &Member<'_>, stuck: &Stuck) -> Wish {
     match (stuck, &member.step) {
-        (Some((reason @ ("ConfigurationNotFound" | "ConfigurationUnsupported" | "RolloutTypeNotDriven"), why)), _) => {
-            Wish::new("Configured", Status::False, reason, why)
-        }
+        (
+            Some((
+                reason @ ("ConfigurationNotFound" | "ConfigurationUnsupported" | "RolloutTypeNotDriven"),
+                why,
+            )),
+            _,
+        ) => Wish::new("Configured", Status::False, reason, why),
         (_, Step::Hold(_)) => Wish::new(
             "Configured",
             Status::False,
@@ -129,7 +162,10 @@ fn configured(view: &View<'_>, member: &Member<'_>, stuck: &Stuck) -> Wish {
             let message = if fields.is_empty() {
                 "Configurations configured".to_owned()
             } else {
-                format!("Configurations configured; not applied by this version: {}", fields.join(", "))
+                format!(
+                    "Configurations configured; not applied by this version: {}",
+                    fields.join(", ")
+                )
             };
             Wish::new("Configured", Status::True, "ConfigurationsConfigured", &message)
         }
@@ -141,7 +177,10 @@ fn not_applied(view: &View<'_>, member: &Member<'_>) -> Vec<&'static str> {
     if !config::deploys(view.addon, &member.effective) {
         return Vec::new();
     }
-    let contents = member.assigned.iter().filter_map(|one| view.content(&one.config, &one.desired));
+    let contents = member
+        .assigned
+        .iter()
+        .filter_map(|one| view.content(&one.config, &one.desired));
     let mut fields = contents.map(|found| match &*found.content {
         Content::Deployment(config) => config.not_applied.clone(),
         Content::Template(_) | Content::Hub => Vec::new(),
@@ -167,10 +206,18 @@ fn rollup(state: &State, stuck: &Stuck, up: Option<Status>, vocabulary: Vocabula
     let ready = match (stuck, up) {
         (Some((reason, why)), _) => Wish::new("Ready", Status::False, reason, why),
         (None, _) if !state.is_done() => Wish::new("Ready", Status::False, words.reason, &words.message),
-        (None, Some(Status::False)) => Wish::new("Ready", Status::False, "Unavailable", "the agent is not available"),
-        (None, Some(Status::Unknown)) => {
-            Wish::new("Ready", Status::False, "AvailabilityUnknown", "nobody knows whether the agent is available")
-        }
+        (None, Some(Status::False)) => Wish::new(
+            "Ready",
+            Status::False,
+            "Unavailable",
+            "the agent is not available",
+        ),
+        (None, Some(Status::Unknown)) => Wish::new(
+            "Ready",
+            Status::False,
+            "AvailabilityUnknown",
+            "nobody knows whether the agent is available",
+        ),
         (None, Some(Status::True) | None) => Wish::new("Ready", Status::True, "Ready", &words.message),
     };
     [ready, reconciling, stalled]
@@ -181,7 +228,8 @@ fn note(instance: &Instance, state: &State, reason: &str) -> Option<Note> {
     let phase_before = before.and_then(|condition| Phase::of_reason(&condition.reason));
     match state {
         State::Phase(phase, outcome)
-            if before.is_none_or(|condition| &*condition.reason != reason) || phase_before.is_some_and(|old| old != *phase) =>
+            if before.is_none_or(|condition| &*condition.reason != reason)
+                || phase_before.is_some_and(|old| old != *phase) =>
         {
             Some(Note {
                 addon: instance.addon.clone(),
@@ -190,7 +238,10 @@ fn note(instance: &Instance, state: &State, reason: &str) -> Option<Note> {
                 outcome: outcome.clone(),
             })
         }
-        State::Phase(..) | State::Unsupported(_) | State::WaitingForManifests | State::WaitingForHostingManifests => None,
+        State::Phase(..)
+        | State::Unsupported(_)
+        | State::WaitingForManifests
+        | State::WaitingForHostingManifests => None,
     }
 }
 
@@ -202,8 +253,15 @@ fn waits(view: &View<'_>, member: &Member<'_>, rendering: &Rendering, state: &St
     match (rendering, state) {
         (Rendering::Waiting(on), _) => waits.push(on.clone()),
         (_, State::Unsupported(of)) => waits.push(WaitOn::UnsupportedType(of.clone())),
-        (_, State::Phase(_, Outcome::Running(why) | Outcome::Failed(why))) => waits.push(WaitOn::Agent(why.clone())),
-        (_, State::Phase(_, Outcome::Succeeded) | State::WaitingForManifests | State::WaitingForHostingManifests) => {}
+        (_, State::Phase(_, Outcome::Running(why) | Outcome::Failed(why))) => {
+            waits.push(WaitOn::Agent(why.clone()))
+        }
+        (
+            _,
+            State::Phase(_, Outcome::Succeeded)
+            | State::WaitingForManifests
+            | State::WaitingForHostingManifests,
+        ) => {}
     }
     let fields = not_applied(view, member);
     if !fields.is_empty() {

@@ -18,7 +18,7 @@ const KUBECONFIG: &str = "/managed/hub-kubeconfig/kubeconfig";
 
 /// Why no spec can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RenderFault {
+pub(super) enum RenderFault {
     /// A variable in the manifest with this index.
     Substitution(usize, SubstitutionFault),
     /// The manifest with this index is not a Kubernetes object.
@@ -42,7 +42,7 @@ impl std::fmt::Display for RenderFault {
 
 /// The spec of a work with the name of the cluster left open.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Recipe {
+pub(super) struct Recipe {
     canonical: String,
     /// Whether the cluster's name occurs in keys, so that their order depends on it.
     in_keys: bool,
@@ -57,29 +57,36 @@ impl Recipe {
         if !self.in_keys {
             return text;
         }
-        serde_json::from_str(&text).map(|value| canonical(&value)).unwrap_or(text)
+        serde_json::from_str(&text)
+            .map(|value| canonical(&value))
+            .unwrap_or(text)
     }
 
     /// Returns the spec for a cluster.
-    pub fn spec(&self, cluster: &str) -> Value {
+    pub(super) fn spec(&self, cluster: &str) -> Value {
         serde_json::from_str(&self.text(cluster)).unwrap_or_default()
     }
 
     /// Returns the digest of the spec for a cluster.
-    pub fn digest(&self, cluster: &str) -> Digest {
+    pub(super) fn digest(&self, cluster: &str) -> Digest {
         Digest::of_text(&self.text(cluster))
     }
 }
 
 /// Returns the recipe of a template with its configuration; `install_namespace` is the instance's own.
-pub fn recipe(
+pub(super) fn recipe(
     template: &Template,
     config: Option<&DeploymentConfig>,
     install_namespace: &str,
 ) -> Result<Recipe, RenderFault> {
     let variables = variables(template, config, install_namespace);
-    let moved_to = config.map(|config| &*config.install_namespace).filter(|namespace| !namespace.is_empty());
-    let manifests = template.agent.pointer("/workload/manifests").and_then(Value::as_array);
+    let moved_to = config
+        .map(|config| &*config.install_namespace)
+        .filter(|namespace| !namespace.is_empty());
+    let manifests = template
+        .agent
+        .pointer("/workload/manifests")
+        .and_then(Value::as_array);
     let mut rendered = Vec::new();
     for (index, manifest) in manifests.into_iter().flatten().enumerate() {
         if is_hook(manifest) {
@@ -103,7 +110,11 @@ pub fn recipe(
     if canonical.len() > LARGEST {
         return Err(RenderFault::TooLarge(canonical.len()));
     }
-    Ok(Recipe { in_keys: occurs_in_keys(&agent), canonical, is_empty })
+    Ok(Recipe {
+        in_keys: occurs_in_keys(&agent),
+        canonical,
+        is_empty,
+    })
 }
 
 /// Later wins: what we preset, what the user sets, what must not be overridden.
@@ -114,9 +125,17 @@ fn variables(template: &Template, config: Option<&DeploymentConfig>, install_nam
     }
     variables.insert("INSTALL_NAMESPACE".to_owned(), install_namespace.to_owned());
     if let Some(config) = config {
-        variables.extend(config.variables.iter().map(|(name, value)| (name.to_string(), value.to_string())));
+        variables.extend(
+            config
+                .variables
+                .iter()
+                .map(|(name, value)| (name.to_string(), value.to_string())),
+        );
         if !config.install_namespace.is_empty() {
-            variables.insert("INSTALL_NAMESPACE".to_owned(), config.install_namespace.to_string());
+            variables.insert(
+                "INSTALL_NAMESPACE".to_owned(),
+                config.install_namespace.to_string(),
+            );
         }
     }
     variables.insert("CLUSTER_NAME".to_owned(), CLUSTER.to_owned());
@@ -124,7 +143,10 @@ fn variables(template: &Template, config: Option<&DeploymentConfig>, install_nam
 }
 
 fn text<'a>(manifest: &'a Value, pointer: &str) -> &'a str {
-    manifest.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    manifest
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 fn check_object(manifest: &Value, index: usize) -> Result<(), RenderFault> {
@@ -136,8 +158,13 @@ fn check_object(manifest: &Value, index: usize) -> Result<(), RenderFault> {
 
 /// Jobs and pods that run before deletion must not run at the installation.
 fn is_hook(manifest: &Value) -> bool {
-    let marked = |pointer: &str| manifest.pointer(pointer).is_some_and(|keys| keys.get(terms::PRE_DELETE).is_some());
-    matches!(text(manifest, "/kind"), "Job" | "Pod") && (marked("/metadata/annotations") || marked("/metadata/labels"))
+    let marked = |pointer: &str| {
+        manifest
+            .pointer(pointer)
+            .is_some_and(|keys| keys.get(terms::PRE_DELETE).is_some())
+    };
+    matches!(text(manifest, "/kind"), "Job" | "Pod")
+        && (marked("/metadata/annotations") || marked("/metadata/labels"))
 }
 
 /// Moves a manifest to the install namespace: its own namespace, its subjects, or itself when it is the namespace.
@@ -176,7 +203,9 @@ fn manifest_configs(
     }
     let mut seen = BTreeSet::new();
     for manifest in manifests {
-        let Some(identifier) = probed(manifest) else { continue };
+        let Some(identifier) = probed(manifest) else {
+            continue;
+        };
         if !seen.insert(canonical(&identifier)) {
             continue;
         }
@@ -201,14 +230,16 @@ fn ask_well_known(config: &mut Map<String, Value>) {
 }
 
 fn is_about(config: &Value, identifier: &Value) -> bool {
-    ["/group", "/resource", "/namespace", "/name"].iter().all(|field| {
-        text(config, &format!("/resourceIdentifier{field}")) == text(identifier, field)
-    })
+    ["/group", "/resource", "/namespace", "/name"]
+        .iter()
+        .all(|field| text(config, &format!("/resourceIdentifier{field}")) == text(identifier, field))
 }
 
 /// Returns the identifier of a workload whose replicas tell whether the add-on is available.
 fn probed(manifest: &Value) -> Option<Value> {
-    let group = text(manifest, "/apiVersion").split_once('/').map_or("", |(group, _)| group);
+    let group = text(manifest, "/apiVersion")
+        .split_once('/')
+        .map_or("", |(group, _)| group);
     let resource = match (group, text(manifest, "/kind")) {
         ("apps", "Deployment") if manifest.pointer("/spec/replicas") == Some(&json!(0)) => return None,
         ("apps", "Deployment") => "deployments",
@@ -227,7 +258,9 @@ fn occurs_in_keys(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
         Value::Array(items) => items.iter().any(occurs_in_keys),
-        Value::Object(fields) => fields.iter().any(|(key, value)| key.contains(CLUSTER) || occurs_in_keys(value)),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(key, value)| key.contains(CLUSTER) || occurs_in_keys(value)),
     }
 }
 
@@ -236,12 +269,22 @@ mod tests {
     use super::*;
 
     fn template(manifests: &Value) -> Template {
-        Template { agent: json!({"workload": {"manifests": manifests}}), registers: true }
+        Template {
+            agent: json!({"workload": {"manifests": manifests}}),
+            registers: true,
+        }
     }
 
     fn config(namespace: &str) -> DeploymentConfig {
-        let variables = vec![("IMAGE".into(), "q\"uote".into()), ("CLUSTER_NAME".into(), "mine".into())];
-        DeploymentConfig { variables, install_namespace: namespace.into(), not_applied: Vec::new() }
+        let variables = vec![
+            ("IMAGE".into(), "q\"uote".into()),
+            ("CLUSTER_NAME".into(), "mine".into()),
+        ];
+        DeploymentConfig {
+            variables,
+            install_namespace: namespace.into(),
+            not_applied: Vec::new(),
+        }
     }
 
     fn deployment() -> Value {
@@ -254,9 +297,15 @@ mod tests {
     fn fills_in_the_variables_and_asks_for_the_well_known_status() {
         let recipe = recipe(&template(&json!([deployment()])), Some(&config("")), "own-ns").unwrap();
         let spec = recipe.spec("c1");
-        assert_eq!(spec["workload"]["manifests"][0]["metadata"]["namespace"], "own-ns");
+        assert_eq!(
+            spec["workload"]["manifests"][0]["metadata"]["namespace"],
+            "own-ns"
+        );
         assert_eq!(spec["workload"]["manifests"][0]["spec"]["image"], "q\"uote");
-        assert_eq!(spec["workload"]["manifests"][0]["spec"]["args"], json!(["c1", KUBECONFIG]));
+        assert_eq!(
+            spec["workload"]["manifests"][0]["spec"]["args"],
+            json!(["c1", KUBECONFIG])
+        );
         assert_eq!(
             spec["manifestConfigs"],
             json!([{"feedbackRules": [{"type": "WellKnownStatus"}], "feedbackScrapeType": "Poll",
@@ -270,7 +319,11 @@ mod tests {
             "data": {"{{CLUSTER_NAME}}": "1", "m": "2"}}, deployment()]);
         let recipe = recipe(&template(&keyed), Some(&config("")), "ns").unwrap();
         for cluster in ["a", "z"] {
-            assert_eq!(recipe.digest(cluster), Digest::of_spec(&recipe.spec(cluster)), "{cluster}");
+            assert_eq!(
+                recipe.digest(cluster),
+                Digest::of_spec(&recipe.spec(cluster)),
+                "{cluster}"
+            );
         }
     }
 
@@ -280,7 +333,9 @@ mod tests {
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "x"}},
             {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "b"},
              "subjects": [{"kind": "ServiceAccount", "name": "s", "namespace": "x"}]}]);
-        let spec = recipe(&template(&manifests), Some(&config("moved")), "ns").unwrap().spec("c1");
+        let spec = recipe(&template(&manifests), Some(&config("moved")), "ns")
+            .unwrap()
+            .spec("c1");
         let manifest = |index: usize| &spec["workload"]["manifests"][index];
         assert_eq!(manifest(0)["metadata"]["namespace"], "moved");
         assert_eq!(manifest(1)["metadata"]["name"], "moved");
@@ -298,8 +353,14 @@ mod tests {
     #[test]
     fn faults_name_the_manifest() {
         let fault = |manifests: Value| recipe(&template(&manifests), None, "ns").unwrap_err().to_string();
-        assert_eq!(fault(json!([deployment()])), "manifest 0: unknown variable \"IMAGE\"");
-        assert_eq!(fault(json!([{"kind": "X"}])), "manifest 0: got empty kind/version");
+        assert_eq!(
+            fault(json!([deployment()])),
+            "manifest 0: unknown variable \"IMAGE\""
+        );
+        assert_eq!(
+            fault(json!([{"kind": "X"}])),
+            "manifest 0: got empty kind/version"
+        );
         let big = json!([{"apiVersion": "v1", "kind": "ConfigMap", "data": {"x": "y".repeat(LARGEST)}}]);
         assert!(fault(big).contains("one work holds 409600"));
     }

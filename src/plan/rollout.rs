@@ -11,7 +11,7 @@ use crate::snapshot::{Applied, ConfigRef, Instance, Name, Reference, RolloutKind
 
 /// What the rollout says about one instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub(super) enum Step {
     /// It has what it should have.
     Settled,
     /// It may take the effective configuration now.
@@ -22,7 +22,7 @@ pub enum Step {
 
 /// One instance on its way.
 #[derive(Debug)]
-pub struct Member<'v> {
+pub(super) struct Member<'v> {
     /// The instance.
     pub instance: &'v Instance,
     /// What it should run with in the end.
@@ -35,20 +35,18 @@ pub struct Member<'v> {
 
 impl Member<'_> {
     /// Returns the first assigned configuration whose object cannot be used.
-    pub fn missing(&self) -> Option<&Desired> {
+    pub(super) fn missing(&self) -> Option<&Desired> {
         let faulty = |reference: &&Reference| reference.desired.is_empty();
         let reference = self.assigned.iter().find(faulty)?;
-        self.effective.refs.iter().find(|desired| desired.config == reference.config)
-    }
-
-    /// Returns whether an assigned configuration has no hash.
-    pub fn is_incomplete(&self) -> bool {
-        self.assigned.iter().any(|reference| reference.desired.is_empty())
+        self.effective
+            .refs
+            .iter()
+            .find(|desired| desired.config == reference.config)
     }
 }
 
 /// Returns every instance with its next step, in order of clusters.
-pub fn next<'v>(view: &View<'v>, wanted: &Wanted<'v>, configs: &Configs<'v>) -> Vec<Member<'v>> {
+pub(super) fn next<'v>(view: &View<'v>, wanted: &Wanted<'v>, configs: &Configs<'v>) -> Vec<Member<'v>> {
     let all = view.instances();
     all.filter_map(|instance| {
         let effective = Arc::clone(configs.clusters.get(&instance.cluster)?);
@@ -57,7 +55,12 @@ pub fn next<'v>(view: &View<'v>, wanted: &Wanted<'v>, configs: &Configs<'v>) -> 
             Step::Settled | Step::Move => assign(&instance.references, &effective.refs),
             Step::Hold(_) => instance.references.clone(),
         };
-        Some(Member { instance, effective, step, assigned })
+        Some(Member {
+            instance,
+            effective,
+            step,
+            assigned,
+        })
     })
     .collect()
 }
@@ -78,7 +81,10 @@ fn step(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance, effective: &E
 /// A cluster of a placement follows the placement's strategy; the strategy of the default configurations counts as well,
 /// because a placement inherits them.
 fn strategy<'v>(view: &View<'v>, wanted: &Wanted<'v>, cluster: &Name) -> &'v RolloutKind {
-    let home = wanted.home.get(cluster).and_then(|index| wanted.placements.get(*index));
+    let home = wanted
+        .home
+        .get(cluster)
+        .and_then(|index| wanted.placements.get(*index));
     match home {
         Some(selected) if selected.by.rollout != RolloutKind::All => &selected.by.rollout,
         Some(_) | None => &view.addon.configuration_rollout,
@@ -87,10 +93,9 @@ fn strategy<'v>(view: &View<'v>, wanted: &Wanted<'v>, cluster: &Name) -> &'v Rol
 
 fn is_settled(references: &[Reference], refs: &[Desired]) -> bool {
     references.len() == refs.len()
-        && references
-            .iter()
-            .zip(refs)
-            .all(|(reference, desired)| reference.config == desired.config && reference.desired == desired.hash)
+        && references.iter().zip(refs).all(|(reference, desired)| {
+            reference.config == desired.config && reference.desired == desired.hash
+        })
 }
 
 fn assign(old: &[Reference], refs: &[Desired]) -> Vec<Reference> {
@@ -120,6 +125,13 @@ fn carried(old: &[Reference], refs: &[Desired], index: usize) -> Option<Applied>
         .filter(|earlier| earlier.config.of == desired.config.of && is_new(&earlier.config))
         .count();
     let is_gone = |reference: &&Reference| !refs.iter().any(|desired| desired.config == reference.config);
-    let replaced = old.iter().filter(|reference| reference.config.of == desired.config.of).filter(is_gone);
-    replaced.skip(rank).map(|reference| reference.applied.clone()).next().flatten()
+    let replaced = old
+        .iter()
+        .filter(|reference| reference.config.of == desired.config.of)
+        .filter(is_gone);
+    replaced
+        .skip(rank)
+        .map(|reference| reference.applied.clone())
+        .next()
+        .flatten()
 }

@@ -13,12 +13,13 @@ use super::rollout::{Member, Step};
 use super::state::{Outcome, State};
 use super::types::not_driven;
 use crate::snapshot::{
-    Applied, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, RolloutKind, Status, View,
+    Applied, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, RolloutKind,
+    Status, View,
 };
 
 /// What the status of the add-on should be.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Summary {
+pub(super) struct Summary {
     /// `defaultconfigReferences`
     pub defaults: Vec<(ConfigRef, Name)>,
     /// `installProgressions`; absent leaves what stands there.
@@ -37,7 +38,7 @@ struct Count {
 }
 
 /// Returns the status of the add-on.
-pub fn summary(
+pub(super) fn summary(
     view: &View<'_>,
     wanted: &Wanted<'_>,
     configs: &Configs<'_>,
@@ -49,16 +50,28 @@ pub fn summary(
     } else if view.addon.strategy == InstallStrategy::Placements {
         let counts = count(wanted, members);
         let each = wanted.placements.iter().zip(&configs.inherited).zip(counts);
-        Some(each.map(|((selected, inherited), count)| progression(view, selected, inherited, count, now)).collect())
+        Some(
+            each.map(|((selected, inherited), count)| progression(view, selected, inherited, count, now))
+                .collect(),
+        )
     } else {
         Some(Vec::new())
     };
-    let defaults = configs.defaults.iter().map(|desired| (desired.config.clone(), desired.hash.clone()));
-    Summary { defaults: defaults.collect(), progressions }
+    let defaults = configs
+        .defaults
+        .iter()
+        .map(|desired| (desired.config.clone(), desired.hash.clone()));
+    Summary {
+        defaults: defaults.collect(),
+        progressions,
+    }
 }
 
 fn count(wanted: &Wanted<'_>, members: &[(Member<'_>, Report<'_>)]) -> Vec<Count> {
-    let selected = |selected: &Selected<'_>| Count { selected: selected.clusters.len(), ..Count::default() };
+    let selected = |selected: &Selected<'_>| Count {
+        selected: selected.clusters.len(),
+        ..Count::default()
+    };
     let mut counts: Vec<Count> = wanted.placements.iter().map(selected).collect();
     for index in wanted.home.values() {
         if let Some(count) = counts.get_mut(*index) {
@@ -99,10 +112,16 @@ fn progression(
 ) -> Progression {
     let (namespace, name) = (&selected.by.namespace, &selected.by.name);
     let stored = view.addon.progressions.iter().flatten();
-    let old = stored.into_iter().find(|old| old.namespace == *namespace && old.name == *name);
+    let old = stored
+        .into_iter()
+        .find(|old| old.namespace == *namespace && old.name == *name);
     let done = selected.known == Known::Decided && count.done == count.configured;
     let references = inherited.refs.iter().map(|desired| {
-        let before = old.and_then(|old| old.references.iter().find(|before| before.config == desired.config));
+        let before = old.and_then(|old| {
+            old.references
+                .iter()
+                .find(|before| before.config == desired.config)
+        });
         let reached = Applied {
             namespace: desired.config.namespace.clone(),
             name: desired.config.name.clone(),
@@ -111,14 +130,25 @@ fn progression(
         ProgressionReference {
             config: desired.config.clone(),
             desired: desired.hash.clone(),
-            applied: if done { Some(reached.clone()) } else { before.and_then(|before| before.applied.clone()) },
-            known_good: if done { Some(reached) } else { before.and_then(|before| before.known_good.clone()) },
+            applied: if done {
+                Some(reached.clone())
+            } else {
+                before.and_then(|before| before.applied.clone())
+            },
+            known_good: if done {
+                Some(reached)
+            } else {
+                before.and_then(|before| before.known_good.clone())
+            },
         }
     });
     let mut wishes = vec![counted(count, done)];
     let stalled = stalled(view, selected, count);
     let stated = old.into_iter().flat_map(|old| &old.conditions);
-    let observed: Vec<Condition> = stated.filter(|one| stalled.is_some() || &*one.kind != STALLED).cloned().collect();
+    let observed: Vec<Condition> = stated
+        .filter(|one| stalled.is_some() || &*one.kind != STALLED)
+        .cloned()
+        .collect();
     wishes.extend(stalled);
     Progression {
         namespace: namespace.clone(),
@@ -131,22 +161,39 @@ fn progression(
 const STALLED: &str = "Stalled";
 
 fn counted(count: Count, done: bool) -> Wish {
-    let Count { selected, configured, progressing, failed, .. } = count;
+    let Count {
+        selected,
+        configured,
+        progressing,
+        failed,
+        ..
+    } = count;
     let started = progressing.saturating_add(count.done);
     let head = format!("selected clusters {selected}. configured addons {started}/{configured}");
     if done {
         let message = format!("{head} completed with no errors, {failed} failed 0 timeout.");
         return Wish::new(PROGRESSING, Status::False, "Completed", &message);
     }
-    Wish::new(PROGRESSING, Status::True, "Progressing", &format!("{head} progressing..., {failed} failed 0 timeout."))
+    Wish::new(
+        PROGRESSING,
+        Status::True,
+        "Progressing",
+        &format!("{head} progressing..., {failed} failed 0 timeout."),
+    )
 }
 
 /// Says what no amount of waiting changes; the condition is only there while it is true.
 fn stalled(view: &View<'_>, selected: &Selected<'_>, count: Count) -> Option<Wish> {
     let (namespace, name) = (&selected.by.namespace, &selected.by.name);
     let (reason, message) = match selected.known {
-        Known::NoPlacement => ("PlacementNotFound", format!("placement {namespace}/{name} does not exist")),
-        Known::NoDecision => ("DecisionNotFound", format!("placement {namespace}/{name} is not decided yet")),
+        Known::NoPlacement => (
+            "PlacementNotFound",
+            format!("placement {namespace}/{name} does not exist"),
+        ),
+        Known::NoDecision => (
+            "DecisionNotFound",
+            format!("placement {namespace}/{name} is not decided yet"),
+        ),
         Known::Decided if count.held == 0 => return None,
         Known::Decided => {
             let kinds = [&selected.by.rollout, &view.addon.configuration_rollout];

@@ -135,7 +135,11 @@ fn lifecycle(phase: Phase, outcome: &Outcome) -> Words {
             reason: succeeded,
             message: format!("{} completed with no errors.", phase.noun()),
         },
-        Outcome::Failed(error) => Words { status: Status::False, reason: failed, message: error.clone() },
+        Outcome::Failed(error) => Words {
+            status: Status::False,
+            reason: failed,
+            message: error.clone(),
+        },
     }
 }
 
@@ -151,7 +155,11 @@ fn ocm(outcome: &Outcome) -> Words {
             reason: "Completed",
             message: "completed with no errors.".to_owned(),
         },
-        Outcome::Failed(error) => Words { status: Status::False, reason: "Failed", message: error.clone() },
+        Outcome::Failed(error) => Words {
+            status: Status::False,
+            reason: "Failed",
+            message: error.clone(),
+        },
     }
 }
 
@@ -167,11 +175,21 @@ mod tests {
     #[test]
     fn both_vocabularies_write_their_own_words() {
         let cases = [
-            (Outcome::Running("work is not ready".to_owned()), "True Upgrading | upgrading… work is not ready",
-                "True Progressing | progressing... work is not ready"),
-            (Outcome::Succeeded, "False UpgradeSucceed | upgrade completed with no errors.",
-                "False Completed | completed with no errors."),
-            (Outcome::Failed("quota".to_owned()), "False UpgradeFailed | quota", "False Failed | quota"),
+            (
+                Outcome::Running("work is not ready".to_owned()),
+                "True Upgrading | upgrading… work is not ready",
+                "True Progressing | progressing... work is not ready",
+            ),
+            (
+                Outcome::Succeeded,
+                "False UpgradeSucceed | upgrade completed with no errors.",
+                "False Completed | completed with no errors.",
+            ),
+            (
+                Outcome::Failed("quota".to_owned()),
+                "False UpgradeFailed | quota",
+                "False Failed | quota",
+            ),
         ];
         for (outcome, ours, theirs) in cases {
             let state = State::Phase(Phase::Upgrade, outcome);

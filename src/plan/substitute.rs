@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 /// Why a template cannot be filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SubstitutionFault {
+pub(super) enum SubstitutionFault {
     /// Nobody gives this variable a value.
     UnknownVariable(String),
     /// `{{` without `}}`.
@@ -26,16 +26,18 @@ impl std::fmt::Display for SubstitutionFault {
 }
 
 /// The variables of a rendering.
-pub type Variables = BTreeMap<String, String>;
+pub(super) type Variables = BTreeMap<String, String>;
 
 /// Returns `value` with every variable replaced.
-pub fn substitute(value: &Value, variables: &Variables) -> Result<Value, SubstitutionFault> {
+pub(super) fn substitute(value: &Value, variables: &Variables) -> Result<Value, SubstitutionFault> {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
         Value::String(text) => expand(text, variables).map(Value::String),
-        Value::Array(items) => {
-            items.iter().map(|item| substitute(item, variables)).collect::<Result<_, _>>().map(Value::Array)
-        }
+        Value::Array(items) => items
+            .iter()
+            .map(|item| substitute(item, variables))
+            .collect::<Result<_, _>>()
+            .map(Value::Array),
         Value::Object(fields) => fields
             .iter()
             .map(|(key, field)| Ok((expand(key, variables)?, substitute(field, variables)?)))
@@ -84,9 +86,13 @@ mod tests {
 
     #[test]
     fn replaces_in_keys_and_values_and_expands_no_value_again() {
-        let template = json!({"{{CLUSTER_NAME}}-x": ["{{QUOTE}}", 1, null, "a {{CLUSTER_NAME}}{{CLUSTER_NAME}} }}{"]});
+        let template =
+            json!({"{{CLUSTER_NAME}}-x": ["{{QUOTE}}", 1, null, "a {{CLUSTER_NAME}}{{CLUSTER_NAME}} }}{"]});
         let filled = substitute(&template, &variables()).unwrap();
-        assert_eq!(filled, json!({"c1-x": ["a\"b\\c{{CLUSTER_NAME}}\n", 1, null, "a c1c1 }}{"]}));
+        assert_eq!(
+            filled,
+            json!({"c1-x": ["a\"b\\c{{CLUSTER_NAME}}\n", 1, null, "a c1c1 }}{"]})
+        );
     }
 
     #[test]
@@ -94,6 +100,9 @@ mod tests {
         let fault = |text: &str| substitute(&json!([text]), &variables()).unwrap_err().to_string();
         assert_eq!(fault("{{ CLUSTER_NAME }}"), "unknown variable \" CLUSTER_NAME \"");
         assert_eq!(fault("{{}}"), "unknown variable \"\"");
-        assert_eq!(fault("x {{CLUSTER_NAME"), "braces that are never closed in \"x {{CLUSTER_NAME\"");
+        assert_eq!(
+            fault("x {{CLUSTER_NAME"),
+            "braces that are never closed in \"x {{CLUSTER_NAME\""
+        );
     }
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::state::{Outcome, Phase};
-use crate::snapshot::{ConfigRef, ConfigType, Meta, Name, ObjectKey, RolloutKind};
+use crate::snapshot::{ConfigRef, ConfigType, Meta, Name, ObjectKey};
 
 /// What the hub should look like next for one add-on, and what it is waiting for.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -31,7 +31,10 @@ pub struct Revision {
 
 impl From<&Meta> for Revision {
     fn from(meta: &Meta) -> Self {
-        Self { uid: meta.uid.clone(), version: meta.version.clone() }
+        Self {
+            uid: meta.uid.clone(),
+            version: meta.version.clone(),
+        }
     }
 }
 
@@ -107,7 +110,12 @@ pub struct Note {
 
 impl std::fmt::Display for Note {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { addon, cluster, phase, outcome } = self;
+        let Self {
+            addon,
+            cluster,
+            phase,
+            outcome,
+        } = self;
         let verb = phase.noun();
         match outcome {
             Outcome::Running(why) => write!(f, "{cluster} {addon}: {verb} running ({why})"),
@@ -142,7 +150,7 @@ pub enum WaitOn {
     /// A type of configuration that the add-on does not support.
     UnsupportedType(ConfigType),
     /// A rollout type that this version does not drive.
-    Rollout(RolloutName),
+    Rollout(String),
     /// An install strategy that this version does not drive.
     InstallStrategy(Name),
     /// The assigned content has been edited and is no longer on the hub.
@@ -153,9 +161,6 @@ pub enum WaitOn {
     Agent(String),
 }
 
-/// Name of a rollout type, for messages.
-pub type RolloutName = String;
-
 impl Wait {
     /// Returns a wait of the whole add-on.
     pub fn addon(on: WaitOn) -> Self {
@@ -164,7 +169,10 @@ impl Wait {
 
     /// Returns a wait of one cluster.
     pub fn cluster(cluster: &Name, on: WaitOn) -> Self {
-        Self { cluster: Some(cluster.clone()), on }
+        Self {
+            cluster: Some(cluster.clone()),
+            on,
+        }
     }
 }
 
@@ -181,9 +189,14 @@ impl std::fmt::Display for Wait {
             WaitOn::Config(config, why) => write!(f, "configuration {config} {why}"),
             WaitOn::UnsupportedType(of) => write!(f, "configurations of type {of} are not supported"),
             WaitOn::Rollout(kind) => f.write_str(&not_driven(kind)),
-            WaitOn::InstallStrategy(kind) => write!(f, "install strategy {kind} is not driven by this version"),
+            WaitOn::InstallStrategy(kind) => {
+                write!(f, "install strategy {kind} is not driven by this version")
+            }
             WaitOn::Content(config) => {
-                write!(f, "the assigned content of {config} is no longer on the hub; the works stay as they are")
+                write!(
+                    f,
+                    "the assigned content of {config} is no longer on the hub; the works stay as they are"
+                )
             }
             WaitOn::NotApplied(fields) => write!(f, "not applied by this version: {}", fields.join(", ")),
             WaitOn::Agent(why) => write!(f, "agent: {why}"),
@@ -194,9 +207,4 @@ impl std::fmt::Display for Wait {
 /// Says that a rollout type is not driven.
 pub(super) fn not_driven(kind: &str) -> String {
     format!("rollout type {kind} is not driven by this version; the cluster keeps what it has")
-}
-
-/// Returns the name of a rollout type for messages.
-pub(super) fn rollout_name(kind: &RolloutKind) -> RolloutName {
-    kind.as_str().to_owned()
 }

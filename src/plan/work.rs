@@ -19,7 +19,7 @@ use crate::snapshot::{
 
 /// What can be said about the works of one instance.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Rendering {
+pub(super) enum Rendering {
     /// Another program deploys this add-on, or the instance is going away.
     NotOurs,
     /// The works stay as they are until this changes.
@@ -32,7 +32,7 @@ pub enum Rendering {
 
 /// One work that should exist.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Body {
+pub(super) struct Body {
     /// Its name.
     pub name: String,
     /// Digest of its spec.
@@ -45,10 +45,12 @@ pub struct Body {
 type Recipes = BTreeMap<(Name, Name, Name), Result<Arc<Recipe>, RenderFault>>;
 
 /// Returns the works of every instance, in the order of `members`.
-pub fn bodies(view: &View<'_>, members: &[Member<'_>]) -> Vec<Rendering> {
+pub(super) fn bodies(view: &View<'_>, members: &[Member<'_>]) -> Vec<Rendering> {
     let mut recipes = Recipes::new();
     let mut hashes: BTreeMap<Vec<(String, Name)>, Arc<str>> = BTreeMap::new();
-    let each = members.iter().map(|member| rendering(view, member, &mut recipes, &mut hashes));
+    let each = members
+        .iter()
+        .map(|member| rendering(view, member, &mut recipes, &mut hashes));
     each.collect()
 }
 
@@ -73,15 +75,24 @@ fn rendering(
         Err(rendering) => return rendering,
     };
     let found = recipes
-        .entry((sources.template.clone(), sources.config.clone(), instance.install_namespace.clone()))
+        .entry((
+            sources.template.clone(),
+            sources.config.clone(),
+            instance.install_namespace.clone(),
+        ))
         .or_insert_with(|| sources.recipe(&instance.install_namespace).map(Arc::new));
     match found {
         Err(fault) => Rendering::Refused(fault.to_string()),
         Ok(recipe) if recipe.is_empty => Rendering::Bodies(Vec::new()),
         Ok(recipe) => {
-            let pairs: Vec<(String, Name)> =
-                member.assigned.iter().map(|one| (one.config.to_string(), one.desired.clone())).collect();
-            let hashes = known_hashes.entry(pairs).or_insert_with_key(|pairs| render_hashes(pairs));
+            let pairs: Vec<(String, Name)> = member
+                .assigned
+                .iter()
+                .map(|one| (one.config.to_string(), one.desired.clone()))
+                .collect();
+            let hashes = known_hashes
+                .entry(pairs)
+                .or_insert_with_key(|pairs| render_hashes(pairs));
             Rendering::Bodies(vec![Body {
                 name: deploy_name(&view.addon.name),
                 digest: recipe.digest(&instance.cluster),
@@ -95,7 +106,10 @@ fn rendering(
 /// Hosted agents of template add-ons are refused: deploying them on the managed cluster would be the wrong cluster.
 fn refusal(member: &Member<'_>) -> Option<String> {
     if !member.instance.hosting_cluster.is_empty() {
-        return Some(format!("a template add-on cannot be hosted on {:?}", &*member.instance.hosting_cluster));
+        return Some(format!(
+            "a template add-on cannot be hosted on {:?}",
+            &*member.instance.hosting_cluster
+        ));
     }
     None
 }
@@ -104,7 +118,10 @@ fn waiting(view: &View<'_>, member: &Member<'_>) -> Option<WaitOn> {
     if let Some(of) = &member.effective.unsupported {
         return Some(WaitOn::UnsupportedType(of.clone()));
     }
-    if let Some((desired, fault)) = member.missing().and_then(|desired| Some((desired, desired.fault?))) {
+    if let Some((desired, fault)) = member
+        .missing()
+        .and_then(|desired| Some((desired, desired.fault?)))
+    {
         return Some(WaitOn::Config(desired.config.clone(), fault.as_str()));
     }
     let no_longer = |reference: &&Reference| view.content(&reference.config, &reference.desired).is_none();
@@ -134,14 +151,19 @@ impl Sources<'_> {
 
 /// The first reference of each type counts.
 fn sources<'v>(view: &View<'v>, assigned: &[Reference]) -> Result<Sources<'v>, Rendering> {
-    let Some(template) = assigned.iter().find(|reference| is_template(&reference.config.of)) else {
+    let Some(template) = assigned
+        .iter()
+        .find(|reference| is_template(&reference.config.of))
+    else {
         return Err(match assigned.is_empty() {
             true => Rendering::Waiting(WaitOn::Agent("no AddOnTemplate is assigned yet".to_owned())),
             false => Rendering::Refused("no AddOnTemplate is among the effective configurations".to_owned()),
         });
     };
     let superseded = || Rendering::Waiting(WaitOn::Content(template.config.clone()));
-    let found = view.content(&template.config, &template.desired).ok_or_else(superseded)?;
+    let found = view
+        .content(&template.config, &template.desired)
+        .ok_or_else(superseded)?;
     let is_config = |reference: &&Reference| {
         let of = &reference.config.of;
         Kind::of_config(&of.group, &of.resource) == Some(Kind::DeploymentConfig)
@@ -157,19 +179,23 @@ fn sources<'v>(view: &View<'v>, assigned: &[Reference]) -> Result<Sources<'v>, R
 }
 
 /// Returns the name of the first work of an add-on.
-pub fn deploy_name(addon: &str) -> String {
+pub(super) fn deploy_name(addon: &str) -> String {
     format!("addon-{addon}-deploy-0")
 }
 
 /// Returns whether a work is one that this program may delete when it is no longer wanted.
-pub fn is_deploy_work(addon: &str, name: &str) -> bool {
-    let number = name.strip_prefix("addon-").and_then(|rest| rest.strip_prefix(addon));
-    let number = number.and_then(|rest| rest.strip_prefix("-deploy-")).unwrap_or_default();
+pub(super) fn is_deploy_work(addon: &str, name: &str) -> bool {
+    let number = name
+        .strip_prefix("addon-")
+        .and_then(|rest| rest.strip_prefix(addon));
+    let number = number
+        .and_then(|rest| rest.strip_prefix("-deploy-"))
+        .unwrap_or_default();
     !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Returns whether a work only runs before the deletion.
-pub fn is_hook_work(addon: &str, name: &str) -> bool {
+pub(super) fn is_hook_work(addon: &str, name: &str) -> bool {
     name.strip_prefix("addon-")
         .and_then(|rest| rest.strip_prefix(addon))
         .is_some_and(|rest| rest.starts_with("-pre-delete"))
@@ -185,7 +211,7 @@ fn render_hashes(pairs: &[(String, Name)]) -> Arc<str> {
 
 impl Body {
     /// Returns whether the stored work already is what this body asks for, the status aside.
-    pub fn equals(&self, instance: &Instance, work: &Work) -> bool {
+    pub(super) fn equals(&self, instance: &Instance, work: &Work) -> bool {
         self.digest == work.digest
             && *self.hashes == *work.hashes
             && *self.hashes == *work.mirror
@@ -193,7 +219,7 @@ impl Body {
     }
 
     /// Returns the whole work.
-    pub fn create(&self, instance: &Instance) -> Value {
+    pub(super) fn create(&self, instance: &Instance) -> Value {
         let mut work = json!({
             "apiVersion": Kind::Work.api_version(),
             "kind": Kind::Work.address().kind,
@@ -212,7 +238,7 @@ impl Body {
     }
 
     /// Returns the merge patch that makes a stored work equal; foreign labels, annotations and owners survive.
-    pub fn patch(&self, instance: &Instance, work: &Work) -> Value {
+    pub(super) fn patch(&self, instance: &Instance, work: &Work) -> Value {
         let mut patch = json!({"metadata": {"annotations": self.annotations()}});
         if let Some(owners) = owners::owned_by(instance, &work.owners) {
             patch["metadata"]["ownerReferences"] = Value::Array(owners);
@@ -240,12 +266,16 @@ impl Body {
     }
 
     fn annotations(&self) -> Value {
-        let value = if self.hashes.is_empty() { Value::Null } else { Value::from(&*self.hashes) };
+        let value = if self.hashes.is_empty() {
+            Value::Null
+        } else {
+            Value::from(&*self.hashes)
+        };
         json!({(terms::CONFIG_HASHES): value, (terms::CONFIG_HASHES_MIRROR): value})
     }
 
     /// Returns the key of the work.
-    pub fn key(&self, instance: &Instance) -> ObjectKey {
+    pub(super) fn key(&self, instance: &Instance) -> ObjectKey {
         ObjectKey::new(Kind::Work, instance.cluster.clone(), self.name.as_str())
     }
 }

@@ -15,8 +15,8 @@ use super::decode_work::work;
 use super::kind::{Kind, ObjectKey};
 use super::names::{Name, Names};
 use super::record::{
-    AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, DeploymentConfig, Instance, Meta, Owner, Placement,
-    Template, Work,
+    AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, DeploymentConfig, Instance, Meta,
+    Owner, Placement, Template, Work,
 };
 use super::terms;
 use crate::api::cluster as cluster_api;
@@ -53,7 +53,12 @@ impl Record {
 
 /// Returns the key of an object, as far as it has one.
 pub(super) fn key(kind: Kind, object: &Value) -> ObjectKey {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let text = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     ObjectKey::new(kind, text("/metadata/namespace"), text("/metadata/name"))
 }
 
@@ -61,7 +66,10 @@ pub(super) fn key(kind: Kind, object: &Value) -> ObjectKey {
 pub(super) fn config_ref(key: &ObjectKey) -> ConfigRef {
     let address = key.kind.address();
     ConfigRef {
-        of: ConfigType { group: address.group.into(), resource: address.resource.into() },
+        of: ConfigType {
+            group: address.group.into(),
+            resource: address.resource.into(),
+        },
         namespace: key.namespace.clone(),
         name: key.name.clone(),
     }
@@ -75,7 +83,9 @@ pub(super) fn record(kind: Kind, object: &Value, names: &mut Names) -> Result<Re
         Kind::Decision => decision(&parse(object)?, names).map(Record::Decision),
         Kind::AddOn => addon(&parse(object)?, names).map(Record::AddOn),
         Kind::Instance => instance(&parse(object)?, names).map(Record::Instance),
-        Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => config(kind, object, names).map(Record::Config),
+        Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
+            config(kind, object, names).map(Record::Config)
+        }
         Kind::Work => work(object, &parse(object)?, names).map(Record::Work),
     }
 }
@@ -87,7 +97,11 @@ fn parse<T: DeserializeOwned>(object: &Value) -> Result<T, String> {
 /// Reads identity and revision; an object without them cannot be written to safely.
 pub(super) fn meta(metadata: &ObjectMeta, names: &mut Names) -> Result<Meta, String> {
     let text = |value: &Option<String>, field: &str| {
-        value.as_deref().filter(|text| !text.is_empty()).map(Name::from).ok_or_else(|| format!("metadata.{field} is absent"))
+        value
+            .as_deref()
+            .filter(|text| !text.is_empty())
+            .map(Name::from)
+            .ok_or_else(|| format!("metadata.{field} is absent"))
     };
     text(&metadata.name, "name")?;
     let _ = names;
@@ -113,7 +127,10 @@ fn label<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a String> {
 }
 
 pub(super) fn config_type(group: &str, resource: &str, names: &mut Names) -> ConfigType {
-    ConfigType { group: names.share(group), resource: names.share(resource) }
+    ConfigType {
+        group: names.share(group),
+        resource: names.share(resource),
+    }
 }
 
 pub(super) fn configs(configs: &[crate::api::AddOnConfig], names: &mut Names) -> Vec<ConfigRef> {
@@ -148,12 +165,22 @@ fn cluster(object: &cluster_api::ManagedCluster, names: &mut Names) -> Result<Cl
         .filter(|condition| condition.type_ == condition_types::CLUSTER_AVAILABLE)
         .map(|condition| status_of(&condition.status))
         .next();
-    Ok(Cluster { meta: meta(&object.metadata, names)?, annotations: copied, available })
+    Ok(Cluster {
+        meta: meta(&object.metadata, names)?,
+        annotations: copied,
+        available,
+    })
 }
 
 fn placement(object: &cluster_api::Placement, names: &mut Names) -> Result<Placement, String> {
-    let selected = object.status.as_ref().and_then(|status| status.number_of_selected_clusters);
-    Ok(Placement { meta: meta(&object.metadata, names)?, selected: selected.map(i64::from) })
+    let selected = object
+        .status
+        .as_ref()
+        .and_then(|status| status.number_of_selected_clusters);
+    Ok(Placement {
+        meta: meta(&object.metadata, names)?,
+        selected: selected.map(i64::from),
+    })
 }
 
 fn decision(object: &cluster_api::PlacementDecision, names: &mut Names) -> Result<Decision, String> {
@@ -166,7 +193,9 @@ fn decision(object: &cluster_api::PlacementDecision, names: &mut Names) -> Resul
         placement: shared(label(metadata, labels::PLACEMENT), names),
         group_index: index.unwrap_or_default(),
         group_name: shared(label(metadata, labels::DECISION_GROUP_NAME), names),
-        clusters: decided.map(|decision| names.share(&decision.cluster_name)).collect(),
+        clusters: decided
+            .map(|decision| names.share(&decision.cluster_name))
+            .collect(),
     })
 }
 
@@ -182,12 +211,22 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
         installed_by: shared(annotation(metadata, terms::INSTALLED_BY), names),
         hosting_cluster: shared(annotation(metadata, terms::HOSTING_CLUSTER), names),
         install_namespace: names.share(
-            object.spec.install_namespace.as_deref().unwrap_or(crate::api::names::DEFAULT_INSTALL_NAMESPACE),
+            object
+                .spec
+                .install_namespace
+                .as_deref()
+                .unwrap_or(crate::api::names::DEFAULT_INSTALL_NAMESPACE),
         ),
         configs: configs(&object.spec.configs, names),
-        supported: types.map(|of| config_type(&of.group, &of.resource, names)).collect(),
-        references: status.map(|status| references(&status.config_references, names)).unwrap_or_default(),
-        conditions: status.map(|status| conditions(&status.conditions, names)).unwrap_or_default(),
+        supported: types
+            .map(|of| config_type(&of.group, &of.resource, names))
+            .collect(),
+        references: status
+            .map(|status| references(&status.config_references, names))
+            .unwrap_or_default(),
+        conditions: status
+            .map(|status| conditions(&status.conditions, names))
+            .unwrap_or_default(),
     })
 }
 
@@ -195,7 +234,10 @@ fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, Strin
     let (metadata, content) = match kind {
         Kind::DeploymentConfig => {
             let object: wire::AddOnDeploymentConfig = parse(object)?;
-            (object.metadata, Content::Deployment(deployment_config(&object.spec, names)))
+            (
+                object.metadata,
+                Content::Deployment(deployment_config(&object.spec, names)),
+            )
         }
         Kind::Template => {
             let parsed: wire::AddOnTemplate = parse(object)?;
@@ -214,22 +256,38 @@ fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, Strin
             (object.metadata, Content::Hub)
         }
     };
-    let hash = names.share(SpecHash::of(object).as_str());
-    Ok(Config { meta: meta(&metadata, names)?, hash, content: Arc::new(content) })
+    let hash = names.share(&SpecHash::of(object).to_string());
+    Ok(Config {
+        meta: meta(&metadata, names)?,
+        hash,
+        content: Arc::new(content),
+    })
 }
 
 fn deployment_config(spec: &wire::AddOnDeploymentConfigSpec, names: &mut Names) -> DeploymentConfig {
     let variables = spec.customized_variables.iter();
-    let proxy = spec.proxy_config.as_ref().is_some_and(|proxy| *proxy != wire::ProxyConfig::default());
+    let proxy = spec
+        .proxy_config
+        .as_ref()
+        .is_some_and(|proxy| *proxy != wire::ProxyConfig::default());
     let set = [
         ("nodePlacement", spec.node_placement.is_some()),
-        ("registries", spec.registries.as_ref().is_some_and(|list| !list.is_empty())),
+        (
+            "registries",
+            spec.registries.as_ref().is_some_and(|list| !list.is_empty()),
+        ),
         ("proxyConfig", proxy),
         ("resourceRequirements", !spec.resource_requirements.is_empty()),
     ];
     DeploymentConfig {
-        variables: variables.map(|one| (names.share(&one.name), names.share(&one.value))).collect(),
+        variables: variables
+            .map(|one| (names.share(&one.name), names.share(&one.value)))
+            .collect(),
         install_namespace: shared(spec.agent_install_namespace.as_ref(), names),
-        not_applied: set.into_iter().filter(|(_, is_set)| *is_set).map(|(field, _)| field).collect(),
+        not_applied: set
+            .into_iter()
+            .filter(|(_, is_set)| *is_set)
+            .map(|(field, _)| field)
+            .collect(),
     }
 }

@@ -7,8 +7,8 @@ use super::decode_status::{applied, conditions};
 use super::facts::AddonFacts;
 use super::names::{Name, Names};
 use super::record::{
-    AddOn, ConfigRef, Creation, DefaultConfig, InstallStrategy, PlacementUse, Progression, ProgressionReference,
-    RolloutKind,
+    AddOn, ConfigRef, Creation, DefaultConfig, InstallStrategy, PlacementUse, Progression,
+    ProgressionReference, RolloutKind,
 };
 use crate::api::ConfigSpecHash;
 use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER};
@@ -26,8 +26,14 @@ pub(super) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
         meta: meta(&object.metadata, names)?,
         name: shared(object.metadata.name.as_ref(), names),
         managed: lifecycle.is_none_or(|value| value == LIFECYCLE_ADDON_MANAGER),
-        supported: spec.supported_configs.iter().map(|supported| default_config(supported, names)).collect(),
-        configuration: configuration.map(|found| configs(&found.configs, names)).unwrap_or_default(),
+        supported: spec
+            .supported_configs
+            .iter()
+            .map(|supported| default_config(supported, names))
+            .collect(),
+        configuration: configuration
+            .map(|found| configs(&found.configs, names))
+            .unwrap_or_default(),
         configuration_rollout: match rollout.map(|rollout| rollout.type_.as_str()) {
             None | Some("" | "UpdateAll") => RolloutKind::All,
             Some("RollingUpdateWithPlacement") => RolloutKind::RollingUpdateWithPlacement,
@@ -38,10 +44,16 @@ pub(super) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
             Some("Placements") => InstallStrategy::Placements,
             Some(other) => InstallStrategy::Other(names.share(other)),
         },
-        placements: placements.map(|placement| placement_use(placement, names)).collect(),
+        placements: placements
+            .map(|placement| placement_use(placement, names))
+            .collect(),
         defaults: status.map(|status| defaults(status, names)).unwrap_or_default(),
         progressions: status.map(|status| {
-            status.install_progressions.iter().map(|progression| decode_progression(progression, names)).collect()
+            status
+                .install_progressions
+                .iter()
+                .map(|progression| decode_progression(progression, names))
+                .collect()
         }),
         facts: std::sync::Arc::new(AddonFacts::of(spec)),
     })
@@ -49,7 +61,10 @@ pub(super) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
 
 fn default_config(supported: &wire::ConfigMeta, names: &mut Names) -> DefaultConfig {
     let of = config_type(&supported.group, &supported.resource, names);
-    let config = supported.default_config.as_ref().filter(|config| !config.name.is_empty());
+    let config = supported
+        .default_config
+        .as_ref()
+        .filter(|config| !config.name.is_empty());
     DefaultConfig {
         config: config.map(|config| ConfigRef {
             of: of.clone(),
@@ -61,18 +76,27 @@ fn default_config(supported: &wire::ConfigMeta, names: &mut Names) -> DefaultCon
 }
 
 fn placement_use(placement: &wire::PlacementStrategy, names: &mut Names) -> PlacementUse {
-    let template = placement.addon_spec.as_ref().or(placement.addon_template.as_ref());
+    let template = placement
+        .addon_spec
+        .as_ref()
+        .or(placement.addon_template.as_ref());
     PlacementUse {
         namespace: names.share(&placement.namespace),
         name: names.share(&placement.name),
         configs: configs(&placement.configs, names),
-        rollout: match placement.rollout_strategy.as_ref().map(|rollout| rollout.type_.as_str()) {
+        rollout: match placement
+            .rollout_strategy
+            .as_ref()
+            .map(|rollout| rollout.type_.as_str())
+        {
             None | Some("" | "All") => RolloutKind::All,
             Some("Progressive") => RolloutKind::Progressive,
             Some("ProgressivePerGroup") => RolloutKind::ProgressivePerGroup,
             Some(other) => RolloutKind::Other(names.share(other)),
         },
-        creation: template.map(|template| creation(template, names)).unwrap_or_default(),
+        creation: template
+            .map(|template| creation(template, names))
+            .unwrap_or_default(),
     }
 }
 
@@ -80,13 +104,16 @@ fn creation(template: &wire::CreationTemplate, names: &mut Names) -> Creation {
     Creation {
         install_namespace: template.install_namespace.as_ref().map(|text| names.share(text)),
         configs: configs(&template.configs, names),
-        desired_version: Some(&template.desired_version).filter(|text| !text.is_empty()).map(|text| names.share(text)),
+        desired_version: Some(&template.desired_version)
+            .filter(|text| !text.is_empty())
+            .map(|text| names.share(text)),
     }
 }
 
 fn defaults(status: &wire::ClusterManagementAddOnStatus, names: &mut Names) -> Vec<(ConfigRef, Name)> {
     let listed = status.default_config_references.iter();
-    let each = listed.filter_map(|one| referred(&one.group, &one.resource, one.desired_config.as_ref(), names));
+    let each =
+        listed.filter_map(|one| referred(&one.group, &one.resource, one.desired_config.as_ref(), names));
     each.collect()
 }
 

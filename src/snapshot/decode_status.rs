@@ -43,9 +43,17 @@ pub(super) fn references(references: &[wire::ConfigReference], names: &mut Names
 /// What is desired stands in `desiredConfig`; only very old entries have nothing but the flat name.
 fn reference(stored: &wire::ConfigReference, names: &mut Names) -> Reference {
     let desired = stored.desired_config.as_ref();
-    let (namespace, name) = desired.map_or((&stored.namespace, &stored.name), |desired| (&desired.namespace, &desired.name));
-    let hash = desired.map(|desired| desired.spec_hash.as_str()).unwrap_or_default();
-    let last = stored.last_applied_config.as_ref().map(|applied| applied.spec_hash.as_str()).unwrap_or_default();
+    let (namespace, name) = desired.map_or((&stored.namespace, &stored.name), |desired| {
+        (&desired.namespace, &desired.name)
+    });
+    let hash = desired
+        .map(|desired| desired.spec_hash.as_str())
+        .unwrap_or_default();
+    let last = stored
+        .last_applied_config
+        .as_ref()
+        .map(|applied| applied.spec_hash.as_str())
+        .unwrap_or_default();
     Reference {
         config: ConfigRef {
             of: config_type(&stored.group, &stored.resource, names),

@@ -16,17 +16,27 @@ use crate::api::work::{ManifestCondition, ManifestWork};
 
 type Filed = (Name, Name, Work);
 
-pub(super) fn work(object: &Value, parsed: &ManifestWork, names: &mut Names) -> Result<Option<Filed>, String> {
+pub(super) fn work(
+    object: &Value,
+    parsed: &ManifestWork,
+    names: &mut Names,
+) -> Result<Option<Filed>, String> {
     let metadata = &parsed.metadata;
     let meta = meta(metadata, names)?;
     let labels = metadata.labels.as_ref();
-    let Some(addon) = labels.and_then(|labels| labels.get(terms::ADDON_NAME)) else { return Ok(None) };
-    let home = labels.and_then(|labels| labels.get(terms::ADDON_NAMESPACE)).filter(|home| !home.is_empty());
+    let Some(addon) = labels.and_then(|labels| labels.get(terms::ADDON_NAME)) else {
+        return Ok(None);
+    };
+    let home = labels
+        .and_then(|labels| labels.get(terms::ADDON_NAMESPACE))
+        .filter(|home| !home.is_empty());
     let namespace = shared(metadata.namespace.as_ref(), names);
     let cluster = home.map_or_else(|| namespace.clone(), |home| names.share(home));
     let hashes = annotation(metadata, terms::CONFIG_HASHES);
     let mirror = annotation(metadata, terms::CONFIG_HASHES_MIRROR);
-    let spelled = hashes.or(mirror).or_else(|| annotation(metadata, CONFIG_SPEC_HASH_ALTERNATIVE));
+    let spelled = hashes
+        .or(mirror)
+        .or_else(|| annotation(metadata, CONFIG_SPEC_HASH_ALTERNATIVE));
     let manifests: Vec<&ManifestCondition> = parsed
         .status
         .iter()
@@ -37,13 +47,18 @@ pub(super) fn work(object: &Value, parsed: &ManifestWork, names: &mut Names) -> 
         name: shared(metadata.name.as_ref(), names),
         hosted: home.is_some(),
         owners: owners(metadata.owner_references.as_ref(), names),
-        digest: object.get("spec").map_or_else(|| Digest::of_spec(&Value::Null), Digest::of_spec),
+        digest: object
+            .get("spec")
+            .map_or_else(|| Digest::of_spec(&Value::Null), Digest::of_spec),
         hashes: shared(spelled, names),
         mirror: shared(mirror.filter(|_| hashes.is_some()), names),
         applied: signal(parsed, WORK_APPLIED, meta.generation, names),
         available: signal(parsed, WORK_AVAILABLE, meta.generation, names),
         failure: names.share(&failure(&manifests)),
-        workloads: manifests.iter().filter_map(|manifest| workload(manifest, names)).collect(),
+        workloads: manifests
+            .iter()
+            .filter_map(|manifest| workload(manifest, names))
+            .collect(),
         namespace,
         meta,
     };
@@ -63,12 +78,19 @@ fn signal(work: &ManifestWork, kind: &str, generation: i64, names: &mut Names) -
 /// The first manifest that was not applied, with what the agent said about it.
 fn failure(manifests: &[&ManifestCondition]) -> String {
     let failed = manifests.iter().find_map(|manifest| {
-        let applied = manifest.conditions.iter().find(|condition| condition.type_ == WORK_APPLIED)?;
+        let applied = manifest
+            .conditions
+            .iter()
+            .find(|condition| condition.type_ == WORK_APPLIED)?;
         (status_of(&applied.status) == Status::False).then_some((manifest, &applied.message))
     });
     failed.map_or_else(String::new, |(manifest, message)| {
         let place = &manifest.resource_meta;
-        let at = if place.namespace.is_empty() { String::new() } else { format!("{}/", place.namespace) };
+        let at = if place.namespace.is_empty() {
+            String::new()
+        } else {
+            format!("{}/", place.namespace)
+        };
         format!("{} {at}{}: {message}", place.kind, place.name)
     })
 }
@@ -80,8 +102,18 @@ fn workload(manifest: &ManifestCondition, names: &mut Names) -> Option<Workload>
         ("apps", "daemonsets") => ["DesiredNumberScheduled", "NumberReady"],
         _ => return None,
     };
-    let values = manifest.status_feedback.as_ref().map(|feedback| feedback.values.as_slice()).unwrap_or_default();
-    let number = |name: &str| values.iter().find(|value| value.name == name)?.field_value.integer;
+    let values = manifest
+        .status_feedback
+        .as_ref()
+        .map(|feedback| feedback.values.as_slice())
+        .unwrap_or_default();
+    let number = |name: &str| {
+        values
+            .iter()
+            .find(|value| value.name == name)?
+            .field_value
+            .integer
+    };
     let [desired, ready] = ready.map(number);
     Some(Workload {
         resource: names.share(&place.resource),

@@ -53,7 +53,9 @@ pub fn fill_defaults(spec: &mut Value) {
 
 fn fill_update_strategy(strategy: &mut Map<String, Value>) {
     default(strategy, "type", "Update");
-    let Some(apply) = strategy.get_mut("serverSideApply").and_then(Value::as_object_mut) else { return };
+    let Some(apply) = strategy.get_mut("serverSideApply").and_then(Value::as_object_mut) else {
+        return;
+    };
     default(apply, "fieldManager", "work-agent");
     let fields = apply.get_mut("ignoreFields").and_then(Value::as_array_mut);
     for field in fields.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -83,7 +85,9 @@ pub fn canonical(value: &Value) -> String {
 
 fn write_value(value: &Value, out: &mut String) {
     match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => out.push_str(&value.to_string()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            out.push_str(&value.to_string())
+        }
         Value::Array(items) => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
@@ -138,6 +142,9 @@ mod tests {
 
     #[test]
     fn keys_are_sorted_at_every_depth() {
-        assert_eq!(canonical(&json!({"b": [{"d": 1, "c": "\"<"}], "a": null})), r#"{"a":null,"b":[{"c":"\"<","d":1}]}"#);
+        assert_eq!(
+            canonical(&json!({"b": [{"d": 1, "c": "\"<"}], "a": null})),
+            r#"{"a":null,"b":[{"c":"\"<","d":1}]}"#
+        );
     }
 }

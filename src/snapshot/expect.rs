@@ -90,7 +90,11 @@ mod tests {
     }
 
     fn sight(version: &str) -> Option<Sight<'_>> {
-        Some(Sight { uid: "u1", version, deleting: false })
+        Some(Sight {
+            uid: "u1",
+            version,
+            deleting: false,
+        })
     }
 
     #[test]
@@ -115,7 +119,21 @@ mod tests {
         let gone = Expected::Gone("u1".into());
         assert!(!is_met(&gone, sight("1")));
         assert!(is_met(&gone, None));
-        assert!(is_met(&gone, Some(Sight { uid: "u2", version: "1", deleting: false })));
-        assert!(is_met(&gone, Some(Sight { uid: "u1", version: "1", deleting: true })));
+        assert!(is_met(
+            &gone,
+            Some(Sight {
+                uid: "u2",
+                version: "1",
+                deleting: false
+            })
+        ));
+        assert!(is_met(
+            &gone,
+            Some(Sight {
+                uid: "u1",
+                version: "1",
+                deleting: true
+            })
+        ));
     }
 }

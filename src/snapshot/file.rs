@@ -27,7 +27,8 @@ impl Store {
     pub(super) fn insert_cluster(&mut self, key: &ObjectKey, record: Cluster, touched: &mut Touched) {
         let mut slot = self.clusters.remove(&key.name);
         let differs = replace(&mut slot, record, |record| &mut record.meta);
-        self.clusters.extend(slot.map(|record| (key.name.clone(), record)));
+        self.clusters
+            .extend(slot.map(|record| (key.name.clone(), record)));
         if differs {
             self.touch_cluster(&key.name, touched);
         }
@@ -82,7 +83,10 @@ impl Store {
 
     pub(super) fn insert_instance(&mut self, record: Instance, touched: &mut Touched) {
         let (addon, cluster) = (record.addon.clone(), record.cluster.clone());
-        let mut slot = self.instances.get_mut(&addon).and_then(|all| all.remove(&cluster));
+        let mut slot = self
+            .instances
+            .get_mut(&addon)
+            .and_then(|all| all.remove(&cluster));
         if let Some(old) = &slot {
             self.index_instance(old, Mentioned::NoMore);
         }
@@ -91,7 +95,10 @@ impl Store {
             self.published.instance_changed(&cluster, &addon);
             touched.insert(addon.clone());
         }
-        self.instances.entry(addon).or_default().extend(slot.map(|record| (cluster, record)));
+        self.instances
+            .entry(addon)
+            .or_default()
+            .extend(slot.map(|record| (cluster, record)));
     }
 
     pub(super) fn insert_config(&mut self, key: &ObjectKey, record: Config, touched: &mut Touched) {
@@ -105,10 +112,22 @@ impl Store {
 
     pub(super) fn insert_work(&mut self, filed: (Name, Name), record: Work, touched: &mut Touched) {
         let place = (record.namespace.clone(), record.name.clone());
-        if self.work_places.get(&place).is_some_and(|before| *before != filed) {
-            self.remove(&ObjectKey::new(Kind::Work, place.0.clone(), place.1.clone()), touched);
+        if self
+            .work_places
+            .get(&place)
+            .is_some_and(|before| *before != filed)
+        {
+            self.remove(
+                &ObjectKey::new(Kind::Work, place.0.clone(), place.1.clone()),
+                touched,
+            );
         }
-        let works = self.works.entry(filed.0.clone()).or_default().entry(filed.1.clone()).or_default();
+        let works = self
+            .works
+            .entry(filed.0.clone())
+            .or_default()
+            .entry(filed.1.clone())
+            .or_default();
         let mut slot = works.remove(&place);
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.insert(filed.0.clone());
@@ -149,10 +168,14 @@ impl Store {
     }
 
     fn remove_decision(&mut self, at: &Place, touched: &mut Touched) {
-        let Some(place) = self.decision_places.remove(at) else { return };
+        let Some(place) = self.decision_places.remove(at) else {
+            return;
+        };
         self.published.decisions_changed(&place);
         touched.extend(self.by_placement.of(&place).cloned());
-        let Some(filed) = self.decisions.get_mut(&place) else { return };
+        let Some(filed) = self.decisions.get_mut(&place) else {
+            return;
+        };
         for cluster in filed.remove(&at.1).iter().flat_map(|old| &old.clusters) {
             self.placements_by_cluster.remove(cluster, &place);
         }
@@ -162,8 +185,12 @@ impl Store {
     }
 
     fn remove_instance(&mut self, key: &ObjectKey, touched: &mut Touched) {
-        let Some(all) = self.instances.get_mut(&key.name) else { return };
-        let Some(old) = all.remove(&key.namespace) else { return };
+        let Some(all) = self.instances.get_mut(&key.name) else {
+            return;
+        };
+        let Some(old) = all.remove(&key.namespace) else {
+            return;
+        };
         if all.is_empty() {
             self.instances.remove(&key.name);
         }
@@ -173,10 +200,16 @@ impl Store {
     }
 
     fn remove_work(&mut self, place: &Place, touched: &mut Touched) {
-        let Some((addon, cluster)) = self.work_places.remove(place) else { return };
+        let Some((addon, cluster)) = self.work_places.remove(place) else {
+            return;
+        };
         touched.insert(addon.clone());
-        let Some(clusters) = self.works.get_mut(&addon) else { return };
-        let Some(works) = clusters.get_mut(&cluster) else { return };
+        let Some(clusters) = self.works.get_mut(&addon) else {
+            return;
+        };
+        let Some(works) = clusters.get_mut(&cluster) else {
+            return;
+        };
         works.remove(place);
         if works.is_empty() {
             clusters.remove(&cluster);
@@ -201,7 +234,10 @@ impl Store {
                 mentioned.note(&mut self.by_config, config, &addon.name);
             }
         }
-        let defaults = addon.supported.iter().filter_map(|supported| supported.config.as_ref());
+        let defaults = addon
+            .supported
+            .iter()
+            .filter_map(|supported| supported.config.as_ref());
         for config in defaults.chain(&addon.configuration) {
             mentioned.note(&mut self.by_config, config, &addon.name);
         }
@@ -215,8 +251,16 @@ impl Store {
     }
 
     /// Returns the works of one add-on on one cluster.
-    pub(super) fn works_of(&self, addon: &str, cluster: &str) -> impl Iterator<Item = &Work> {
-        self.works.get(addon).and_then(|all| all.get(cluster)).into_iter().flat_map(BTreeMap::values)
+    pub(super) fn works_of<'s>(
+        &'s self,
+        addon: &str,
+        cluster: &str,
+    ) -> impl Iterator<Item = &'s Work> + use<'s> {
+        self.works
+            .get(addon)
+            .and_then(|all| all.get(cluster))
+            .into_iter()
+            .flat_map(BTreeMap::values)
     }
 
     /// Returns a configuration object.
@@ -233,7 +277,12 @@ enum Mentioned {
 }
 
 impl Mentioned {
-    fn note<K: Ord + Clone, V: Ord + Clone>(self, index: &mut super::index::Mentions<K, V>, key: &K, value: &V) {
+    fn note<K: Ord + Clone, V: Ord + Clone>(
+        self,
+        index: &mut super::index::Mentions<K, V>,
+        key: &K,
+        value: &V,
+    ) {
         match self {
             Self::Now => index.add(key, value),
             Self::NoMore => index.remove(key, value),

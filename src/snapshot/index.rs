@@ -12,20 +12,29 @@ pub(super) struct Mentions<K, V> {
 
 impl<K, V> Default for Mentions<K, V> {
     fn default() -> Self {
-        Self { by_key: BTreeMap::new() }
+        Self {
+            by_key: BTreeMap::new(),
+        }
     }
 }
 
 impl<K: Ord + Clone, V: Ord + Clone> Mentions<K, V> {
     /// Counts one more mention of `key` by `value`.
     pub(super) fn add(&mut self, key: &K, value: &V) {
-        let count = self.by_key.entry(key.clone()).or_default().entry(value.clone()).or_insert(0);
+        let count = self
+            .by_key
+            .entry(key.clone())
+            .or_default()
+            .entry(value.clone())
+            .or_insert(0);
         *count = count.saturating_add(1);
     }
 
     /// Takes one mention back.
     pub(super) fn remove(&mut self, key: &K, value: &V) {
-        let Some(values) = self.by_key.get_mut(key) else { return };
+        let Some(values) = self.by_key.get_mut(key) else {
+            return;
+        };
         if let Some(count) = values.get_mut(value) {
             *count = count.saturating_sub(1);
             if *count == 0 {

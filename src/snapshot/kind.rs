@@ -66,14 +66,30 @@ impl Kind {
         match self {
             Self::Cluster => cluster_scoped(CLUSTER_GROUP, "v1", "ManagedCluster", "managedclusters"),
             Self::Placement => namespaced(CLUSTER_GROUP, "v1beta1", "Placement", "placements"),
-            Self::Decision => namespaced(CLUSTER_GROUP, "v1beta1", "PlacementDecision", "placementdecisions"),
-            Self::AddOn => {
-                cluster_scoped(ADDON_GROUP, "v1alpha1", "ClusterManagementAddOn", "clustermanagementaddons")
-            }
-            Self::Instance => namespaced(ADDON_GROUP, "v1alpha1", "ManagedClusterAddOn", "managedclusteraddons"),
-            Self::DeploymentConfig => {
-                namespaced(ADDON_GROUP, "v1alpha1", "AddOnDeploymentConfig", "addondeploymentconfigs")
-            }
+            Self::Decision => namespaced(
+                CLUSTER_GROUP,
+                "v1beta1",
+                "PlacementDecision",
+                "placementdecisions",
+            ),
+            Self::AddOn => cluster_scoped(
+                ADDON_GROUP,
+                "v1alpha1",
+                "ClusterManagementAddOn",
+                "clustermanagementaddons",
+            ),
+            Self::Instance => namespaced(
+                ADDON_GROUP,
+                "v1alpha1",
+                "ManagedClusterAddOn",
+                "managedclusteraddons",
+            ),
+            Self::DeploymentConfig => namespaced(
+                ADDON_GROUP,
+                "v1alpha1",
+                "AddOnDeploymentConfig",
+                "addondeploymentconfigs",
+            ),
             Self::Template => cluster_scoped(ADDON_GROUP, "v1alpha1", "AddOnTemplate", "addontemplates"),
             Self::HubConfig => cluster_scoped(ADDON_GROUP, "v1alpha1", "AddOnHubConfig", "addonhubconfigs"),
             Self::Work => namespaced(WORK_GROUP, "v1", "ManifestWork", "manifestworks"),
@@ -88,10 +104,12 @@ impl Kind {
 
     /// Returns the configuration kind behind a group and resource, if the store watches it.
     pub fn of_config(group: &str, resource: &str) -> Option<Self> {
-        [Self::DeploymentConfig, Self::Template, Self::HubConfig].into_iter().find(|kind| {
-            let address = kind.address();
-            address.group == group && address.resource == resource
-        })
+        [Self::DeploymentConfig, Self::Template, Self::HubConfig]
+            .into_iter()
+            .find(|kind| {
+                let address = kind.address();
+                address.group == group && address.resource == resource
+            })
     }
 }
 
@@ -101,7 +119,13 @@ const fn cluster_scoped(
     kind: &'static str,
     resource: &'static str,
 ) -> Address {
-    Address { group, version, kind, resource, namespaced: false }
+    Address {
+        group,
+        version,
+        kind,
+        resource,
+        namespaced: false,
+    }
 }
 
 const fn namespaced(
@@ -110,7 +134,13 @@ const fn namespaced(
     kind: &'static str,
     resource: &'static str,
 ) -> Address {
-    Address { group, version, kind, resource, namespaced: true }
+    Address {
+        group,
+        version,
+        kind,
+        resource,
+        namespaced: true,
+    }
 }
 
 /// Which object: kind, namespace ("" when cluster-scoped) and name.
@@ -127,7 +157,11 @@ pub struct ObjectKey {
 impl ObjectKey {
     /// Builds the key of one object.
     pub fn new(kind: Kind, namespace: impl Into<Name>, name: impl Into<Name>) -> Self {
-        Self { kind, namespace: namespace.into(), name: name.into() }
+        Self {
+            kind,
+            namespace: namespace.into(),
+            name: name.into(),
+        }
     }
 }
 

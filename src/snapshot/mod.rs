@@ -32,9 +32,9 @@ pub use facts::{AddonFacts, AddonPlacement, CreationTemplate, Facts};
 pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
 pub use names::{Name, Names};
 pub use record::{
-    AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision, DefaultConfig,
-    DeploymentConfig, InstallStrategy, Instance, Meta, Owner, Placement, PlacementUse, Progression,
-    ProgressionReference, Reference, RolloutKind, Signal, Status, Template, Work, Workload,
+    AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
+    DefaultConfig, DeploymentConfig, InstallStrategy, Instance, Meta, Owner, Placement, PlacementUse,
+    Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Template, Work, Workload,
 };
 pub use settings::{Settings, Vocabulary};
 pub use store::{Event, Place, Store, Touched};

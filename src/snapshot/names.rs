@@ -19,7 +19,10 @@ pub struct Names {
 
 impl Default for Names {
     fn default() -> Self {
-        Self { known: BTreeSet::new(), sweep_at: FIRST_SWEEP }
+        Self {
+            known: BTreeSet::new(),
+            sweep_at: FIRST_SWEEP,
+        }
     }
 }
 

@@ -41,8 +41,12 @@ impl Store {
         let instances = std::mem::take(&mut self.published.instances);
         let before = self.published.facts.clone();
         addons.iter().for_each(|addon| self.publish_addon(addon));
-        placements.iter().for_each(|placement| self.publish_placement(placement));
-        instances.iter().for_each(|(cluster, addon)| self.publish_declared(cluster, addon));
+        placements
+            .iter()
+            .for_each(|placement| self.publish_placement(placement));
+        instances
+            .iter()
+            .for_each(|(cluster, addon)| self.publish_declared(cluster, addon));
         self.published.facts.complete |= complete;
         (self.published.facts != before).then(|| self.published.facts.clone())
     }
@@ -62,7 +66,9 @@ impl Store {
 
     fn publish_placement(&mut self, place: &Place) {
         let decisions = self.decisions.get(place).into_iter().flat_map(BTreeMap::values);
-        let clusters: BTreeSet<Name> = decisions.flat_map(|decision| decision.clusters.iter().cloned()).collect();
+        let clusters: BTreeSet<Name> = decisions
+            .flat_map(|decision| decision.clusters.iter().cloned())
+            .collect();
         let known = Arc::make_mut(&mut self.published.facts.placements);
         let names = known.entry(place.0.clone()).or_default();
         if self.decisions.contains_key(place) {
@@ -78,8 +84,9 @@ impl Store {
     fn publish_declared(&mut self, cluster: &Name, addon: &Name) {
         let instance = self.instances.get(addon).and_then(|all| all.get(cluster));
         let supported = instance.into_iter().flat_map(|instance| &instance.supported);
-        let types: Arc<[ConfigType]> =
-            supported.filter_map(|of| ConfigType::parse(&of.group, &of.resource).ok()).collect();
+        let types: Arc<[ConfigType]> = supported
+            .filter_map(|of| ConfigType::parse(&of.group, &of.resource).ok())
+            .collect();
         if self.published.facts.declared(cluster, addon) == &*types {
             return;
         }

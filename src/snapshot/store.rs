@@ -12,8 +12,8 @@ use super::expect::{Expectations, Expected, Sight, is_met};
 use super::index::Mentions;
 use super::kind::{Kind, ObjectKey};
 use super::names::{Name, Names};
-use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Meta, Placement, Work};
 use super::publish::Published;
+use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Meta, Placement, Work};
 use super::settings::Settings;
 use super::view::View;
 
@@ -79,7 +79,10 @@ pub struct Store {
 impl Store {
     /// Returns an empty store.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, ..Self::default() }
+        Self {
+            settings,
+            ..Self::default()
+        }
     }
 
     /// Applies an event and returns the add-ons whose plan may differ now.
@@ -92,7 +95,8 @@ impl Store {
                 self.delete(&key, &mut touched);
             }
             Event::Listed { kind, objects } => {
-                let listed: BTreeSet<ObjectKey> = objects.iter().map(|object| decode::key(kind, object)).collect();
+                let listed: BTreeSet<ObjectKey> =
+                    objects.iter().map(|object| decode::key(kind, object)).collect();
                 for key in self.keys(kind) {
                     if !listed.contains(&key) {
                         self.delete(&key, &mut touched);
@@ -120,8 +124,8 @@ impl Store {
                 self.faults.insert(key.clone(), fault);
             }
         }
-        let sight = self.meta(&key).map(sight);
-        touched.extend(self.expectations.settle(&key, sight));
+        let seen = self.meta(&key).cloned();
+        touched.extend(self.expectations.settle(&key, seen.as_ref().map(sight)));
     }
 
     /// A relist may bring an older state than the watch has shown already.
@@ -186,13 +190,22 @@ impl Store {
                 self.decisions.get(filed)?.get(&key.name).map(|found| &found.meta)
             }
             Kind::AddOn => self.addons.get(&key.name).map(|found| &found.meta),
-            Kind::Instance => self.instances.get(&key.name)?.get(&key.namespace).map(|found| &found.meta),
-            Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
-                self.configs.get(&decode::config_ref(key)).map(|found| &found.meta)
-            }
+            Kind::Instance => self
+                .instances
+                .get(&key.name)?
+                .get(&key.namespace)
+                .map(|found| &found.meta),
+            Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => self
+                .configs
+                .get(&decode::config_ref(key))
+                .map(|found| &found.meta),
             Kind::Work => {
                 let (addon, cluster) = self.work_places.get(&place)?;
-                self.works.get(addon)?.get(cluster)?.get(&place).map(|found| &found.meta)
+                self.works
+                    .get(addon)?
+                    .get(cluster)?
+                    .get(&place)
+                    .map(|found| &found.meta)
             }
         }
     }
@@ -201,19 +214,32 @@ impl Store {
     fn keys(&self, kind: Kind) -> Vec<ObjectKey> {
         let at = |(namespace, name): &Place| ObjectKey::new(kind, namespace.clone(), name.clone());
         match kind {
-            Kind::Cluster => self.clusters.keys().map(|name| ObjectKey::new(kind, "", name.clone())).collect(),
-            Kind::AddOn => self.addons.keys().map(|name| ObjectKey::new(kind, "", name.clone())).collect(),
+            Kind::Cluster => self
+                .clusters
+                .keys()
+                .map(|name| ObjectKey::new(kind, "", name.clone()))
+                .collect(),
+            Kind::AddOn => self
+                .addons
+                .keys()
+                .map(|name| ObjectKey::new(kind, "", name.clone()))
+                .collect(),
             Kind::Placement => self.placements.keys().map(at).collect(),
             Kind::Decision => self.decision_places.keys().map(at).collect(),
             Kind::Work => self.work_places.keys().map(at).collect(),
             Kind::Instance => {
                 let all = self.instances.values().flat_map(BTreeMap::values);
-                all.map(|found| ObjectKey::new(kind, found.cluster.clone(), found.addon.clone())).collect()
+                all.map(|found| ObjectKey::new(kind, found.cluster.clone(), found.addon.clone()))
+                    .collect()
             }
             Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
                 let address = kind.address();
-                let all = self.configs.keys().filter(|config| &*config.of.resource == address.resource);
-                all.map(|config| ObjectKey::new(kind, config.namespace.clone(), config.name.clone())).collect()
+                let all = self
+                    .configs
+                    .keys()
+                    .filter(|config| &*config.of.resource == address.resource);
+                all.map(|config| ObjectKey::new(kind, config.namespace.clone(), config.name.clone()))
+                    .collect()
             }
         }
     }
@@ -233,5 +259,9 @@ impl Store {
 }
 
 fn sight(meta: &Meta) -> Sight<'_> {
-    Sight { uid: &meta.uid, version: &meta.version, deleting: meta.deleting }
+    Sight {
+        uid: &meta.uid,
+        version: &meta.version,
+        deleting: meta.deleting,
+    }
 }

@@ -29,7 +29,11 @@ impl<'s> View<'s> {
 
     /// Returns the add-on's instances in order of clusters.
     pub fn instances(&self) -> impl Iterator<Item = &'s Instance> + use<'s> {
-        self.store.instances.get(&self.addon.name).into_iter().flat_map(BTreeMap::values)
+        self.store
+            .instances
+            .get(&self.addon.name)
+            .into_iter()
+            .flat_map(BTreeMap::values)
     }
 
     /// Returns the add-on's instance on a cluster.
