@@ -18,7 +18,7 @@ pub enum Expected {
 
 /// What the watch shows of an object.
 #[derive(Debug, Clone, Copy)]
-pub struct Sight<'a> {
+pub(super) struct Sight<'a> {
     /// `metadata.uid`
     pub uid: &'a str,
     /// `metadata.resourceVersion`
@@ -29,18 +29,18 @@ pub struct Sight<'a> {
 
 /// The open expectations, by add-on.
 #[derive(Debug, Default)]
-pub struct Expectations {
+pub(super) struct Expectations {
     open: BTreeMap<Name, BTreeMap<ObjectKey, Expected>>,
 }
 
 impl Expectations {
     /// Records what a write of `addon`'s plan makes us wait for.
-    pub fn expect(&mut self, addon: &Name, key: ObjectKey, expected: Expected) {
+    pub(super) fn expect(&mut self, addon: &Name, key: ObjectKey, expected: Expected) {
         self.open.entry(addon.clone()).or_default().insert(key, expected);
     }
 
     /// Settles what `sight` (`None`: the object is not there) answers; returns the add-ons that waited for it.
-    pub fn settle(&mut self, key: &ObjectKey, sight: Option<Sight<'_>>) -> Vec<Name> {
+    pub(super) fn settle(&mut self, key: &ObjectKey, sight: Option<Sight<'_>>) -> Vec<Name> {
         let mut settled = Vec::new();
         self.open.retain(|addon, objects| {
             if objects.get(key).is_some_and(|expected| is_met(expected, sight)) {
@@ -53,18 +53,18 @@ impl Expectations {
     }
 
     /// Returns how many objects the add-on waits for.
-    pub fn open(&self, addon: &str) -> usize {
+    pub(super) fn open(&self, addon: &str) -> usize {
         self.open.get(addon).map_or(0, BTreeMap::len)
     }
 
     /// Gives up waiting for the add-on's objects; writes stay guarded by their resource versions.
-    pub fn forget(&mut self, addon: &str) {
+    pub(super) fn forget(&mut self, addon: &str) {
         self.open.remove(addon);
     }
 }
 
 /// Returns whether what is seen satisfies what was expected.
-pub fn is_met(expected: &Expected, sight: Option<Sight<'_>>) -> bool {
+pub(super) fn is_met(expected: &Expected, sight: Option<Sight<'_>>) -> bool {
     match (expected, sight) {
         (Expected::Version(_) | Expected::Gone(_), None) => true,
         (Expected::Version(version), Some(seen)) => reaches(seen.version, version),

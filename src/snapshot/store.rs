@@ -74,6 +74,7 @@ pub struct Store {
     pub(super) published: Published,
     expectations: Expectations,
     faults: BTreeMap<ObjectKey, String>,
+    new_faults: Vec<(ObjectKey, String)>,
 }
 
 impl Store {
@@ -121,7 +122,9 @@ impl Store {
                 self.insert(&key, record, touched);
             }
             Err(fault) => {
-                self.faults.insert(key.clone(), fault);
+                if self.faults.insert(key.clone(), fault.clone()).as_ref() != Some(&fault) {
+                    self.new_faults.push((key.clone(), fault));
+                }
             }
         }
         let seen = self.meta(&key).cloned();
@@ -155,6 +158,11 @@ impl Store {
     /// Returns the objects that could not be decoded, with the reason.
     pub fn faults(&self) -> &BTreeMap<ObjectKey, String> {
         &self.faults
+    }
+
+    /// Takes the faults that were found since the last call.
+    pub fn take_new_faults(&mut self) -> Vec<(ObjectKey, String)> {
+        std::mem::take(&mut self.new_faults)
     }
 
     /// Records that `addon` must not be planned until the store has seen the own write of `key`.
