@@ -60,26 +60,30 @@ pub(super) fn wanted<'v>(view: &View<'v>) -> Wanted<'v> {
     wanted
 }
 
+/// A scheduler that re-creates its decisions leaves a moment without any; only its own count of zero means "none".
+///
+/// While a placement is unknown it keeps what it gave: nobody can say that a cluster was deselected, and an uninstall or a
+/// change of configuration is hard to take back.
 fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
-    let nothing = |known| Selected {
-        by,
-        clusters: BTreeSet::new(),
-        known,
-    };
-    let Some(placement) = view.placement(&by.namespace, &by.name) else {
-        return nothing(Known::NoPlacement);
-    };
     let mut decisions = view.decisions(&by.namespace, &by.name).peekable();
-    // A scheduler that re-creates its decisions leaves a moment without any. Only its own count of zero means "none".
-    if decisions.peek().is_none() && placement.selected != Some(0) {
-        return nothing(Known::NoDecision);
-    }
-    let clusters = decisions.flat_map(|decision| &decision.clusters).collect();
-    Selected {
-        by,
-        clusters,
-        known: Known::Decided,
-    }
+    let known = match view.placement(&by.namespace, &by.name) {
+        None => Known::NoPlacement,
+        Some(placement) if decisions.peek().is_none() && placement.selected != Some(0) => Known::NoDecision,
+        Some(_) => Known::Decided,
+    };
+    let decided: BTreeSet<&Name> = decisions.flat_map(|decision| &decision.clusters).collect();
+    let clusters = if known == Known::Decided {
+        decided
+    } else {
+        let mark = mark(by);
+        let given =
+            |instance: &&Instance| *instance.installed_by == *mark || decided.contains(&instance.cluster);
+        view.instances()
+            .filter(given)
+            .map(|instance| &instance.cluster)
+            .collect()
+    };
+    Selected { by, clusters, known }
 }
 
 /// Returns the writes that give the add-on to the wanted clusters and take it from the others.
@@ -225,14 +229,6 @@ fn prune(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Ac
         .cluster(&instance.cluster)
         .is_some_and(|cluster| cluster.meta.deleting);
     if wanted.home.contains_key(&instance.cluster) && !leaving {
-        return None;
-    }
-    // While its placement is unknown nobody can say that the cluster was deselected; an uninstall is hard to take back.
-    let giver = wanted
-        .placements
-        .iter()
-        .find(|selected| mark(selected.by) == *instance.installed_by);
-    if !leaving && giver.is_some_and(|selected| selected.known != Known::Decided) {
         return None;
     }
     Some(Action::Delete {

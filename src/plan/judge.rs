@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use super::rollout::{Member, Step};
 use super::state::{Outcome, Phase, State};
-use super::types::not_driven;
 use super::work::{Body, Rendering, is_hook_work};
 use crate::hash::{ConfigKey, parse_config_spec_hash};
 use crate::snapshot::{ConfigRef, Instance, Reference, Signal, Status, View, Work};
@@ -29,15 +28,14 @@ pub(super) fn state(view: &View<'_>, member: &Member<'_>, rendering: &Rendering)
             Foreign::State(state) => return state,
             Foreign::Outcome(outcome) => outcome,
         },
-        Rendering::Waiting(_) | Rendering::Refused(_) | Rendering::Bodies(_) => own(view, member, rendering),
+        Rendering::Waiting(_) | Rendering::Refused(_) | Rendering::Bodies(_) => {
+            own(view, member.instance, rendering)
+        }
     };
     State::Phase(phase(member, &outcome), outcome)
 }
 
-fn own(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> Outcome {
-    if let (Step::Hold(kind), true) = (&member.step, member.assigned.is_empty()) {
-        return Outcome::Running(not_driven(kind.as_str()));
-    }
+fn own(view: &View<'_>, instance: &Instance, rendering: &Rendering) -> Outcome {
     match rendering {
         Rendering::NotOurs => Outcome::Succeeded,
         Rendering::Refused(error) => Outcome::Failed(error.clone()),
@@ -45,7 +43,7 @@ fn own(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> Outcome {
         Rendering::Bodies(bodies) => {
             let each = bodies
                 .iter()
-                .map(|body| confirmed(member.instance, body, find(view, member.instance, body)));
+                .map(|body| confirmed(instance, body, find(view, instance, body)));
             worst(each)
         }
     }
@@ -57,17 +55,12 @@ pub(super) fn find<'v>(view: &View<'v>, instance: &Instance, body: &Body) -> Opt
         .find(|work| *work.name == *body.name && work.namespace == instance.cluster)
 }
 
+/// A work that this very plan writes cannot be ready; saying more would cost a second status write for every cluster.
 fn confirmed(instance: &Instance, body: &Body, work: Option<&Work>) -> Outcome {
-    let Some(work) = work else {
-        return running("no addon works");
-    };
-    if *work.hashes != *body.hashes {
-        return running("mca and work configs mismatch");
+    match work {
+        Some(work) if body.equals(instance, work) => reported(work),
+        Some(_) | None => running("work is not ready"),
     }
-    if !body.equals(instance, work) {
-        return running("work is not ready");
-    }
-    reported(work)
 }
 
 /// What the agent says about the present generation of a work.

@@ -11,7 +11,7 @@ use super::available::{AVAILABLE, available, manifests};
 use super::conditions::{Wish, merge};
 use super::judge::{PROGRESSING, state};
 use super::rollout::{Member, Step};
-use super::state::{Outcome, Phase, State};
+use super::state::{Outcome, State};
 use super::types::{Note, not_driven};
 use super::work::Rendering;
 use super::{config, types::WaitOn};
@@ -68,7 +68,7 @@ pub(super) fn report<'v>(
     let conditions = merge(&known, &wishes, Some(instance.meta.generation), now);
     Report {
         supported: deployed.then(|| config::supported_types(view.addon)),
-        note: note(instance, &state, words.reason),
+        note: note(member, &state, words.reason),
         waits: waits(view, member, rendering, &state),
         instance,
         state,
@@ -223,21 +223,18 @@ fn rollup(state: &State, stuck: &Stuck, up: Option<Status>, vocabulary: Vocabula
     [ready, reconciling, stalled]
 }
 
-fn note(instance: &Instance, state: &State, reason: &str) -> Option<Note> {
-    let before = instance.condition(PROGRESSING);
-    let phase_before = before.and_then(|condition| Phase::of_reason(&condition.reason));
+fn note(member: &Member<'_>, state: &State, reason: &str) -> Option<Note> {
+    let instance = member.instance;
+    let same = instance
+        .condition(PROGRESSING)
+        .is_some_and(|before| *before.reason == *reason);
     match state {
-        State::Phase(phase, outcome)
-            if before.is_none_or(|condition| &*condition.reason != reason)
-                || phase_before.is_some_and(|old| old != *phase) =>
-        {
-            Some(Note {
-                addon: instance.addon.clone(),
-                cluster: instance.cluster.clone(),
-                phase: *phase,
-                outcome: outcome.clone(),
-            })
-        }
+        State::Phase(phase, outcome) if !same || member.step == Step::Move => Some(Note {
+            addon: instance.addon.clone(),
+            cluster: instance.cluster.clone(),
+            phase: *phase,
+            outcome: outcome.clone(),
+        }),
         State::Phase(..)
         | State::Unsupported(_)
         | State::WaitingForManifests
@@ -251,6 +248,7 @@ fn waits(view: &View<'_>, member: &Member<'_>, rendering: &Rendering, state: &St
         waits.push(WaitOn::Rollout(kind.as_str().to_owned()));
     }
     match (rendering, state) {
+        (Rendering::Waiting(WaitOn::Rollout(_)), _) => {}
         (Rendering::Waiting(on), _) => waits.push(on.clone()),
         (_, State::Unsupported(of)) => waits.push(WaitOn::UnsupportedType(of.clone())),
         (_, State::Phase(_, Outcome::Running(why) | Outcome::Failed(why))) => {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::config::{deploys, is_template};
 use super::owners;
 use super::render::{Recipe, RenderFault, recipe};
-use super::rollout::Member;
+use super::rollout::{Member, Step};
 use super::types::WaitOn;
 use crate::snapshot::{
     Content, DeploymentConfig, Digest, Instance, Kind, Name, ObjectKey, Reference, View, Work, terms,
@@ -115,6 +115,9 @@ fn refusal(member: &Member<'_>) -> Option<String> {
 }
 
 fn waiting(view: &View<'_>, member: &Member<'_>) -> Option<WaitOn> {
+    if let (Step::Hold(kind), true) = (&member.step, member.assigned.is_empty()) {
+        return Some(WaitOn::Rollout(kind.as_str().to_owned()));
+    }
     if let Some(of) = &member.effective.unsupported {
         return Some(WaitOn::UnsupportedType(of.clone()));
     }
@@ -155,10 +158,8 @@ fn sources<'v>(view: &View<'v>, assigned: &[Reference]) -> Result<Sources<'v>, R
         .iter()
         .find(|reference| is_template(&reference.config.of))
     else {
-        return Err(match assigned.is_empty() {
-            true => Rendering::Waiting(WaitOn::Agent("no AddOnTemplate is assigned yet".to_owned())),
-            false => Rendering::Refused("no AddOnTemplate is among the effective configurations".to_owned()),
-        });
+        let fault = "no AddOnTemplate is among the effective configurations";
+        return Err(Rendering::Refused(fault.to_owned()));
     };
     let superseded = || Rendering::Waiting(WaitOn::Content(template.config.clone()));
     let found = view
