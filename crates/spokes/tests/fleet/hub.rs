@@ -1,7 +1,5 @@
-//! A hub for tests: as much of an API server as a fleet needs, in memory, without sockets and without validation.
-//! It keeps resource versions, generations, finalizers and the status subresource as Kubernetes does.
-
-mod requests;
+//! A hub for tests: as much of an API server as a fleet needs, in memory, without sockets.
+//! It validates by the repository's definitions and keeps resource versions, generations, finalizers and the status subresource as Kubernetes does.
 
 use std::{
     collections::BTreeMap,
@@ -14,6 +12,8 @@ use kube::Client;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::{definitions::Definitions, requests};
+
 /// Longer than anything that a test waits for; the clock is paused, so that it costs nothing.
 const PATIENCE: Duration = Duration::from_hours(1);
 
@@ -24,25 +24,26 @@ pub(crate) type Place = (String, String, String);
 #[derive(Clone)]
 pub(crate) struct TestHub {
     state: Arc<Mutex<State>>,
-    version: watch::Sender<u64>,
+    definitions: Arc<Definitions>,
+    pub(crate) version: watch::Sender<u64>,
 }
 
 /// What the hub holds.
 #[derive(Default)]
 pub(crate) struct State {
-    version: u64,
-    objects: BTreeMap<Place, Value>,
-    log: Vec<Event>,
+    pub(crate) version: u64,
+    pub(crate) objects: BTreeMap<Place, Value>,
+    pub(crate) log: Vec<Event>,
     /// How many of the next writes fail.
-    refusals: usize,
+    pub(crate) refusals: usize,
 }
 
 #[derive(Clone)]
-struct Event {
-    version: u64,
-    kind: &'static str,
-    place: Place,
-    object: Value,
+pub(crate) struct Event {
+    pub(crate) version: u64,
+    pub(crate) kind: &'static str,
+    pub(crate) place: Place,
+    pub(crate) object: Value,
 }
 
 impl TestHub {
@@ -50,6 +51,7 @@ impl TestHub {
     pub(crate) fn new() -> Self {
         Self {
             state: Arc::default(),
+            definitions: Arc::new(Definitions::read()),
             version: watch::Sender::new(0),
         }
     }
@@ -137,11 +139,11 @@ impl TestHub {
         assert!(outcome.is_ok(), "never happened: {what}");
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn create(&self, place: &Place, mut object: Value) -> Value {
+    pub(crate) fn create(&self, place: &Place, mut object: Value) -> Value {
         let mut state = self.lock();
         let uid = format!("uid-{}", state.version + 1);
         object["metadata"]["uid"] = json!(uid);
@@ -153,7 +155,7 @@ impl TestHub {
         self.store(&mut state, "ADDED", place, object)
     }
 
-    fn change(&self, place: &Place, edit: impl FnOnce(&mut Value)) -> Value {
+    pub(crate) fn change(&self, place: &Place, edit: impl FnOnce(&mut Value)) -> Value {
         let mut state = self.lock();
         let old = state.objects.get(place).cloned().expect("an object that exists");
         let mut new = old.clone();
@@ -172,7 +174,7 @@ impl TestHub {
         self.store(&mut state, "MODIFIED", place, new)
     }
 
-    fn remove(&self, place: &Place) -> Value {
+    pub(crate) fn remove(&self, place: &Place) -> Value {
         let mut state = self.lock();
         let Some(mut object) = state.objects.get(place).cloned() else {
             return Value::Null;
@@ -196,6 +198,7 @@ impl TestHub {
     fn store(&self, state: &mut State, kind: &'static str, place: &Place, mut object: Value) -> Value {
         state.version += 1;
         object["metadata"]["resourceVersion"] = json!(state.version.to_string());
+        let object = self.definitions.admit(&place.0, object, state.objects.get(place));
         state.objects.insert(place.clone(), object.clone());
         state.log.push(Event {
             version: state.version,
@@ -208,33 +211,7 @@ impl TestHub {
     }
 }
 
-/// Lets time pass. The clock is paused: nothing waits, and everything that is due in between happens.
-pub(crate) async fn pass(duration: Duration) {
-    tokio::time::sleep(duration).await;
-}
-
-/// Returns the status of a condition and its message, as `True: message`.
-pub(crate) fn condition(object: &Value, kind: &str) -> String {
-    let conditions = object
-        .pointer("/status/conditions")
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
-    let found = conditions.iter().find(|condition| condition["type"] == kind);
-    found
-        .map(|condition| format!("{}: {}", text(condition, "/status"), text(condition, "/message")))
-        .unwrap_or_default()
-}
-
-/// Returns the text at a pointer, or nothing.
-pub(crate) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    object
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
-fn place(plural: &str, namespace: &str, name: &str) -> Place {
+pub(crate) fn place(plural: &str, namespace: &str, name: &str) -> Place {
     (plural.to_owned(), namespace.to_owned(), name.to_owned())
 }
 

@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use super::{Event, Place, TestHub, place};
+use crate::hub::{Event, Place, TestHub, place};
 
 type Reply = Response<UnsyncBoxBody<Bytes, std::io::Error>>;
 
@@ -20,7 +20,7 @@ struct Target {
     status: bool,
 }
 
-pub(super) async fn answer(hub: &TestHub, request: Request<Body>) -> Reply {
+pub(crate) async fn answer(hub: &TestHub, request: Request<Body>) -> Reply {
     let (head, body) = request.into_parts();
     let query = head.uri.query().unwrap_or_default().to_owned();
     let body = body
