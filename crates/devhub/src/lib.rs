@@ -8,6 +8,7 @@ pub mod error;
 pub mod patch;
 pub mod resource;
 pub mod selector;
+pub mod table;
 
 pub use error::ApiError;
 pub use resource::{Column, Resource, ScalePaths, Scope};
