@@ -5,6 +5,7 @@
 pub mod builtin;
 pub mod discovery;
 pub mod error;
+pub mod openapi;
 pub mod patch;
 pub mod resource;
 pub mod selector;
