@@ -6,16 +6,21 @@ use schema::{Check, ErrorClass, FieldError, Outcome, Part, Schema};
 use serde_json::{Value, json};
 
 fn lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).expect("test data is JSON")).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("test data is JSON"))
+        .collect()
 }
 
 fn parsed(text: &str) -> Schema {
-    Schema::parse(&serde_json::from_str(text).expect("test data is JSON")).expect("a schema that the server took")
+    Schema::parse(&serde_json::from_str(text).expect("test data is JSON"))
+        .expect("a schema that the server took")
 }
 
 fn causes(errors: &[FieldError]) -> Vec<Value> {
-    let mut rows: Vec<Value> =
-        errors.iter().map(|error| json!([error.field, error.class.reason(), error.message])).collect();
+    let mut rows: Vec<Value> = errors
+        .iter()
+        .map(|error| json!([error.field, error.class.reason(), error.message]))
+        .collect();
     rows.sort_by_key(ToString::to_string);
     rows
 }
@@ -34,8 +39,17 @@ fn write(schema: &Schema, row: &Value) -> (Value, Vec<String>, Result<Outcome, S
         return (new, removed, Err(words));
     }
     schema.apply_defaults(&mut new);
-    let part = if row["part"] == "status" { Part::Status } else { Part::Whole };
-    let outcome = schema.check(&Check { new: &new, old: row.get("old"), part, before: &[] });
+    let part = if row["part"] == "status" {
+        Part::Status
+    } else {
+        Part::Whole
+    };
+    let outcome = schema.check(&Check {
+        new: &new,
+        old: row.get("old"),
+        part,
+        before: &[],
+    });
     (new, removed, Ok(outcome))
 }
 
@@ -48,7 +62,9 @@ fn same(left: &Value, right: &Value) -> bool {
         }
         (Value::Object(left), Value::Object(right)) => {
             left.len() == right.len()
-                && left.iter().all(|(name, left)| right.get(name).is_some_and(|right| same(left, right)))
+                && left
+                    .iter()
+                    .all(|(name, left)| right.get(name).is_some_and(|right| same(left, right)))
         }
         (left, right) => left == right,
     }
@@ -60,16 +76,27 @@ fn objects_meet_the_recorded_answers() {
     let ratchet = parsed(include_str!("data/ratchet.json"));
     let mut wrong = Vec::new();
     for row in lines(include_str!("data/objects.jsonl")) {
-        let schema = if row["schema"] == "widget" { &widget } else { &ratchet };
+        let schema = if row["schema"] == "widget" {
+            &widget
+        } else {
+            &ratchet
+        };
         let (new, removed, outcome) = write(schema, &row);
         if json!(removed) != row.get("removed").cloned().unwrap_or_else(|| json!([])) {
             wrong.push(format!("{}: removed {removed:?}", row["id"]));
         }
         match (outcome, row.get("refused")) {
-            (Err(words), Some(text)) => assert!(text.as_str().unwrap_or_default().ends_with(&words), "{words}"),
+            (Err(words), Some(text)) => {
+                assert!(text.as_str().unwrap_or_default().ends_with(&words), "{words}")
+            }
             (Ok(outcome), None) => {
                 if causes(&outcome.errors) != wanted(&row) {
-                    wrong.push(format!("{}:\n  got    {:?}\n  wanted {:?}", row["id"], causes(&outcome.errors), wanted(&row)));
+                    wrong.push(format!(
+                        "{}:\n  got    {:?}\n  wanted {:?}",
+                        row["id"],
+                        causes(&outcome.errors),
+                        wanted(&row)
+                    ));
                 }
                 if json!(outcome.warnings) != row.get("warnings").cloned().unwrap_or_else(|| json!([])) {
                     wrong.push(format!("{}: warnings {:?}", row["id"], outcome.warnings));
@@ -102,7 +129,12 @@ fn schemas_meet_the_recorded_answers() {
             Err(errors) => (errors, Vec::new()),
         };
         if causes(&errors) != wanted(&row) {
-            wrong.push(format!("{}:\n  got    {:?}\n  wanted {:?}", row["id"], causes(&errors), wanted(&row)));
+            wrong.push(format!(
+                "{}:\n  got    {:?}\n  wanted {:?}",
+                row["id"],
+                causes(&errors),
+                wanted(&row)
+            ));
         }
         if json!(warnings) != row.get("warnings").cloned().unwrap_or_else(|| json!([])) {
             wrong.push(format!("{}: warnings {warnings:?}", row["id"]));
@@ -114,9 +146,15 @@ fn schemas_meet_the_recorded_answers() {
 #[test]
 fn old_self_is_refused_below_a_list_whose_items_have_no_keys() {
     let rows = lines(include_str!("data/schemas.jsonl"));
-    let row = rows.iter().find(|row| row["id"] == "crd-02-039").expect("the recorded row");
+    let row = rows
+        .iter()
+        .find(|row| row["id"] == "crd-02-039")
+        .expect("the recorded row");
     let errors = Schema::parse(&row["schema"]).expect_err("oldSelf cannot be bound there");
     let wanted = wanted(row);
     assert!(errors.iter().all(|error| error.class == ErrorClass::Invalid));
-    assert!(causes(&errors).iter().all(|cause| wanted.contains(cause)), "{errors:?}");
+    assert!(
+        causes(&errors).iter().all(|cause| wanted.contains(cause)),
+        "{errors:?}"
+    );
 }
