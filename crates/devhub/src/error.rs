@@ -20,7 +20,12 @@ pub struct ApiError {
 impl ApiError {
     /// Returns an error without details.
     pub fn new(code: u16, reason: &str, message: impl Into<String>) -> Self {
-        Self { code, reason: reason.to_owned(), message: message.into(), details: None }
+        Self {
+            code,
+            reason: reason.to_owned(),
+            message: message.into(),
+            details: None,
+        }
     }
 
     /// Returns this error with `details`.
