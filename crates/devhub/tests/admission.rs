@@ -516,6 +516,8 @@ async fn selects_by_labels_of_the_namespace() {
         "its own labels count"
     );
     assert!(!is_selected("namespaceSelector", "team", "a", &namespace, &object).await);
+    let removal = Attributes { operation: Operation::Delete, old_object: Some(object), ..namespace };
+    assert!(is_selected("namespaceSelector", "hook", "yes", &removal, &Value::Null).await);
 }
 
 #[tokio::test]

@@ -49,7 +49,6 @@ fn out_of_scope(scenario: &Scenario) -> Option<&'static str> {
 }
 
 #[test]
-#[ignore = "needs a server: DEVHUB_GOLDEN_URL"]
 fn answers_as_recorded() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

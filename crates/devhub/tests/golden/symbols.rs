@@ -24,7 +24,7 @@ pub(crate) struct Symbols {
     times: Table,
     /// Real generated names and what stands for them.
     generated: Vec<(String, String)>,
-    time_symbols: bool,
+    numbered_times: bool,
     masks: Masks,
 }
 
@@ -62,7 +62,7 @@ impl Symbols {
             uids: Table::new("uid"),
             times: Table::new("t"),
             generated: Vec::new(),
-            time_symbols,
+            numbered_times: time_symbols,
             masks: Masks::new(),
         }
     }
@@ -225,7 +225,7 @@ impl Symbols {
     }
 
     fn time(&mut self, has_fraction: bool, second: &str) -> String {
-        match (self.time_symbols, has_fraction) {
+        match (self.numbered_times, has_fraction) {
             (true, _) => self.times.symbol(second),
             (false, true) => "$microtime".to_owned(),
             (false, false) => "$time".to_owned(),
