@@ -49,7 +49,8 @@ fn namespace_selected(hook: &Hook, request: &Attributes, object: Option<&Value>)
     if !request.is_namespace() {
         hook.namespace_selector.matches(&request.namespace_labels)
     } else if request.operation == Operation::Delete || !request.subresource.is_empty() {
-        hook.namespace_selector.matches(&labels(request.old_object.as_ref()))
+        hook.namespace_selector
+            .matches(&labels(request.old_object.as_ref()))
     } else {
         hook.namespace_selector.matches(&labels(object))
     }

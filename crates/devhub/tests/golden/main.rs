@@ -12,12 +12,14 @@ mod answer;
 mod compare;
 mod hook;
 mod known;
+mod masks;
 mod prepare;
 mod replay;
 mod report;
 mod scenario;
 mod symbols;
 mod target;
+mod verdict;
 mod wire;
 
 use futures::StreamExt;

@@ -29,7 +29,10 @@ impl Target {
             let ca_pem = std::fs::read_to_string(variable("DEVHUB_GOLDEN_CA")).expect("a readable CA file");
             server(&url, &variable("DEVHUB_GOLDEN_TOKEN"), ca_pem)
         });
-        Self { running, definitions: definitions() }
+        Self {
+            running,
+            definitions: definitions(),
+        }
     }
 
     /// Returns how many scenarios may run at a time.
@@ -46,9 +49,19 @@ impl Target {
             return replay::run(scenario, server, Pace::AsRecorded).await;
         }
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let hub = DevHub::builder().bind(address).start().await.expect("a hub starts");
+        let hub = DevHub::builder()
+            .bind(address)
+            .start()
+            .await
+            .expect("a hub starts");
         let server = server(&hub.url(), &hub.token(), hub.ca_pem().to_string());
-        prepare(&mut Client::new(server.clone()), &server, &self.definitions, scenario).await;
+        prepare(
+            &mut Client::new(server.clone()),
+            &server,
+            &self.definitions,
+            scenario,
+        )
+        .await;
         let results = replay::run(scenario, &server, Pace::AtOnce).await;
         hub.shutdown().await;
         results
@@ -58,7 +71,12 @@ impl Target {
 fn server(url: &str, token: &str, ca_pem: String) -> Server {
     let url = url.trim_end_matches('/');
     let address = url.trim_start_matches("https://").to_owned();
-    Server { url: url.to_owned(), address, token: token.to_owned(), ca_pem }
+    Server {
+        url: url.to_owned(),
+        address,
+        token: token.to_owned(),
+        ca_pem,
+    }
 }
 
 /// Removes what an earlier scenario left on a shared server outside of its namespaces.
@@ -72,7 +90,10 @@ async fn clean(client: &mut Client, server: &Server, kept: &[Value]) {
     ] {
         send(client, server, "DELETE", path, None).await;
     }
-    let kept: Vec<&Value> = kept.iter().map(|definition| &definition["metadata"]["name"]).collect();
+    let kept: Vec<&Value> = kept
+        .iter()
+        .map(|definition| &definition["metadata"]["name"])
+        .collect();
     let (_, list) = send(client, server, "GET", DEFINITIONS, None).await;
     for item in list["items"].as_array().into_iter().flatten() {
         let name = &item["metadata"]["name"];
