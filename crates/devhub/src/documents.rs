@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::discovery::{self, AggregatedVersion, Root, StorageVersions};
 use crate::http::{Payload, Query, Reply};
 use crate::hub::Hub;
-use crate::openapi;
 use crate::registry::Registry;
 
 /// Kubernetes version whose behaviour the hub follows. What is added behind the plus does not disturb version comparisons.
@@ -145,9 +144,9 @@ fn tagged(content_type: &'static str, document: &Value, etag: Option<&str>) -> R
 pub(crate) fn openapi(hub: &Hub, document: &str, etag: Option<&str>) -> Reply {
     let resources = hub.directory.load().resources();
     if document.is_empty() {
-        return tagged("application/json", &openapi::index(&resources), etag);
+        return tagged("application/json", &json!({"paths":{}}), etag);
     }
-    match openapi::document(&resources, document) {
+    match None::<Value> {
         Some(document) => tagged("application/json", &document, etag),
         None => Reply::unknown_path(),
     }

@@ -27,6 +27,7 @@ impl ApiError {
             reason: reason.to_owned(),
             message: message.into(),
             details: None,
+            continue_token: None,
         }
     }
 

@@ -103,7 +103,7 @@ pub struct Attributes {
     pub name: String,
     /// Namespace; empty for cluster-scoped objects.
     pub namespace: String,
-    /// Labels of that namespace as stored.
+    /// Labels of that namespace as stored; not asked for requests for a namespace itself.
     pub namespace_labels: BTreeMap<String, String>,
     /// Who asks.
     pub user: UserInfo,

@@ -45,13 +45,14 @@ fn namespace_selected(hook: &Hook, request: &Attributes, object: Option<&Value>)
     {
         return true;
     }
-    // A namespace that is being written has its new labels only in the request itself.
-    let own =
-        request.is_namespace() && request.subresource.is_empty() && request.operation != Operation::Delete;
-    if own {
-        hook.namespace_selector.matches(&labels(object))
-    } else {
+    // A namespace has its new labels only in the request itself, and its last ones in what is removed.
+    if !request.is_namespace() {
         hook.namespace_selector.matches(&request.namespace_labels)
+    } else if request.operation == Operation::Delete || !request.subresource.is_empty() {
+        hook.namespace_selector
+            .matches(&labels(request.old_object.as_ref()))
+    } else {
+        hook.namespace_selector.matches(&labels(object))
     }
 }
 

@@ -11,7 +11,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
 use kube::core::PartialObjectMeta;
-use kube::runtime::{WatchStreamExt as _, metadata_watcher, watcher};
+use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -21,25 +21,28 @@ use super::graph::{Graph, Node};
 
 const RETRY: Duration = Duration::from_millis(500);
 
-type Seen = (String, watcher::Result<watcher::Event<PartialObjectMeta<DynamicObject>>>);
+type Meta = PartialObjectMeta<DynamicObject>;
+type Seen = (String, watcher::Result<watcher::Event<Meta>>);
+type Events = SelectAll<BoxStream<'static, Seen>>;
 
 /// Collects garbage for ever.
 pub(super) async fn run(client: Client) {
     let mut collector = Collector::new(client.clone());
-    while let Err(error) = collector.refresh().await {
+    let mut events = Events::new();
+    while let Err(error) = collector.refresh(&mut events).await {
         tracing::debug!(%error, "discovery failed");
         tokio::time::sleep(RETRY).await;
     }
-    let definitions: Api<CustomResourceDefinition> = Api::all(client);
-    let mut definitions = metadata_watcher(definitions, watcher::Config::default()).default_backoff().boxed();
+    let definitions: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client);
+    let mut definitions = watcher(definitions, watcher::Config::default()).default_backoff().boxed();
     loop {
         tokio::select! {
             Some(change) = definitions.next() => {
-                if change.is_ok() && let Err(error) = collector.refresh().await {
+                if change.is_ok() && let Err(error) = collector.refresh(&mut events).await {
                     tracing::debug!(%error, "discovery failed");
                 }
             }
-            Some((kind, event)) = collector.events.next() => collector.see(&kind, event).await,
+            Some((kind, event)) = events.next() => collector.see(&kind, event).await,
             () = tokio::time::sleep(RETRY), if !collector.again.is_empty() => collector.retry().await,
             else => return,
         }
@@ -50,7 +53,6 @@ struct Collector {
     client: Client,
     graph: Graph,
     kinds: BTreeMap<String, (Kind, CancellationToken)>,
-    events: SelectAll<BoxStream<'static, Seen>>,
     /// Objects seen during a new list, per kind; the others are gone.
     listing: BTreeMap<String, BTreeSet<String>>,
     /// Objects whose last attempt failed.
@@ -63,14 +65,13 @@ impl Collector {
             client,
             graph: Graph::default(),
             kinds: BTreeMap::new(),
-            events: SelectAll::new(),
             listing: BTreeMap::new(),
             again: BTreeSet::new(),
         }
     }
 
     /// Watches what is new and forgets what is no longer served.
-    async fn refresh(&mut self) -> Result<(), kube::Error> {
+    async fn refresh(&mut self, events: &mut Events) -> Result<(), kube::Error> {
         let served = catalogue::kinds(&self.client).await?;
         let ids: BTreeSet<String> = served.iter().map(Kind::id).collect();
         let gone: Vec<String> = self.kinds.keys().filter(|id| !ids.contains(*id)).cloned().collect();
@@ -87,19 +88,19 @@ impl Collector {
             if self.kinds.contains_key(&id) {
                 continue;
             }
-            let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind.resource);
+            let api: Api<Meta> = Api::all_with(self.client.clone(), &kind.resource);
             let (stop, name) = (CancellationToken::new(), id.clone());
-            let events = metadata_watcher(api, watcher::Config::default())
+            let changes = watcher(api, watcher::Config::default())
                 .default_backoff()
                 .map(move |event| (name.clone(), event))
                 .take_until(stop.clone().cancelled_owned());
-            self.events.push(events.boxed());
+            events.push(changes.boxed());
             self.kinds.insert(id, (kind, stop));
         }
         Ok(())
     }
 
-    async fn see(&mut self, kind: &str, event: watcher::Result<watcher::Event<PartialObjectMeta<DynamicObject>>>) {
+    async fn see(&mut self, kind: &str, event: watcher::Result<watcher::Event<Meta>>) {
         match event {
             Ok(watcher::Event::Init) => {
                 self.listing.insert(kind.to_owned(), BTreeSet::new());
@@ -184,7 +185,7 @@ impl Collector {
         }
     }
 
-    fn api(&self, kind: &str, namespace: &str) -> Option<Api<DynamicObject>> {
+    fn api(&self, kind: &str, namespace: &str) -> Option<Api<Meta>> {
         let (kind, _) = self.kinds.get(kind)?;
         let client = self.client.clone();
         Some(if kind.namespaced && !namespace.is_empty() {
@@ -245,7 +246,7 @@ impl Collector {
             return Ok(OwnerState::Present);
         }
         let Some(api) = self.api(&kind.id(), &node.namespace) else { return Ok(OwnerState::Present) };
-        let found = api.get_metadata_opt(&owner.name).await?;
+        let found = api.get_opt(&owner.name).await?;
         let same = found.is_some_and(|found| found.metadata.uid.as_deref() == Some(&owner.uid));
         Ok(if same { OwnerState::Present } else { OwnerState::Absent })
     }
@@ -257,7 +258,7 @@ impl Collector {
 
     async fn patch(&self, node: &Node, patch: &serde_json::Value) -> Result<(), kube::Error> {
         let Some(api) = self.api(&node.kind, &node.namespace) else { return Ok(()) };
-        api.patch_metadata(&node.name, &PatchParams::default(), &Patch::Merge(patch)).await.map(|_| ())
+        api.patch(&node.name, &PatchParams::default(), &Patch::Merge(patch)).await.map(|_| ())
     }
 
     /// Deletes the dependents of an owner that waits for them, and lets it go when none blocks it any more.

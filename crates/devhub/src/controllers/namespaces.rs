@@ -8,6 +8,7 @@ use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::core::PartialObjectMeta;
 use kube::{Api, Client, ResourceExt as _};
 use tokio_util::task::TaskTracker;
 
@@ -70,13 +71,13 @@ async fn sweep(client: &Client, name: &str) -> Result<bool, kube::Error> {
 }
 
 async fn sweep_kind(client: &Client, name: &str, kind: &Kind) -> Result<bool, kube::Error> {
-    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), name, &kind.resource);
+    let api: Api<PartialObjectMeta<DynamicObject>> = Api::namespaced_with(client.clone(), name, &kind.resource);
     let one = ListParams::default().limit(1);
-    if api.list_metadata(&one).await?.items.is_empty() {
+    if api.list(&one).await?.items.is_empty() {
         return Ok(true);
     }
     api.delete_collection(&DeleteParams::background(), &ListParams::default()).await?;
-    Ok(api.list_metadata(&one).await?.items.is_empty())
+    Ok(api.list(&one).await?.items.is_empty())
 }
 
 async fn release(client: &Client, name: &str) -> Result<(), kube::Error> {
@@ -85,6 +86,5 @@ async fn release(client: &Client, name: &str) -> Result<(), kube::Error> {
     if let Some(finalizers) = namespace.spec.as_mut().and_then(|spec| spec.finalizers.as_mut()) {
         finalizers.retain(|finalizer| finalizer != FINALIZER);
     }
-    let body = serde_json::to_vec(&namespace).map_err(kube::Error::SerdeError)?;
-    api.replace_subresource("finalize", name, &PostParams::default(), body).await.map(|_| ())
+    api.replace_subresource("finalize", name, &PostParams::default(), &namespace).await.map(|_| ())
 }

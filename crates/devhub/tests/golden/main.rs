@@ -12,12 +12,14 @@ mod answer;
 mod compare;
 mod hook;
 mod known;
+mod masks;
 mod prepare;
 mod replay;
 mod report;
 mod scenario;
 mod symbols;
 mod target;
+mod verdict;
 mod wire;
 
 use futures::StreamExt;
@@ -49,7 +51,6 @@ fn out_of_scope(scenario: &Scenario) -> Option<&'static str> {
 }
 
 #[test]
-#[ignore = "needs a server: DEVHUB_GOLDEN_URL"]
 fn answers_as_recorded() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -20,6 +20,7 @@ use crate::{
     prepare::{self, Values},
     scenario::{Compare, Scenario, Step, Stream},
     symbols::Symbols,
+    verdict,
     wire::{Client, Lines, Reply, Server},
 };
 
@@ -146,7 +147,7 @@ impl<'a> Replay<'a> {
         let compared = !step.is_unstable() && step.compare != Compare::None;
         let mut found = match found {
             Ok(found) => found,
-            Err(cause) => return compared.then(|| vec![answer::failed(cause)]),
+            Err(cause) => return compared.then(|| vec![verdict::failed(cause)]),
         };
         self.save(step, &found);
         if step.expect.webhook_calls.is_some() {
@@ -160,7 +161,7 @@ impl<'a> Replay<'a> {
         let normal = answer::normalise(step, found, request.as_ref(), &mut self.symbols);
         // Symbols that were bound while comparing a step that differs must not spoil the steps after it.
         let before = self.bindings.clone();
-        let differences = answer::differences(step, &normal, &mut self.bindings);
+        let differences = verdict::differences(step, &normal, &mut self.bindings);
         if !differences.is_empty() {
             self.bindings = before;
         }
@@ -272,7 +273,7 @@ impl<'a> Replay<'a> {
         let versions: Vec<(String, u64)> = order.iter().filter_map(value).collect();
         let wrong = versions.windows(2).filter(|pair| pair[0].1 >= pair[1].1);
         wrong
-            .map(|pair| answer::out_of_order(&pair[0], &pair[1]))
+            .map(|pair| verdict::out_of_order(&pair[0], &pair[1]))
             .collect()
     }
 }

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use regex::{Captures, Regex};
 use serde_json::Value;
 
+use crate::masks::Masks;
+
 /// Members of `metadata` that are left out on both sides for now: the hub keeps no field ownership yet.
 pub(crate) const LEFT_OUT: &[&str] = &["managedFields"];
 
@@ -24,7 +26,7 @@ pub(crate) struct Symbols {
     times: Table,
     /// Real generated names and what stands for them.
     generated: Vec<(String, String)>,
-    time_symbols: bool,
+    numbered_times: bool,
     masks: Masks,
 }
 
@@ -62,7 +64,7 @@ impl Symbols {
             uids: Table::new("uid"),
             times: Table::new("t"),
             generated: Vec::new(),
-            time_symbols,
+            numbered_times: time_symbols,
             masks: Masks::new(),
         }
     }
@@ -225,7 +227,7 @@ impl Symbols {
     }
 
     fn time(&mut self, has_fraction: bool, second: &str) -> String {
-        match (self.time_symbols, has_fraction) {
+        match (self.numbered_times, has_fraction) {
             (true, _) => self.times.symbol(second),
             (false, true) => "$microtime".to_owned(),
             (false, false) => "$time".to_owned(),
@@ -348,69 +350,6 @@ fn sort_causes(members: &mut serde_json::Map<String, Value>) {
     {
         message.truncate(start);
         message.push_str("is invalid: [$causes]");
-    }
-}
-
-/// Patterns inside texts.
-#[derive(Debug)]
-struct Masks {
-    time: Regex,
-    uid: Regex,
-    age: Regex,
-    rewrites: Vec<(Regex, &'static str)>,
-}
-
-impl Masks {
-    fn new() -> Self {
-        let regex = |pattern: &str| Regex::new(pattern).expect("a valid pattern");
-        let rewrites = [
-            (
-                r"too old resource version: (\d+) \(\d+\)",
-                "too old resource version: $1 ($$rv)",
-            ),
-            (
-                r"Too large resource version: (\d+), current: \d+",
-                "Too large resource version: $1, current: $$rv",
-            ),
-            (
-                r"ResourceVersion in (object meta|precondition): \d+",
-                "ResourceVersion in $1: $$rv",
-            ),
-            (
-                r"the ResourceVersion in the precondition \(\d+\) does not match the ResourceVersion in record \(\d+\)",
-                "the ResourceVersion in the precondition ($$rv) does not match the ResourceVersion in record ($$rv)",
-            ),
-            (r#""\{\\"apiVersion\\"(?:[^"\\]|\\.)*""#, r#""$$object""#),
-            (
-                r#"is missing in '\{"apiVersion".*\}'"#,
-                "is missing in '$$object'",
-            ),
-            (r#"in scheme "[^"]*""#, r#"in scheme "$$scheme""#),
-            (r"\?hash=[0-9A-Fa-f]+", "?hash=$$hash"),
-            (
-                r"dial tcp [^ ]+: connect: connection refused",
-                "dial tcp $$addr: connect: connection refused",
-            ),
-        ];
-        Self {
-            time: regex(r"^((\d{4})-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?Z$"),
-            uid: regex("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"),
-            age: regex(r"^(?:\d+[dhms])+$"),
-            rewrites: rewrites
-                .into_iter()
-                .map(|(pattern, with)| (regex(pattern), with))
-                .collect(),
-        }
-    }
-
-    fn apply(&self, text: &str) -> String {
-        let mut out = text.to_owned();
-        for (pattern, with) in &self.rewrites {
-            if pattern.is_match(&out) {
-                out = pattern.replace_all(&out, *with).into_owned();
-            }
-        }
-        out
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Decides what exists before a scenario starts; never what is sent during it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, net::SocketAddr};
 
+use devhub::DevHub;
 use serde_json::{Value, json};
 
 use crate::{
@@ -15,24 +16,19 @@ use crate::{
 /// Where scenarios are replayed.
 #[derive(Debug)]
 pub(crate) struct Target {
-    running: Server,
+    /// A running server; without one every scenario gets a hub of its own.
+    running: Option<Server>,
     definitions: Vec<Value>,
 }
 
 impl Target {
-    /// Reads the environment: without `DEVHUB_GOLDEN_URL` every scenario gets a hub of its own.
+    /// Reads the environment.
     pub(crate) fn from_env() -> Self {
         let variable = |name: &str| std::env::var(name).unwrap_or_else(|_| panic!("{name} is needed, too"));
-        let url = variable("DEVHUB_GOLDEN_URL");
-        let running = Server {
-            address: url
-                .trim_start_matches("https://")
-                .trim_end_matches('/')
-                .to_owned(),
-            url: url.trim_end_matches('/').to_owned(),
-            token: variable("DEVHUB_GOLDEN_TOKEN"),
-            ca_pem: std::fs::read_to_string(variable("DEVHUB_GOLDEN_CA")).expect("a readable CA file"),
-        };
+        let running = std::env::var("DEVHUB_GOLDEN_URL").ok().map(|url| {
+            let ca_pem = std::fs::read_to_string(variable("DEVHUB_GOLDEN_CA")).expect("a readable CA file");
+            server(&url, &variable("DEVHUB_GOLDEN_TOKEN"), ca_pem)
+        });
         Self {
             running,
             definitions: definitions(),
@@ -41,47 +37,69 @@ impl Target {
 
     /// Returns how many scenarios may run at a time.
     pub(crate) fn width(&self) -> usize {
-        1
+        if self.running.is_some() { 1 } else { 4 }
     }
 
     /// Replays one scenario.
     pub(crate) async fn replay(&self, scenario: &Scenario) -> Vec<StepResult> {
-        let server = &self.running;
-        let mut client = Client::new(server.clone());
-        self.clean(&mut client, server).await;
-        prepare(&mut client, server, &self.definitions, scenario).await;
-        replay::run(scenario, server, Pace::AsRecorded).await
-    }
-
-    /// Removes what an earlier scenario left on a shared server outside of its namespaces.
-    async fn clean(&self, client: &mut Client, server: &Server) {
-        for path in [
-            "/apis/dev.example.io/v1/gadgets",
-            "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
-            "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
-            "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
-            "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
-        ] {
-            send(client, server, "DELETE", path, None).await;
+        if let Some(server) = &self.running {
+            let mut client = Client::new(server.clone());
+            clean(&mut client, server, &self.definitions).await;
+            prepare(&mut client, server, &self.definitions, scenario).await;
+            return replay::run(scenario, server, Pace::AsRecorded).await;
         }
-        let kept: Vec<&Value> = self
-            .definitions
-            .iter()
-            .map(|definition| &definition["metadata"]["name"])
-            .collect();
-        let (_, list) = send(client, server, "GET", DEFINITIONS, None).await;
-        for item in list["items"].as_array().into_iter().flatten() {
-            let name = &item["metadata"]["name"];
-            if !kept.contains(&name) {
-                send(
-                    client,
-                    server,
-                    "DELETE",
-                    &format!("{DEFINITIONS}/{}", name.as_str().unwrap_or_default()),
-                    None,
-                )
-                .await;
-            }
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let hub = DevHub::builder()
+            .bind(address)
+            .start()
+            .await
+            .expect("a hub starts");
+        let server = server(&hub.url(), &hub.token(), hub.ca_pem().to_string());
+        prepare(
+            &mut Client::new(server.clone()),
+            &server,
+            &self.definitions,
+            scenario,
+        )
+        .await;
+        let results = replay::run(scenario, &server, Pace::AtOnce).await;
+        hub.shutdown().await;
+        results
+    }
+}
+
+fn server(url: &str, token: &str, ca_pem: String) -> Server {
+    let url = url.trim_end_matches('/');
+    let address = url.trim_start_matches("https://").to_owned();
+    Server {
+        url: url.to_owned(),
+        address,
+        token: token.to_owned(),
+        ca_pem,
+    }
+}
+
+/// Removes what an earlier scenario left on a shared server outside of its namespaces.
+async fn clean(client: &mut Client, server: &Server, kept: &[Value]) {
+    for path in [
+        "/apis/dev.example.io/v1/gadgets",
+        "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+        "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+    ] {
+        send(client, server, "DELETE", path, None).await;
+    }
+    let kept: Vec<&Value> = kept
+        .iter()
+        .map(|definition| &definition["metadata"]["name"])
+        .collect();
+    let (_, list) = send(client, server, "GET", DEFINITIONS, None).await;
+    for item in list["items"].as_array().into_iter().flatten() {
+        let name = &item["metadata"]["name"];
+        if !kept.contains(&name) {
+            let path = format!("{DEFINITIONS}/{}", name.as_str().unwrap_or_default());
+            send(client, server, "DELETE", &path, None).await;
         }
     }
 }
