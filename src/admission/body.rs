@@ -93,7 +93,7 @@ pub(super) struct PlacementAt<'a> {
     /// Namespace of the placement.
     pub(super) namespace: Option<&'a str>,
     /// What stands at `space`, a misspelling of `namespace`.
-    pub(super) space: Option<&'a Value>,
+    pub(super) space: Option<&'a str>,
     /// Configurations of its clusters.
     pub(super) configs: Vec<ReferenceAt<'a>>,
     /// `addonSpec`.
@@ -197,7 +197,7 @@ fn placement<'a>(node: &Node<'a>) -> PlacementAt<'a> {
     PlacementAt {
         path: node.path.clone(),
         namespace: node.text("namespace"),
-        space: node.value.get("space"),
+        space: node.text("space"),
         configs: references(Some(node)),
         spec: node.key("addonSpec").map(template),
         template: node.key("addonTemplate").map(template),

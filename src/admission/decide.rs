@@ -160,13 +160,22 @@ fn check<K: Kind>(
 /// Joins what the rules and what the schema say: about one field a rule speaks alone, because it says more.
 fn merge(mut findings: Findings, faults: Vec<Violation>, unknown: Vec<Violation>) -> Findings {
     let told: Vec<Path> = findings.violations().iter().map(|violation| violation.path().clone()).collect();
-    for fault in faults.into_iter().filter(|fault| !told.contains(fault.path())) {
+    for fault in faults.into_iter().filter(|fault| !told.iter().any(|path| speaks_of(fault, path))) {
         findings.deny(fault);
     }
     for field in unknown {
         findings.warn(field);
     }
     findings
+}
+
+// Kubernetes reports a value that fits none of several types without a path, and names the field in the text instead.
+fn speaks_of(fault: &Violation, path: &Path) -> bool {
+    if *fault.path() != Path::root() {
+        return fault.path() == path;
+    }
+    let name = path.to_string();
+    fault.detail().split_whitespace().any(|word| word.trim_matches('"') == name)
 }
 
 fn name_of<'a>(request: &'a Request<'_>, object: &'a Value) -> &'a str {

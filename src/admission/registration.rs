@@ -147,6 +147,29 @@ mod tests {
     }
 
     #[test]
+    fn the_conditions_ask_about_new_objects_and_changed_specs_only() {
+        let [_, guard] = configurations(&Endpoint::Url("https://127.0.0.1:1".into()), None);
+        let conditions = guard["webhooks"][0]["matchConditions"].as_array().expect("conditions").clone();
+        let asks = |operation: &str, object: &Value, old: &Value| {
+            let request = json!({"operation": operation});
+            conditions.iter().all(|condition| {
+                let text = condition["expression"].as_str().expect("an expression");
+                let program = schema::cel::Program::compile(text).expect("it compiles");
+                let variables = [("request", &request), ("object", object), ("oldObject", old)];
+                program.eval(&variables).expect("it has a value") == json!(true)
+            })
+        };
+        let (one, two) = (json!({"metadata": {}, "spec": {"a": 1}}), json!({"metadata": {}, "spec": {"a": 2}}));
+        let bare = json!({"metadata": {"labels": {"a": "b"}}});
+        let leaving = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"a": 2}});
+        assert!(asks("CREATE", &one, &Value::Null));
+        assert!(asks("UPDATE", &two, &one));
+        assert!(asks("UPDATE", &one, &bare));
+        assert!(!asks("UPDATE", &one, &one));
+        assert!(!asks("UPDATE", &leaving, &one));
+    }
+
+    #[test]
     fn our_definitions_serve_the_version_that_is_asked_about() {
         for resource in [Addon::RESOURCE, ClusterAddon::RESOURCE] {
             let served = crate::api::crds().into_iter().any(|crd| {

@@ -86,7 +86,7 @@ impl Shape {
             .and_then(|schema| schema.get("properties")?.as_object())
             .map(|properties| properties.keys().map(String::as_str).collect::<Vec<_>>());
         let near = nearest(name, properties.unwrap_or_default());
-        let fault = Fault::bare(Class::Forbidden, "is not a known field and would be dropped")
+        let fault = Fault::bare(Class::Forbidden, "unknown field")
             .hint_if(near.map(|near| format!("did you mean {}?", quoted(near))));
         Some(fault.at(path, UNKNOWN_FIELD))
     }

@@ -8,6 +8,9 @@ use super::{Violation, text};
 
 /// The longest warning, in characters; the API server cuts long ones where it likes.
 const WARNING_LIMIT: usize = 120;
+/// The longest path in a warning that is short of room, and the shortest that it is cut to.
+const PATH_LIMIT: usize = 48;
+const LEAF_LIMIT: usize = 30;
 
 /// Something that is allowed and probably not meant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,8 +30,8 @@ impl From<Violation> for Warning {
 }
 
 impl fmt::Display for Warning {
-    /// Writes at most 120 characters. The rule id is always whole, because `tidegate explain` starts from it; the hint
-    /// goes first, then the outer part of the path, then the end of the detail.
+    /// Writes at most 120 characters. The rule id is always whole, because `tidegate explain` starts from it; of the
+    /// rest the first form is taken that fits: a cure says more than an explanation, and both more than a long path.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let full = self.0.to_string();
         if full.chars().count() <= WARNING_LIMIT {
@@ -36,17 +39,30 @@ impl fmt::Display for Warning {
         }
         let rule = format!(" [{}]", self.0.rule());
         let room = WARNING_LIMIT.saturating_sub(rule.chars().count());
-        let path = inner_part(&self.0.path().to_string(), 48);
-        let wordy = match self.0.hint() {
-            Some(hint) => format!("{path}: {}; hint: {hint}", self.0.detail()),
-            None => String::new(),
-        };
-        let text = if wordy.is_empty() || wordy.chars().count() > room {
+        let whole = self.0.path().to_string();
+        let paths = [PATH_LIMIT, LEAF_LIMIT].map(|limit| inner_part(&whole, limit));
+        let forms = self.forms();
+        let mut texts = forms.iter().flat_map(|form| paths.iter().map(move |path| format!("{path}: {form}")));
+        let fits = texts.find(|text| text.chars().count() <= room);
+        let text = fits.unwrap_or_else(|| {
+            let [path, _] = &paths;
             text::cut(&format!("{path}: {}", self.0.detail()), room)
-        } else {
-            wordy
-        };
+        });
         write!(f, "{text}{rule}")
+    }
+}
+
+impl Warning {
+    fn forms(&self) -> Vec<String> {
+        let detail = self.0.detail();
+        let valued = |text: &str| self.0.value().map_or_else(|| text.to_owned(), |value| format!("{value}: {text}"));
+        let mut forms = Vec::new();
+        if let Some(hint) = self.0.hint() {
+            let both = format!("{detail}; hint: {hint}");
+            forms.extend([valued(&both), both, valued(hint), hint.to_owned()]);
+        }
+        forms.extend([valued(detail), detail.to_owned()]);
+        forms
     }
 }
 

@@ -44,6 +44,8 @@ fn operation(given: Option<&Value>, wanted: &str) -> Option<PatchOperation> {
     let path = PointerBuf::from_tokens(["spec", FIELD]);
     let value = Value::from(wanted);
     match given {
+        // The default of the CRD is about to do the same.
+        None if wanted == DEFAULT_INSTALL_NAMESPACE => None,
         None => Some(PatchOperation::Add(AddOperation { path, value })),
         Some(given) if *given == value => None,
         Some(_) => Some(PatchOperation::Replace(ReplaceOperation { path, value })),

@@ -203,7 +203,7 @@ fn findings_of_unknown(config: Option<ConfigType>, path: &Path, findings: &mut F
         return;
     }
     let hint = nearest(config.resource(), known()).map(|near| format!("did you mean {}?", quoted(near)));
-    let detail = format!("{OWN_GROUP} has no such configuration type");
+    let detail = "no such configuration type in this group";
     let fault = Fault::of_text(Class::NotFound, config.resource(), detail).hint_if(hint);
     findings.warn(fault.at(path.key("resource"), UNKNOWN_RESOURCE));
 }

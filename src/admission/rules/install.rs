@@ -35,7 +35,8 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
         on: Operations::CreateAndUpdate,
         doc: "The namespace of a placement stands at `namespace`.\n\n\
               An early draft of the API spelt it `space`. An API server drops that key unseen, so the answer comes \
-              where the object is still whole: in `tidegate check` and where unknown fields reach the gate. Refused.",
+              where the object is still whole: in `tidegate check` and where unknown fields reach the gate. Refused at the \
+              key that is missing.",
         check: placement_space,
     },
 ];
@@ -79,13 +80,11 @@ fn template_conflict(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 
 fn placement_space(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     for placement in &subject.body.placements {
-        let Some(space) = placement.space else { continue };
-        if placement.namespace.is_some() {
+        if placement.space.is_none() || placement.namespace.is_some() {
             continue;
         }
-        let fault = Fault::of(Class::Forbidden, space, "is not a field of a placement")
-            .hint("did you mean \"namespace\"?");
-        findings.deny(fault.at(placement.path.key("space"), PLACEMENT_SPACE));
+        let fault = Fault::bare(Class::Required, "must hold what stands at space").hint("rename space to namespace");
+        findings.deny(fault.at(placement.path.key("namespace"), PLACEMENT_SPACE));
     }
 }
 

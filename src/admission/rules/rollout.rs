@@ -103,7 +103,6 @@ fn max_concurrency(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         Err(violation) => findings.deny(violation),
         Ok(Some(Limit::All)) => {
             let fault = Fault::bare(Class::Invalid, "zero means all clusters at once");
-            let fault = fault.hint("write \"100%\", or leave it out");
             findings.warn(fault.at(path.key("maxConcurrency"), rule::MAX_CONCURRENCY));
         }
         Ok(Some(Limit::Clusters(_) | Limit::Percent(_)) | None) => {}
@@ -124,8 +123,8 @@ fn mandatory_groups(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         for (position, group) in block.groups.iter().enumerate() {
             let named = group.name.is_some_and(|name| !name.is_empty());
             let detail = match (named, group.index) {
-                (true, Some(_)) => "groupIndex is ignored where groupName is given",
-                (false, None) => "neither groupName nor groupIndex: this means the group at position 0",
+                (true, Some(_)) => "groupIndex is ignored beside groupName",
+                (false, None) => "names no group: this means position 0",
                 (true, None) | (false, Some(_)) => continue,
             };
             let at = path.key("mandatoryDecisionGroups").index(position);
