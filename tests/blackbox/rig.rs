@@ -39,7 +39,12 @@ impl Dev {
             .find_map(|word| word.strip_prefix("kubeconfig="))
             .unwrap_or_else(|| panic!("no kubeconfig in {ready:?}"))
             .into();
-        Self { child, folder, kubeconfig, _place: place }
+        Self {
+            child,
+            folder,
+            kubeconfig,
+            _place: place,
+        }
     }
 
     /// Runs kubectl against the hub.
@@ -64,7 +69,12 @@ impl Dev {
             .stderr(Stdio::piped())
             .spawn()
             .expect("these tests need kubectl on the PATH");
-        child.stdin.take().expect("stdin is piped").write_all(stdin.as_bytes()).expect("kubectl reads");
+        child
+            .stdin
+            .take()
+            .expect("stdin is piped")
+            .write_all(stdin.as_bytes())
+            .expect("kubectl reads");
         Run::from(child.wait_with_output().expect("kubectl ends"))
     }
 
@@ -105,7 +115,10 @@ impl Dev {
             if let Some(status) = self.child.try_wait().expect("the program can be waited for") {
                 return status;
             }
-            assert!(begun.elapsed() < Duration::from_secs(15), "the program does not end on {signal}");
+            assert!(
+                begun.elapsed() < Duration::from_secs(15),
+                "the program does not end on {signal}"
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -129,7 +142,9 @@ impl Place {
     fn take() -> Self {
         let (count, freed) = &RUNNING;
         let count = count.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut count = freed.wait_while(count, |count| *count >= PLACES).unwrap_or_else(PoisonError::into_inner);
+        let mut count = freed
+            .wait_while(count, |count| *count >= PLACES)
+            .unwrap_or_else(PoisonError::into_inner);
         *count += 1;
         Self
     }
@@ -180,13 +195,18 @@ pub fn repository(path: &str) -> PathBuf {
 
 /// Returns a condition of an object.
 pub fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
-    object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
+    object["status"]["conditions"]
+        .as_array()?
+        .iter()
+        .find(|condition| condition["type"] == kind)
 }
 
 /// Returns status and reason of a condition, `-` where it is absent.
 pub fn state_of(object: &Value, kind: &str) -> (String, String) {
     let text = |key: &str| {
-        condition(object, kind).and_then(|found| found[key].as_str()).map_or_else(|| "-".to_owned(), str::to_owned)
+        condition(object, kind)
+            .and_then(|found| found[key].as_str())
+            .map_or_else(|| "-".to_owned(), str::to_owned)
     };
     (text("status"), text("reason"))
 }

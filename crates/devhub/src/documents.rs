@@ -68,8 +68,12 @@ pub(crate) fn resources(hub: &Hub, group: &str, version: &str) -> Reply {
     match list {
         Some(list) => Reply::json(200, &list),
         None if group.is_empty() => {
-            let error = crate::error::ApiError::new(404, "NotFound", "the server could not find the requested resource")
-                .with_details(json!({}));
+            let error = crate::error::ApiError::new(
+                404,
+                "NotFound",
+                "the server could not find the requested resource",
+            )
+            .with_details(json!({}));
             Reply::error(&error)
         }
         None => Reply::unknown_path(),
@@ -123,7 +127,9 @@ fn aggregated(hub: &Hub, root: Root, version: AggregatedVersion, etag: Option<&s
     let document = discovery::aggregated(&hub.directory.load().resources(), root, version);
     let content_type = match version {
         AggregatedVersion::V2 => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-        AggregatedVersion::V2Beta1 => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+        AggregatedVersion::V2Beta1 => {
+            "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+        }
     };
     tagged(content_type, &document, etag).with_header(VARY, "Accept")
 }
@@ -133,9 +139,17 @@ fn tagged(content_type: &'static str, document: &Value, etag: Option<&str>) -> R
     let bytes = serde_json::to_vec(document).unwrap_or_default();
     let tag = discovery::entity_tag(&bytes);
     let reply = if etag == Some(tag.as_str()) {
-        Reply { status: 304, payload: Payload::Empty, headers: Vec::new() }
+        Reply {
+            status: 304,
+            payload: Payload::Empty,
+            headers: Vec::new(),
+        }
     } else {
-        Reply { status: 200, payload: Payload::Raw(content_type, bytes), headers: Vec::new() }
+        Reply {
+            status: 200,
+            payload: Payload::Raw(content_type, bytes),
+            headers: Vec::new(),
+        }
     };
     reply.with_header(ETAG, tag)
 }

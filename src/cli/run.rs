@@ -1,0 +1,48 @@
+//! Picks the subcommand and turns its end into an exit status.
+//!
+//! Never does the work of a subcommand.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tracing_subscriber::EnvFilter;
+
+use super::{Cli, CliError, Command, crds, dev, reference};
+
+/// Runs the program with the words of the command line; returns its exit status.
+///
+/// Clap answers `--help`, `--version` and misuse itself (status 0, 0 and 2).
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    start_logging();
+    match perform(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(CliError::Print(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(error.exit_status())
+        }
+    }
+}
+
+fn perform(command: Command) -> Result<(), CliError> {
+    match command {
+        Command::Dev(args) => dev::run(args),
+        Command::Crds(args) => crds::run(&args),
+        Command::Reference(args) => reference::run(&args),
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "a failed command says why on standard error")]
+fn complain(error: &CliError) {
+    eprintln!("tidegate: {}", error.one_line());
+}
+
+fn start_logging() {
+    let filter = EnvFilter::try_from_env("TIDEGATE_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .init();
+}
