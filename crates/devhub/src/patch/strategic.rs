@@ -16,7 +16,7 @@ const DELETE_FROM: &str = "$deleteFromPrimitiveList";
 const ELEMENT_ORDER: &str = "$setElementOrder";
 
 /// A decoded strategic merge patch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrategicPatch {
     /// The patch itself, an object.
     pub value: Value,
