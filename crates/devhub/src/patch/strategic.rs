@@ -337,6 +337,23 @@ mod tests {
     }
 
     #[test]
+    fn patches_that_kubectl_computes_apply() {
+        let live = json!({"metadata": {"finalizers": ["x.io/a"]}, "data": {"a": "1", "b": "2"}});
+        let patch = json!({"data": {"a": "2", "b": null}, "metadata": {
+            "$deleteFromPrimitiveList/finalizers": ["x.io/a"], "$setElementOrder/finalizers": ["x.io/b"], "finalizers": ["x.io/b"]}});
+        let expected = json!({"metadata": {"finalizers": ["x.io/b"]}, "data": {"a": "2"}});
+        assert_eq!(apply(&live, &patch, kinds::of("", "ConfigMap")), Ok(expected));
+        let live = json!({"secrets": [{"name": "a"}, {"name": "b"}]});
+        let patch = json!({"$setElementOrder/secrets": [{"name": "c"}, {"name": "a"}],
+            "secrets": [{"name": "c"}, {"$patch": "delete", "name": "b"}]});
+        let expected = json!({"secrets": [{"name": "c"}, {"name": "a"}]});
+        assert_eq!(
+            apply(&live, &patch, kinds::of("", "ServiceAccount")),
+            Ok(expected)
+        );
+    }
+
+    #[test]
     fn maps_merge_replace_and_vanish() {
         let live = json!({"data": {"a": "1", "b": "2"}});
         for (patch, expected) in [
