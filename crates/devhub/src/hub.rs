@@ -2,13 +2,15 @@
 //!
 //! Decides nothing; holds the store, the served resources, the users and the webhooks, and the signal to stop.
 
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::{Chain, Services};
+use crate::documents::Shelf;
 use crate::identity::Users;
 use crate::registry::Directory;
 use crate::store::Store;
@@ -28,6 +30,9 @@ pub(crate) struct Hub {
     pub(crate) services: Services,
     /// Cancelled when the hub stops; ends every watch.
     pub(crate) stop: CancellationToken,
+    /// Made OpenAPI documents.
+    pub(crate) openapi: Shelf,
+    address: OnceLock<String>,
     /// Work of the hub itself, such as removing the instances of a deleted definition.
     pub(crate) tasks: TaskTracker,
 }
@@ -44,8 +49,20 @@ impl Hub {
             chain: Chain::new(),
             services,
             stop: CancellationToken::new(),
+            openapi: Shelf::default(),
+            address: OnceLock::new(),
             tasks: TaskTracker::new(),
         })
+    }
+
+    /// Notes where the hub listens. Only the first note counts.
+    pub(crate) fn listens_on(&self, address: SocketAddr) {
+        self.address.set(address.to_string()).unwrap_or_default();
+    }
+
+    /// Returns host and port where the hub listens; empty before it does.
+    pub(crate) fn address(&self) -> &str {
+        self.address.get().map_or("", String::as_str)
     }
 }
 

@@ -15,10 +15,9 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 pub fn create(resource: &Resource, object: &mut Value) {
     defaults(resource, object);
     if resource.group.is_empty() && resource.kind == "Namespace" {
-        let finalizers = section(object, "spec")
-            .entry("finalizers")
-            .or_insert_with(|| json!([]));
-        if let Value::Array(finalizers) = finalizers
+        let spec = section(object, "spec");
+        if let Some(Value::Array(finalizers)) =
+            spec.map(|spec| spec.entry("finalizers").or_insert_with(|| json!([])))
             && !finalizers.iter().any(|finalizer| finalizer == "kubernetes")
         {
             finalizers.push(json!("kubernetes"));
@@ -64,10 +63,9 @@ pub fn defaults(resource: &Resource, object: &mut Value) {
                 .cloned()
                 .filter(|name| *name != "");
             if let Some(name) = name {
-                let labels = section(object, "metadata")
-                    .entry("labels")
-                    .or_insert_with(|| json!({}));
-                if let Value::Object(labels) = labels {
+                let metadata = section(object, "metadata");
+                let labels = metadata.map(|metadata| metadata.entry("labels").or_insert_with(|| json!({})));
+                if let Some(Value::Object(labels)) = labels {
                     labels.insert(NAME_LABEL.to_owned(), name);
                 }
             }
@@ -155,21 +153,13 @@ fn binding(object: &mut Value) {
     }
 }
 
-fn section<'a>(object: &'a mut Value, member: &str) -> &'a mut Map<String, Value> {
-    if !object.is_object() {
-        *object = json!({});
-    }
-    let Value::Object(map) = object else {
-        unreachable!("made an object above")
-    };
-    let value = map.entry(member).or_insert_with(|| json!({}));
-    if !value.is_object() {
-        *value = json!({});
-    }
-    let Value::Object(section) = value else {
-        unreachable!("made an object above")
-    };
-    section
+/// Returns the object below `member`, which is made when it is absent.
+fn section<'a>(object: &'a mut Value, member: &str) -> Option<&'a mut Map<String, Value>> {
+    object
+        .as_object_mut()?
+        .entry(member)
+        .or_insert_with(|| json!({}))
+        .as_object_mut()
 }
 
 fn put(object: &mut Value, member: &str, value: Value) {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use k8s_openapi::api::{
-    admissionregistration, authentication, authorization, coordination, core, events, rbac,
+    admissionregistration, authentication, authorization, autoscaling, coordination, core, events, rbac,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions;
 use k8s_openapi::apimachinery::pkg::apis::meta;
@@ -111,6 +111,7 @@ fn generate() -> Map<String, Value> {
         authorization::v1::SelfSubjectAccessReview,
         authorization::v1::SelfSubjectRulesReview,
         authorization::v1::SubjectAccessReview,
+        autoscaling::v1::Scale,
         meta::v1::ObjectMeta,
         meta::v1::ListMeta,
         meta::v1::DeleteOptions,

@@ -3,6 +3,7 @@
 //! Decides in which encoding and which form an answer is written. Protobuf is never written: a client that also takes JSON gets JSON.
 
 use crate::error::ApiError;
+use crate::table::MetaVersion;
 
 /// How bytes are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -14,18 +15,6 @@ pub(crate) enum Encoding {
     Yaml,
 }
 
-/// Which objects stand inside table rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) enum Include {
-    /// Only the metadata.
-    #[default]
-    Metadata,
-    /// The whole object.
-    Object,
-    /// Nothing.
-    None,
-}
-
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Form {
@@ -33,9 +22,9 @@ pub(crate) enum Form {
     #[default]
     Objects,
     /// A `Table` of `meta.k8s.io` in this version.
-    Table(&'static str),
+    Table(MetaVersion),
     /// `PartialObjectMetadata` of `meta.k8s.io` in this version.
-    Metadata(&'static str),
+    Metadata(MetaVersion),
 }
 
 /// What a client accepts and we can give.
@@ -85,21 +74,13 @@ fn clause(text: &str) -> Option<Accepted> {
     }
     let form = match (wanted, group) {
         ("", _) => Form::Objects,
-        ("Table", "meta.k8s.io") => Form::Table(meta_version(version)?),
+        ("Table", "meta.k8s.io") => Form::Table(MetaVersion::parse(version)?),
         ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io") => {
-            Form::Metadata(meta_version(version)?)
+            Form::Metadata(MetaVersion::parse(version)?)
         }
         _ => return None,
     };
     Some(Accepted { encoding, form })
-}
-
-fn meta_version(version: &str) -> Option<&'static str> {
-    match version {
-        "v1" => Some("v1"),
-        "v1beta1" => Some("v1beta1"),
-        _ => None,
-    }
 }
 
 fn refusal(menu: Menu) -> ApiError {
@@ -123,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_first_clause_that_can_be_served_wins() {
-        let table = Accepted { encoding: Encoding::Json, form: Form::Table("v1") };
+        let table = Accepted { encoding: Encoding::Json, form: Form::Table(MetaVersion::V1) };
         let json = Accepted::default();
         assert_eq!(chosen("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"), Some(table));
         assert_eq!(chosen("application/json;g=meta.k8s.io;v=v1;as=Table"), Some(table));

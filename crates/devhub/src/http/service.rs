@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, Request, Response};
 use tower::Service;
 
@@ -103,7 +103,6 @@ where
                 target,
                 query,
                 content_type: header(&head.headers, CONTENT_TYPE),
-                user_agent: header(&head.headers, USER_AGENT).unwrap_or_default(),
                 accept,
                 body: read_payload(body).await?,
                 user,

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use serde_json::json;
 
 use super::Credentials;
@@ -30,12 +29,6 @@ pub(crate) fn kubeconfig(url: &str, ca_pem: &str, admin: &Credentials, token: &s
         "contexts": [{ "name": "devhub", "context": { "cluster": "devhub", "user": "admin", "namespace": "default" } }],
     });
     serde_saphyr::to_string(&config).unwrap_or_else(|_| config.to_string())
-}
-
-/// Returns the configuration of a client that connects over TLS.
-pub(crate) async fn client_config(text: &str) -> Result<kube::Config, KubeconfigError> {
-    let config = Kubeconfig::from_yaml(text)?;
-    kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await
 }
 
 /// Writes a file that only its owner can read, whatever stood there before.

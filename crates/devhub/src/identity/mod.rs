@@ -7,5 +7,5 @@ mod kubeconfig;
 mod users;
 
 pub(crate) use authority::{Authority, Credentials, IdentityError};
-pub(crate) use kubeconfig::{client_config, kubeconfig, write_private};
+pub(crate) use kubeconfig::{kubeconfig, write_private};
 pub(crate) use users::{Peer, Users};

@@ -31,8 +31,6 @@ pub(crate) struct Incoming {
     pub(crate) query: Query,
     /// `Content-Type`.
     pub(crate) content_type: Option<String>,
-    /// `User-Agent`.
-    pub(crate) user_agent: String,
     /// `Accept`.
     pub(crate) accept: Option<String>,
     /// Body.

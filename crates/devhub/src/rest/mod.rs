@@ -26,7 +26,4 @@ mod update;
 mod watch;
 
 pub(crate) use answer::{answer, method_not_allowed};
-pub(crate) use call::{Call, Incoming};
-pub(crate) use errors::{conflict, invalid, not_found};
-pub(crate) use finish::after_commit;
-pub(crate) use options::WriteOptions;
+pub(crate) use call::Incoming;
