@@ -2,12 +2,16 @@
 //!
 //! Decides which document a path and an `Accept` header mean; what stands in them is decided in their own rooms.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use http::header::{ETAG, VARY};
 use serde_json::{Value, json};
 
 use crate::discovery::{self, AggregatedVersion, Root, StorageVersions};
 use crate::http::{Payload, Query, Reply};
 use crate::hub::Hub;
+use crate::openapi;
 use crate::registry::Registry;
 
 /// Kubernetes version whose behaviour the hub follows. What is added behind the plus does not disturb version comparisons.
@@ -154,14 +158,44 @@ fn tagged(content_type: &'static str, document: &Value, etag: Option<&str>) -> R
     reply.with_header(ETAG, tag)
 }
 
-/// Returns `/openapi/v3` or one of its documents.
+/// Returns `/openapi/v3` or one of its documents. Documents are kept until what they describe changes.
 pub(crate) fn openapi(hub: &Hub, document: &str, etag: Option<&str>) -> Reply {
     let resources = hub.directory.load().resources();
     if document.is_empty() {
-        return tagged("application/json", &json!({"paths":{}}), etag);
+        return tagged("text/plain; charset=utf-8", &openapi::index(&resources), etag);
     }
-    match None::<Value> {
-        Some(document) => tagged("application/json", &document, etag),
+    let fingerprint = openapi::fingerprint(&resources, document);
+    let tag = format!("\"{fingerprint}\"");
+    if etag == Some(tag.as_str()) {
+        return Reply { status: 304, payload: Payload::Empty, headers: Vec::new() }.with_header(ETAG, tag);
+    }
+    let bytes = hub.openapi.get_or_make(document, &fingerprint, || openapi::document(&resources, document));
+    match bytes {
+        Some(bytes) => {
+            Reply { status: 200, payload: Payload::Raw("application/json", bytes), headers: Vec::new() }
+                .with_header(ETAG, tag)
+        }
         None => Reply::unknown_path(),
+    }
+}
+
+/// Documents that cost milliseconds to make.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf {
+    documents: Mutex<BTreeMap<String, (String, Vec<u8>)>>,
+}
+
+impl Shelf {
+    /// Returns a document, made anew if what it describes has changed.
+    fn get_or_make(&self, path: &str, fingerprint: &str, make: impl FnOnce() -> Option<Value>) -> Option<Vec<u8>> {
+        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, bytes)) = documents.get(path)
+            && known == fingerprint
+        {
+            return Some(bytes.clone());
+        }
+        let bytes = serde_json::to_vec(&make()?).ok()?;
+        documents.insert(path.to_owned(), (fingerprint.to_owned(), bytes.clone()));
+        Some(bytes)
     }
 }
