@@ -17,7 +17,11 @@ pub struct JsonBounds {
 impl Default for JsonBounds {
     fn default() -> Self {
         // Annotations may hold 256 KiB together, and one of them may hold the whole manifest.
-        Self { depth: 64, items: 10_000, string_bytes: 256 << 10 }
+        Self {
+            depth: 64,
+            items: 10_000,
+            string_bytes: 256 << 10,
+        }
     }
 }
 
@@ -27,21 +31,24 @@ impl JsonBounds {
         let mut open: Vec<usize> = Vec::with_capacity(self.depth);
         let mut bytes = text.iter();
         while let Some(byte) = bytes.next() {
-            match byte {
+            let items = match byte {
                 b'"' if !self.string_fits(&mut bytes) => return Some("a string of the body is too long"),
                 b'[' | b'{' if open.len() == self.depth => return Some("the body nests too deep"),
-                b'[' | b'{' => open.push(1),
+                b'[' | b'{' => {
+                    open.push(1);
+                    continue;
+                }
                 b']' | b'}' => {
                     open.pop();
+                    continue;
                 }
-                b',' => {
-                    let Some(items) = open.last_mut() else { continue };
-                    *items += 1;
-                    if *items > self.items {
-                        return Some("a list of the body is too long");
-                    }
-                }
-                _ => {}
+                b',' => open.last_mut(),
+                _ => continue,
+            };
+            let Some(items) = items else { continue };
+            *items += 1;
+            if *items > self.items {
+                return Some("a list of the body is too long");
             }
         }
         None
@@ -71,11 +78,24 @@ impl JsonBounds {
 mod tests {
     use super::*;
 
-    const SMALL: JsonBounds = JsonBounds { depth: 3, items: 3, string_bytes: 4 };
+    const SMALL: JsonBounds = JsonBounds {
+        depth: 3,
+        items: 3,
+        string_bytes: 4,
+    };
 
     #[test]
     fn bounds_are_met_exactly() {
-        for text in [r#"{"a":[{}]}"#, "[1,2,3]", r#""abcd""#, r#""\"\\\"\\""#, "]]]]", "", r#"{"a":1,"b":2,"c":3}"#, r#"["[[[[",",,,,"]"#] {
+        for text in [
+            r#"{"a":[{}]}"#,
+            "[1,2,3]",
+            r#""abcd""#,
+            r#""\"\\\"\\""#,
+            "]]]]",
+            "",
+            r#"{"a":1,"b":2,"c":3}"#,
+            r#"["[[[[",",,,,"]"#,
+        ] {
             assert_eq!(SMALL.exceeded_by(text.as_bytes()), None, "{text}");
         }
     }

@@ -17,7 +17,11 @@ pub(super) struct Turnstile {
 
 impl Turnstile {
     pub(super) fn new(places: usize, queue: usize, patience: Duration) -> Self {
-        Self { places: Semaphore::new(places), queue: Semaphore::new(queue), patience }
+        Self {
+            places: Semaphore::new(places),
+            queue: Semaphore::new(queue),
+            patience,
+        }
     }
 
     /// Returns `count` places, or nothing when there is no room in the queue or no patience left.
@@ -27,7 +31,10 @@ impl Turnstile {
             return Some(permit);
         }
         let _waiting = self.queue.try_acquire().ok()?;
-        tokio::time::timeout(self.patience, self.places.acquire_many(count)).await.ok()?.ok()
+        tokio::time::timeout(self.patience, self.places.acquire_many(count))
+            .await
+            .ok()?
+            .ok()
     }
 }
 
@@ -47,7 +54,7 @@ mod tests {
 
     #[tokio::test]
     async fn those_who_wait_get_the_place_that_becomes_free() {
-        let turnstile = Turnstile::new(1, 1, Duration::from_secs(60));
+        let turnstile = Turnstile::new(1, 1, Duration::from_mins(1));
         let inside = turnstile.enter(1).await;
         let (next, ()) = tokio::join!(turnstile.enter(1), async { drop(inside) });
         assert!(next.is_some());
@@ -55,7 +62,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_queue_sends_away_at_once() {
-        let turnstile = Turnstile::new(1, 1, Duration::from_secs(60));
+        let turnstile = Turnstile::new(1, 1, Duration::from_mins(1));
         let inside = turnstile.enter(1).await;
         let (waited, ()) = tokio::join!(turnstile.enter(1), async {
             // Would wait for a minute if there were room in the queue.

@@ -14,23 +14,37 @@ use tidegate::snapshot::{AddonFacts, Facts};
 
 /// What is asked about one object.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    pub operation: Operation,
-    pub subresource: &'static str,
-    pub object: Value,
-    pub old: Option<Value>,
+pub(crate) struct Asked {
+    pub(crate) operation: Operation,
+    pub(crate) subresource: &'static str,
+    pub(crate) object: Value,
+    pub(crate) old: Option<Value>,
 }
 
 impl Asked {
-    pub fn create(object: Value) -> Self {
-        Self { operation: Operation::Create, subresource: "", object, old: None }
+    pub(crate) fn create(object: Value) -> Self {
+        Self {
+            operation: Operation::Create,
+            subresource: "",
+            object,
+            old: None,
+        }
     }
 
     /// Asks at one of the doors.
-    pub fn at(&self, door: Door, facts: &Facts) -> Verdict {
-        let text = |name: &str| self.object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    pub(crate) fn at(&self, door: Door, facts: &Facts) -> Verdict {
+        let text = |name: &str| {
+            self.object
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
         let meta = |name: &str| {
-            let value = self.object.get("metadata").and_then(|metadata| metadata.get(name));
+            let value = self
+                .object
+                .get("metadata")
+                .and_then(|metadata| metadata.get(name));
             value.and_then(Value::as_str).unwrap_or_default().to_owned()
         };
         let (api_version, kind) = (text("apiVersion"), text("kind"));
@@ -53,40 +67,59 @@ impl Asked {
             dry_run: false,
         };
         let verdict = decide(&request, facts);
-        let dry = decide(&Request { dry_run: true, ..request }, facts);
+        let dry = decide(
+            &Request {
+                dry_run: true,
+                ..request
+            },
+            facts,
+        );
         assert_eq!(verdict, dry, "a dry run gets the same answer");
         verdict
     }
 }
 
 /// Returns the plural of a kind: ours from their definitions, others by their looks.
-pub fn resource(group: &str, kind: &str) -> String {
-    let ours = DEFINITIONS.iter().find(|crd| crd.spec.group == group && crd.spec.names.kind == kind);
-    ours.map_or_else(|| format!("{}s", kind.to_lowercase()), |crd| crd.spec.names.plural.clone())
+pub(crate) fn resource(group: &str, kind: &str) -> String {
+    let ours = DEFINITIONS
+        .iter()
+        .find(|crd| crd.spec.group == group && crd.spec.names.kind == kind);
+    ours.map_or_else(
+        || format!("{}s", kind.to_lowercase()),
+        |crd| crd.spec.names.plural.clone(),
+    )
 }
 
 /// The definitions of our kinds, made once.
-pub static DEFINITIONS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(tidegate::api::crds);
+pub(crate) static DEFINITIONS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(tidegate::api::crds);
 
 /// Facts as a page writes them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct WrittenFacts {
-    pub complete: bool,
-    pub addons: BTreeMap<String, ClusterManagementAddOnSpec>,
-    pub placements: BTreeMap<String, Vec<String>>,
-    pub agents: BTreeMap<String, Vec<String>>,
+pub(crate) struct WrittenFacts {
+    pub(crate) complete: bool,
+    pub(crate) addons: BTreeMap<String, ClusterManagementAddOnSpec>,
+    pub(crate) placements: BTreeMap<String, Vec<String>>,
+    pub(crate) agents: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for WrittenFacts {
     fn default() -> Self {
-        Self { complete: true, addons: BTreeMap::new(), placements: BTreeMap::new(), agents: BTreeMap::new() }
+        Self {
+            complete: true,
+            addons: BTreeMap::new(),
+            placements: BTreeMap::new(),
+            agents: BTreeMap::new(),
+        }
     }
 }
 
 impl WrittenFacts {
-    pub fn read(&self) -> Facts {
-        let mut facts = Facts { complete: self.complete, ..Facts::default() };
+    pub(crate) fn read(&self) -> Facts {
+        let mut facts = Facts {
+            complete: self.complete,
+            ..Facts::default()
+        };
         for (name, spec) in &self.addons {
             facts = facts.with_addon(name, AddonFacts::of(spec));
         }
