@@ -1,1 +1,13 @@
-//! The controllers room.
+//! The controllers room: watches in, plans out to the hub.
+//!
+//! Decides nothing about add-ons; `plan` does. Only `apply` writes.
+
+mod apply;
+mod drive;
+mod pauses;
+mod queue;
+mod raw;
+mod tide;
+mod watch;
+
+pub use tide::{Progress, StartError, Tide, TideOptions};

@@ -1,1 +1,33 @@
-//! The plan room.
+//! The plan room: `plan::addon(&View, now) -> Plan`, pure.
+//!
+//! Stages, in the order in which they run: `install`, `config`, `rollout`, `work`, `progress`, `rollup`, `diff`.
+//! No clock, no client, no threads: the same view gives the same plan.
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod addon;
+mod available;
+mod check;
+mod conditions;
+mod config;
+mod diff;
+mod install;
+mod judge;
+mod owners;
+mod progress;
+mod render;
+mod rollout;
+mod rollup;
+mod state;
+mod substitute;
+mod types;
+mod work;
+
+pub use addon::addon;
+pub use check::check;
+pub use state::{Outcome, Phase, State, Words};
+pub use types::{Action, Note, Plan, Revision, Wait, WaitOn};

@@ -1,5 +1,41 @@
-//! The snapshot room.
+//! The snapshot room: what the tide knows of the hub, in compact records, and the views and facts taken from it.
+//!
+//! Never awaits and never decides what should change.
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
 
+mod decode;
+mod decode_addon;
+mod decode_status;
+mod decode_work;
+mod digest;
+mod expect;
 mod facts;
+mod file;
+mod index;
+mod kind;
+mod names;
+mod publish;
+mod record;
+mod settings;
+mod store;
+pub mod terms;
+mod view;
 
+pub use digest::{Digest, canonical, fill_defaults};
+pub use expect::Expected;
 pub use facts::{AddonFacts, AddonPlacement, CreationTemplate, Facts};
+pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
+pub use names::{Name, Names};
+pub use record::{
+    AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
+    DefaultConfig, DeploymentConfig, InstallStrategy, Instance, Meta, Owner, Placement, PlacementUse,
+    Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Template, Work, Workload,
+};
+pub use settings::{Settings, Vocabulary};
+pub use store::{Event, Place, Store, Touched};
+pub use view::View;

@@ -26,8 +26,13 @@ impl<'a> ByKey<'a> {
             ListType::Atomic | ListType::Set => &[],
         };
         // Of items with the same keys the first one counts, so later ones must not overwrite it.
-        let index = (items.len() >= INDEX_FROM)
-            .then(|| items.iter().rev().filter_map(|item| Some((key_of(keys, item)?, item))).collect());
+        let index = (items.len() >= INDEX_FROM).then(|| {
+            items
+                .iter()
+                .rev()
+                .filter_map(|item| Some((key_of(keys, item)?, item)))
+                .collect()
+        });
         Self { keys, items, index }
     }
 
@@ -38,7 +43,8 @@ impl<'a> ByKey<'a> {
             return index.get(&key_of(self.keys, item)?).copied();
         }
         self.items.iter().find(|old| {
-            old.as_object().is_some_and(|old| self.keys.iter().all(|key| old.get(key) == wanted.get(key)))
+            old.as_object()
+                .is_some_and(|old| self.keys.iter().all(|key| old.get(key) == wanted.get(key)))
         })
     }
 }
@@ -100,9 +106,21 @@ mod tests {
     #[test]
     fn order_counts_only_in_lists_without_keys() {
         let rows = [
-            (json!({"m": [{"k": "a"}, {"k": "b"}]}), json!({"m": [{"k": "b"}, {"k": "a"}]}), true),
-            (json!({"m": [{"k": "a", "v": 1}]}), json!({"m": [{"k": "a", "v": 2}]}), false),
-            (json!({"m": [{"k": "a"}]}), json!({"m": [{"k": "a"}, {"k": "b"}]}), false),
+            (
+                json!({"m": [{"k": "a"}, {"k": "b"}]}),
+                json!({"m": [{"k": "b"}, {"k": "a"}]}),
+                true,
+            ),
+            (
+                json!({"m": [{"k": "a", "v": 1}]}),
+                json!({"m": [{"k": "a", "v": 2}]}),
+                false,
+            ),
+            (
+                json!({"m": [{"k": "a"}]}),
+                json!({"m": [{"k": "a"}, {"k": "b"}]}),
+                false,
+            ),
             (json!({"l": ["a", "b"]}), json!({"l": ["b", "a"]}), false),
         ];
         let schema = schema();

@@ -35,8 +35,12 @@ fn fill(node: &Node, value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (name, schema) in &node.properties {
-                let Some(default) = schema.default.as_ref() else { continue };
-                let wanting = members.get(name).is_none_or(|member| member.is_null() && schema.refuses_null());
+                let Some(default) = schema.default.as_ref() else {
+                    continue;
+                };
+                let wanting = members
+                    .get(name)
+                    .is_none_or(|member| member.is_null() && schema.refuses_null());
                 if wanting {
                     members.insert(name.clone(), default.clone());
                 }
@@ -48,7 +52,9 @@ fn fill(node: &Node, value: &mut Value) {
             }
         }
         Value::Array(items) => {
-            let Some(schema) = node.items.as_deref() else { return };
+            let Some(schema) = node.items.as_deref() else {
+                return;
+            };
             for item in items {
                 fill_null(schema, item);
                 fill(schema, item);

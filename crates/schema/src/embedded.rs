@@ -71,11 +71,16 @@ pub(crate) fn type_fault(node: &Node, value: &Value, path: &Path<'_>) -> Option<
             {
                 return Some(fault::invalid(&path.child("metadata"), metadata, &words));
             }
-            members.iter().find_map(|(name, member)| type_fault(node.member(name)?, member, &path.child(name)))
+            members
+                .iter()
+                .find_map(|(name, member)| type_fault(node.member(name)?, member, &path.child(name)))
         }
         Value::Array(items) => {
             let schema = node.items.as_deref()?;
-            items.iter().enumerate().find_map(|(at, item)| type_fault(schema, item, &path.index(at)))
+            items
+                .iter()
+                .enumerate()
+                .find_map(|(at, item)| type_fault(schema, item, &path.index(at)))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
@@ -113,7 +118,9 @@ fn version_fault(text: &str) -> Option<String> {
 fn kind_fault(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
     let shaped = lower.starts_with(|c: char| c.is_ascii_lowercase())
-        && lower.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && lower
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         && !lower.ends_with('-');
     let mut words = Vec::new();
     if lower.len() > 63 {
@@ -122,12 +129,19 @@ fn kind_fault(text: &str) -> Option<String> {
     if !shaped {
         words.push(DNS_1035);
     }
-    (!words.is_empty()).then(|| format!("may have mixed case, but should otherwise match: {}", words.join(",")))
+    (!words.is_empty()).then(|| {
+        format!(
+            "may have mixed case, but should otherwise match: {}",
+            words.join(",")
+        )
+    })
 }
 
 fn check_metadata(metadata: &Map<String, Value>, path: &Path<'_>, out: &mut Vec<FieldError>) {
     for field in ["name", "generateName"] {
-        let Some(value) = metadata.get(field) else { continue };
+        let Some(value) = metadata.get(field) else {
+            continue;
+        };
         let text = value.as_str().unwrap_or_default();
         if let Some(words) = segment_fault(text) {
             out.push(fault::invalid(&path.child(field), value, &words));
@@ -139,9 +153,18 @@ fn check_metadata(metadata: &Map<String, Value>, path: &Path<'_>, out: &mut Vec<
     if let Some(Value::Object(annotations)) = metadata.get("annotations") {
         check_annotations(annotations, &path.child("annotations"), out);
     }
-    for item in metadata.get("finalizers").and_then(Value::as_array).into_iter().flatten() {
+    for item in metadata
+        .get("finalizers")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         let words = qualified_name_faults(item.as_str().unwrap_or_default());
-        out.extend(words.into_iter().map(|words| fault::invalid(&path.child("finalizers"), item, &words)));
+        out.extend(
+            words
+                .into_iter()
+                .map(|words| fault::invalid(&path.child("finalizers"), item, &words)),
+        );
     }
 }
 
@@ -150,13 +173,20 @@ fn segment_fault(text: &str) -> Option<String> {
     if matches!(text, "." | "..") {
         return Some(format!("may not be '{text}'"));
     }
-    ["/", "%"].into_iter().find(|bad| text.contains(*bad)).map(|bad| format!("may not contain '{bad}'"))
+    ["/", "%"]
+        .into_iter()
+        .find(|bad| text.contains(*bad))
+        .map(|bad| format!("may not contain '{bad}'"))
 }
 
 fn check_labels(labels: &Map<String, Value>, path: &Path<'_>, out: &mut Vec<FieldError>) {
     for (key, value) in labels {
         let shown = Value::String(key.clone());
-        out.extend(qualified_name_faults(key).into_iter().map(|words| fault::invalid(path, &shown, &words)));
+        out.extend(
+            qualified_name_faults(key)
+                .into_iter()
+                .map(|words| fault::invalid(path, &shown, &words)),
+        );
         let text = value.as_str().unwrap_or_default();
         if text.len() > 63 {
             out.push(fault::invalid(path, value, "must be no more than 63 bytes"));
@@ -172,17 +202,26 @@ fn check_annotations(annotations: &Map<String, Value>, path: &Path<'_>, out: &mu
     for (key, value) in annotations {
         let shown = Value::String(key.clone());
         let words = qualified_name_faults(&key.to_lowercase());
-        out.extend(words.into_iter().map(|words| fault::invalid(path, &shown, &words)));
+        out.extend(
+            words
+                .into_iter()
+                .map(|words| fault::invalid(path, &shown, &words)),
+        );
         size += key.len() + value.as_str().map_or(0, str::len);
     }
     if size > ANNOTATIONS_LIMIT {
         let message = format!("Too long: may not be more than {ANNOTATIONS_LIMIT} bytes");
-        out.push(FieldError { field: path.field(), class: ErrorClass::TooLong, message });
+        out.push(FieldError {
+            field: path.field(),
+            class: ErrorClass::TooLong,
+            message,
+        });
     }
 }
 
 fn is_name(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+    text.bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
         && text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.ends_with(|c: char| c.is_ascii_alphanumeric())
 }

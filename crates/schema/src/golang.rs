@@ -31,7 +31,11 @@ pub(crate) fn quote(text: &str) -> String {
 fn push_escape(out: &mut String, letter: char) {
     let code = u32::from(letter);
     // Writing to a String cannot fail.
-    let _ = if code < 0x80 { write!(out, "\\x{code:02x}") } else { write!(out, "\\u{code:04x}") };
+    let _ = if code < 0x80 {
+        write!(out, "\\x{code:02x}")
+    } else {
+        write!(out, "\\u{code:04x}")
+    };
 }
 
 /// Prints a floating point number as Go's `%v` does: shortest form, exponent from 1e21 and below 1e-4.
@@ -134,7 +138,13 @@ mod tests {
 
     #[test]
     fn floats_look_like_go() {
-        let rows = [(1.1, "1.1"), (5.0, "5"), (1e21, "1e+21"), (1e20, "100000000000000000000"), (1.5e-7, "1.5e-07")];
+        let rows = [
+            (1.1, "1.1"),
+            (5.0, "5"),
+            (1e21, "1e+21"),
+            (1e20, "100000000000000000000"),
+            (1.5e-7, "1.5e-07"),
+        ];
         for (number, text) in rows {
             assert_eq!(float(number), text);
         }
@@ -142,7 +152,10 @@ mod tests {
 
     #[test]
     fn composites_are_sorted_json_with_html_escapes() {
-        assert_eq!(value(&json!({"b": 1, "a": "x > y"})), r#"{"a":"x \u003e y","b":1}"#);
+        assert_eq!(
+            value(&json!({"b": 1, "a": "x > y"})),
+            r#"{"a":"x \u003e y","b":1}"#
+        );
         assert_eq!(value(&json!("a\n\"b\"")), r#""a\n\"b\"""#);
         assert_eq!(value(&json!(null)), "null");
     }

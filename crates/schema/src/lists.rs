@@ -53,8 +53,16 @@ fn check_set(items: &[Value], path: &Path<'_>, out: &mut Vec<FieldError>) {
 
 fn check_keys(keys: &[String], items: &[Value], path: &Path<'_>, out: &mut Vec<FieldError>) {
     let before = out.len();
-    for (at, item) in items.iter().enumerate().filter(|(_, item)| !item.is_object() && !item.is_null()) {
-        out.push(fault::invalid(&path.index(at), item, "must be an object for an array of list-type map"));
+    for (at, item) in items
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| !item.is_object() && !item.is_null())
+    {
+        out.push(fault::invalid(
+            &path.index(at),
+            item,
+            "must be an object for an array of list-type map",
+        ));
     }
     if out.len() > before {
         return;
@@ -64,8 +72,15 @@ fn check_keys(keys: &[String], items: &[Value], path: &Path<'_>, out: &mut Vec<F
         if seen.insert(key_of(keys, item)) {
             continue;
         }
-        let key: Map<String, Value> = keys.iter().filter_map(|key| Some((key.clone(), item.get(key)?.clone()))).collect();
-        let shown = if item.is_null() { Value::Null } else { Value::Object(key) };
+        let key: Map<String, Value> = keys
+            .iter()
+            .filter_map(|key| Some((key.clone(), item.get(key)?.clone())))
+            .collect();
+        let shown = if item.is_null() {
+            Value::Null
+        } else {
+            Value::Object(key)
+        };
         out.push(fault::duplicate(&path.index(at), &shown));
     }
 }

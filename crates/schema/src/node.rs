@@ -169,7 +169,10 @@ impl Node {
 
     /// Returns the sub-schemas that describe parts of a value (not alternatives for the same value).
     pub(crate) fn parts(&self) -> impl Iterator<Item = &Self> {
-        self.properties.values().chain(self.additional_schema()).chain(self.items.as_deref())
+        self.properties
+            .values()
+            .chain(self.additional_schema())
+            .chain(self.items.as_deref())
     }
 
     /// Tells whether `null` must be dropped or defaulted here.

@@ -23,22 +23,34 @@ pub(crate) struct Path<'a> {
 impl<'a> Path<'a> {
     /// Starts a path; `prefix` stands before everything in [`Path::field`] and nowhere in [`Path::name`].
     pub(crate) fn root(prefix: &'a str) -> Self {
-        Self { parent: None, step: Step::Root(prefix) }
+        Self {
+            parent: None,
+            step: Step::Root(prefix),
+        }
     }
 
     /// Goes to a member of an object: `.name`.
     pub(crate) fn child(&'a self, name: &'a str) -> Self {
-        Self { parent: Some(self), step: Step::Field(name) }
+        Self {
+            parent: Some(self),
+            step: Step::Field(name),
+        }
     }
 
     /// Goes to an entry of a map: `[key]`.
     pub(crate) fn key(&'a self, key: &'a str) -> Self {
-        Self { parent: Some(self), step: Step::Key(key) }
+        Self {
+            parent: Some(self),
+            step: Step::Key(key),
+        }
     }
 
     /// Goes to an item of a list: `[3]`.
     pub(crate) fn index(&'a self, at: usize) -> Self {
-        Self { parent: Some(self), step: Step::Index(at) }
+        Self {
+            parent: Some(self),
+            step: Step::Index(at),
+        }
     }
 
     /// Returns the root: where Kubernetes puts faults that name their field in the text only.

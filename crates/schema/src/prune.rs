@@ -20,7 +20,10 @@ pub(crate) fn prune_resource(root: &Node, value: &mut Value) -> Vec<String> {
         objectmeta::prune(metadata, "metadata", &mut removed);
     }
     removed.sort();
-    let mut walk = Walk { path: String::new(), removed: Vec::new() };
+    let mut walk = Walk {
+        path: String::new(),
+        removed: Vec::new(),
+    };
     walk.node(value, Some(root), true);
     removed.append(&mut sorted(walk.removed));
     if root.is(Flags::EMBEDDED_WITHIN) {
@@ -33,7 +36,10 @@ pub(crate) fn prune_resource(root: &Node, value: &mut Value) -> Vec<String> {
 
 /// Prunes a part of a resource, such as a default.
 pub(crate) fn prune_value(node: &Node, value: &mut Value) -> Vec<String> {
-    let mut walk = Walk { path: String::new(), removed: Vec::new() };
+    let mut walk = Walk {
+        path: String::new(),
+        removed: Vec::new(),
+    };
     walk.node(value, Some(node), false);
     sorted(walk.removed)
 }
@@ -107,7 +113,11 @@ impl Walk {
         if !member.is_object() && !member.is_array() {
             return;
         }
-        let step = if self.path.is_empty() { name.to_owned() } else { format!(".{name}") };
+        let step = if self.path.is_empty() {
+            name.to_owned()
+        } else {
+            format!(".{name}")
+        };
         self.at(&step, |walk| walk.node(member, schema, false));
     }
 
@@ -139,13 +149,20 @@ fn walk_embedded(value: &mut Value, node: &Node, path: &str, removed: &mut Vec<S
                 objectmeta::prune(metadata, &format!("{path}{dot}metadata"), removed);
             }
             for (name, member) in members.iter_mut() {
-                if let Some(schema) = node.member(name).filter(|schema| schema.is(Flags::EMBEDDED_WITHIN)) {
+                if let Some(schema) = node
+                    .member(name)
+                    .filter(|schema| schema.is(Flags::EMBEDDED_WITHIN))
+                {
                     walk_embedded(member, schema, &format!("{path}{dot}{name}"), removed);
                 }
             }
         }
         Value::Array(items) => {
-            if let Some(schema) = node.items.as_deref().filter(|schema| schema.is(Flags::EMBEDDED_WITHIN)) {
+            if let Some(schema) = node
+                .items
+                .as_deref()
+                .filter(|schema| schema.is(Flags::EMBEDDED_WITHIN))
+            {
                 for (at, item) in items.iter_mut().enumerate() {
                     walk_embedded(item, schema, &format!("{path}[{at}]"), removed);
                 }

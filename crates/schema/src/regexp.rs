@@ -18,7 +18,10 @@ impl Pattern {
     /// Compiles a pattern; the error reads as Go's `regexp.Compile` would put it, where that is known.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let regex = compile(text)?;
-        Ok(Self { text: text.to_owned(), regex })
+        Ok(Self {
+            text: text.to_owned(),
+            regex,
+        })
     }
 
     /// Returns the pattern as it was written.
@@ -34,7 +37,10 @@ impl Pattern {
 
 /// Compiles a Go pattern with the `regex` crate: ASCII `\d`, `\w`, `\s` and literal brackets inside classes.
 pub(crate) fn compile(text: &str) -> Result<Regex, String> {
-    RegexBuilder::new(&translate(text)).size_limit(SIZE_LIMIT).build().map_err(|error| explain(text, &error))
+    RegexBuilder::new(&translate(text))
+        .size_limit(SIZE_LIMIT)
+        .build()
+        .map_err(|error| explain(text, &error))
 }
 
 fn translate(text: &str) -> String {
@@ -105,7 +111,12 @@ fn push_escape(out: &mut String, escaped: Option<char>, in_class: bool) {
 /// Words a refusal as Go does. The faults that people make most are told apart; others keep the crate's words.
 fn explain(text: &str, error: &regex::Error) -> String {
     let words = error.to_string();
-    let tail_from = |bracket: char| text.rfind(bracket).and_then(|at| text.get(at..)).unwrap_or(text).to_owned();
+    let tail_from = |bracket: char| {
+        text.rfind(bracket)
+            .and_then(|at| text.get(at..))
+            .unwrap_or(text)
+            .to_owned()
+    };
     let (fault, part) = if words.contains("unclosed character class") {
         ("missing closing ]", tail_from('['))
     } else if words.contains("unclosed group") {
@@ -113,13 +124,21 @@ fn explain(text: &str, error: &regex::Error) -> String {
     } else if words.contains("unopened group") {
         ("unexpected )", text.to_owned())
     } else if words.contains("repetition operator missing expression") {
-        ("missing argument to repetition operator", text.chars().find(|c| "*+?".contains(*c)).into_iter().collect())
+        (
+            "missing argument to repetition operator",
+            text.chars().find(|c| "*+?".contains(*c)).into_iter().collect(),
+        )
     } else if words.contains("look-around") {
         ("invalid or unsupported Perl syntax", tail_from('('))
     } else if words.contains("exceeds size limit") {
         ("expression too large", text.to_owned())
     } else {
-        return words.lines().last().unwrap_or("invalid pattern").trim().to_owned();
+        return words
+            .lines()
+            .last()
+            .unwrap_or("invalid pattern")
+            .trim()
+            .to_owned();
     };
     format!("error parsing regexp: {fault}: `{part}`")
 }
@@ -143,7 +162,12 @@ mod tests {
         ];
         for (pattern, subject, wanted) in rows {
             let pattern = Pattern::parse(pattern).expect(pattern);
-            assert_eq!(pattern.matches(subject), wanted, "{} on {subject:?}", pattern.text());
+            assert_eq!(
+                pattern.matches(subject),
+                wanted,
+                "{} on {subject:?}",
+                pattern.text()
+            );
         }
     }
 
@@ -152,7 +176,10 @@ mod tests {
         let rows = [
             ("[", "error parsing regexp: missing closing ]: `[`"),
             ("a(b", "error parsing regexp: missing closing ): `a(b`"),
-            ("*a", "error parsing regexp: missing argument to repetition operator: `*`"),
+            (
+                "*a",
+                "error parsing regexp: missing argument to repetition operator: `*`",
+            ),
         ];
         for (pattern, text) in rows {
             assert_eq!(Pattern::parse(pattern).expect_err(pattern), text);

@@ -33,7 +33,9 @@ pub(crate) enum Member {
 impl Rule {
     /// Returns the message of a violation when no expression makes one.
     pub(crate) fn fixed_message(&self) -> String {
-        self.message.clone().unwrap_or_else(|| format!("failed rule: {}", self.text))
+        self.message
+            .clone()
+            .unwrap_or_else(|| format!("failed rule: {}", self.text))
     }
 
     /// Returns what names the rule in the text of an evaluation error.

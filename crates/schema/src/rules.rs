@@ -31,14 +31,21 @@ struct Old<'a> {
 impl Old<'_> {
     /// Tells whether the value stands in a part of the object that did not change.
     fn is_same(&self) -> bool {
-        self.pair.is_some_and(|(node, new, old)| unchanged(node, new, old))
+        self.pair
+            .is_some_and(|(node, new, old)| unchanged(node, new, old))
     }
 }
 
 /// Evaluates all rules below `node`.
 pub(crate) fn check(root: &Node, value: &Value, old: Option<&Value>, out: &mut Findings) {
-    let mut walk = Walk { budget: Budget::for_object(), out };
-    let old = Old { value: old, pair: old.map(|old| (root, value, old)) };
+    let mut walk = Walk {
+        budget: Budget::for_object(),
+        out,
+    };
+    let old = Old {
+        value: old,
+        pair: old.map(|old| (root, value, old)),
+    };
     walk.rules_here(root, value, old, (Place::Root, &Path::root("")));
     walk.parts(root, value, old, &Path::root(""));
 }
@@ -63,15 +70,34 @@ impl Walk<'_> {
                     };
                     let counterpart = olds.and_then(|olds| olds.get(name));
                     let comparable = !node.is(Flags::ATOMIC_MAP);
-                    self.part(schema, member, below(schema, member, old, (counterpart, comparable)), &here);
+                    self.part(
+                        schema,
+                        member,
+                        below(schema, member, old, (counterpart, comparable)),
+                        &here,
+                    );
                 }
             }
             Value::Array(items) => {
-                let Some(schema) = node.items.as_deref().filter(|schema| schema.is(Flags::RULES_WITHIN)) else { return };
-                let olds = old.value.and_then(Value::as_array).map(|olds| ByKey::new(node, olds));
+                let Some(schema) = node
+                    .items
+                    .as_deref()
+                    .filter(|schema| schema.is(Flags::RULES_WITHIN))
+                else {
+                    return;
+                };
+                let olds = old
+                    .value
+                    .and_then(Value::as_array)
+                    .map(|olds| ByKey::new(node, olds));
                 for (at, item) in items.iter().enumerate() {
                     let counterpart = olds.as_ref().and_then(|olds| olds.find(item));
-                    self.part(schema, item, below(schema, item, old, (counterpart, true)), &path.index(at));
+                    self.part(
+                        schema,
+                        item,
+                        below(schema, item, old, (counterpart, true)),
+                        &path.index(at),
+                    );
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
@@ -117,14 +143,20 @@ fn below<'a>(
     (counterpart, comparable): (Option<&'a Value>, bool),
 ) -> Old<'a> {
     let pair = counterpart.map(|old| (schema, value, old)).or(around.pair);
-    Old { value: counterpart.filter(|_| comparable), pair }
+    Old {
+        value: counterpart.filter(|_| comparable),
+        pair,
+    }
 }
 
 fn judge(rule: &Rule, node: &Node, value: &Value, scope: &Scope<'_>, path: &Path<'_>) -> Option<FieldError> {
     match scope.holds(&rule.program, rule.optional_old) {
         Ok(true) => None,
         Ok(false) => {
-            let told = rule.message_expression.as_ref().and_then(|told| scope.message(told, rule.optional_old));
+            let told = rule
+                .message_expression
+                .as_ref()
+                .and_then(|told| scope.message(told, rule.optional_old));
             let detail = told.unwrap_or_else(|| rule.fixed_message());
             Some(violation(rule, value, &detail, path))
         }
@@ -177,7 +209,9 @@ fn broken(rule: &Rule, node: &Node, error: &EvalError, path: &Path<'_>) -> Field
     };
     let kind = match node.kind {
         Kind::IntOrString | Kind::Any => "",
-        Kind::Object | Kind::Array | Kind::String | Kind::Integer | Kind::Number | Kind::Boolean => node.kind.name(),
+        Kind::Object | Kind::Array | Kind::String | Kind::Integer | Kind::Number | Kind::Boolean => {
+            node.kind.name()
+        }
     };
     fault::invalid_printed(path, &crate::golang::quote(kind), &detail)
 }

@@ -64,7 +64,14 @@ impl Schema {
     /// expressions that this server cannot evaluate although a Kubernetes server may.
     pub fn parse_at(prefix: &str, schema: &Value) -> Result<Self, Vec<FieldError>> {
         let (root, reader) = parse::parse(prefix, schema);
-        if reader.faults.is_empty() { Ok(Self { root, warnings: reader.warnings }) } else { Err(reader.faults) }
+        if reader.faults.is_empty() {
+            Ok(Self {
+                root,
+                warnings: reader.warnings,
+            })
+        } else {
+            Err(reader.faults)
+        }
     }
 
     /// Returns what a definition with this schema should be warned about, such as formats that are not checked.
@@ -99,7 +106,12 @@ impl Schema {
 
     /// Validates a whole object; `old` is the stored one on updates.
     pub fn validate(&self, new: &Value, old: Option<&Value>) -> Outcome {
-        self.check(&Check { new, old, part: Part::Whole, before: &[] })
+        self.check(&Check {
+            new,
+            old,
+            part: Part::Whole,
+            before: &[],
+        })
     }
 
     /// Validates an object as one write sees it.
@@ -110,16 +122,25 @@ impl Schema {
         }
         errors.append(&mut self.check_lists(check));
         if !self.has_rules() {
-            return Outcome { errors, warnings: Vec::new() };
+            return Outcome {
+                errors,
+                warnings: Vec::new(),
+            };
         }
         if errors.iter().chain(check.before).any(fault::blocks_rules) {
             errors.push(fault::rules_skipped());
-            return Outcome { errors, warnings: Vec::new() };
+            return Outcome {
+                errors,
+                warnings: Vec::new(),
+            };
         }
         let mut findings = Findings::default();
         rules::check(&self.root, check.new, check.old, &mut findings);
         errors.append(&mut findings.errors);
-        Outcome { errors, warnings: findings.warnings }
+        Outcome {
+            errors,
+            warnings: findings.warnings,
+        }
     }
 
     fn check_values(&self, check: &Check<'_>) -> Vec<FieldError> {

@@ -104,11 +104,17 @@ mod tests {
             (&[Name("spec"), Name("ports"), Index(3), Name("port")], true),
             (&[Name("spec"), Name("ports"), Index(3), Name("porr")], false),
             (&[Name("spec"), Name("labels"), Name("anything")], true),
-            (&[Name("spec"), Name("labels"), Name("anything"), Name("deeper")], false),
+            (
+                &[Name("spec"), Name("labels"), Name("anything"), Name("deeper")],
+                false,
+            ),
             (&[Name("spec"), Name("open"), Name("any"), Name("thing")], true),
             (&[Name("metadata"), Name("labels"), Name("x")], true),
             (&[Name("metadata"), Name("lables")], false),
-            (&[Name("metadata"), Name("ownerReferences"), Index(0), Name("uid")], true),
+            (
+                &[Name("metadata"), Name("ownerReferences"), Index(0), Name("uid")],
+                true,
+            ),
             (&[Name("kind")], true),
             (&[Name("kind"), Name("x")], false),
             (&[Name("sepc")], false),
@@ -122,8 +128,14 @@ mod tests {
     #[test]
     fn names_are_listed_for_suggestions() {
         let schema = schema();
-        assert_eq!(schema.field_names_at(&[]), ["apiVersion", "kind", "metadata", "spec"]);
-        assert_eq!(schema.field_names_at(&[Name("spec"), Name("ports"), Index(0)]), ["port"]);
+        assert_eq!(
+            schema.field_names_at(&[]),
+            ["apiVersion", "kind", "metadata", "spec"]
+        );
+        assert_eq!(
+            schema.field_names_at(&[Name("spec"), Name("ports"), Index(0)]),
+            ["port"]
+        );
         assert!(schema.field_names_at(&[Name("metadata")]).contains(&"labels"));
         assert!(schema.field_names_at(&[Name("spec"), Name("nope")]).is_empty());
     }

@@ -49,12 +49,17 @@ pub(super) fn typed<'v>(node: &Node, value: &'v Value, needs: &Needs) -> Box<dyn
         (Kind::Object, Value::Object(members)) => object(node, members, needs),
         (Kind::Array, Value::Array(items)) => match node.items.as_deref() {
             Some(schema) => {
-                let items: Vec<_> = items.iter().map(|item| typed(schema, item, &Needs::All)).collect();
+                let items: Vec<_> = items
+                    .iter()
+                    .map(|item| typed(schema, item, &Needs::All))
+                    .collect();
                 Box::new(CelList::from(items))
             }
             None => untyped(value),
         },
-        (Kind::Number, Value::Number(number)) => Box::new(CelDouble::from(number.as_f64().unwrap_or(f64::NAN))),
+        (Kind::Number, Value::Number(number)) => {
+            Box::new(CelDouble::from(number.as_f64().unwrap_or(f64::NAN)))
+        }
         (Kind::Integer | Kind::IntOrString, Value::Number(number)) => whole(number),
         (Kind::String, Value::String(text)) => match node.format.as_ref() {
             Some(format) => formatted(format.name(), text),
@@ -78,9 +83,14 @@ fn object<'v>(node: &Node, members: &'v Map<String, Value>, needs: &Needs) -> Bo
     let mut entries = Vec::new();
     for (name, member) in members {
         if let Some(schema) = node.properties.get(name) {
-            let Some(spelled) = names::escape(name) else { continue };
+            let Some(spelled) = names::escape(name) else {
+                continue;
+            };
             if needs.wants(&spelled) {
-                entries.push((CelMapKey::from(spelled.into_owned()), typed(schema, member, &Needs::All)));
+                entries.push((
+                    CelMapKey::from(spelled.into_owned()),
+                    typed(schema, member, &Needs::All),
+                ));
             }
         } else if let Some(schema) = node.additional_schema() {
             entries.push((CelMapKey::from(name.as_str()), typed(schema, member, &Needs::All)));
@@ -91,7 +101,10 @@ fn object<'v>(node: &Node, members: &'v Map<String, Value>, needs: &Needs) -> Bo
     map(entries)
 }
 
-#[expect(clippy::disallowed_types, reason = "the engine's maps are hash maps; nothing here depends on their order")]
+#[expect(
+    clippy::disallowed_types,
+    reason = "the engine's maps are hash maps; nothing here depends on their order"
+)]
 fn map<'v>(entries: Vec<(CelMapKey<'v>, Box<dyn Val + 'v>)>) -> Box<dyn Val + 'v> {
     let entries: std::collections::HashMap<_, _> = entries.into_iter().collect();
     Box::new(CelMap::from(entries))
@@ -99,10 +112,14 @@ fn map<'v>(entries: Vec<(CelMapKey<'v>, Box<dyn Val + 'v>)>) -> Box<dyn Val + 'v
 
 /// Converts the three members that every resource has, for rules at the root.
 pub(super) fn resource<'v>(node: &Node, value: &'v Value, needs: &Needs) -> Box<dyn Val + 'v> {
-    let Some(members) = value.as_object() else { return untyped(value) };
+    let Some(members) = value.as_object() else {
+        return untyped(value);
+    };
     let mut entries = Vec::new();
     for (name, member) in members {
-        let Some(spelled) = names::escape(name).filter(|spelled| needs.wants(spelled)) else { continue };
+        let Some(spelled) = names::escape(name).filter(|spelled| needs.wants(spelled)) else {
+            continue;
+        };
         let key = CelMapKey::from(spelled.into_owned());
         match (name.as_str(), node.properties.get(name)) {
             ("metadata", _) => entries.push((key, untyped(member))),
@@ -119,17 +136,23 @@ pub(super) fn untyped(value: &Value) -> Box<dyn Val + '_> {
     match value {
         Value::Null => Box::new(CelNull),
         Value::Bool(yes) => Box::new(CelBool::from(*yes)),
-        Value::Number(number) if number.is_f64() => Box::new(CelDouble::from(number.as_f64().unwrap_or(f64::NAN))),
+        Value::Number(number) if number.is_f64() => {
+            Box::new(CelDouble::from(number.as_f64().unwrap_or(f64::NAN)))
+        }
         Value::Number(number) => whole(number),
         Value::String(text) => Box::new(CelString::from(text.as_str())),
         Value::Array(items) => Box::new(CelList::from(items.iter().map(untyped).collect::<Vec<_>>())),
-        Value::Object(members) => {
-            map(members.iter().map(|(name, member)| (CelMapKey::from(name.as_str()), untyped(member))).collect())
-        }
+        Value::Object(members) => map(members
+            .iter()
+            .map(|(name, member)| (CelMapKey::from(name.as_str()), untyped(member)))
+            .collect()),
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "only whole numbers in the range of an i64 get here")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "only whole numbers in the range of an i64 get here"
+)]
 fn whole<'v>(number: &Number) -> Box<dyn Val + 'v> {
     if let Some(whole) = number.as_i64() {
         return Box::new(CelInt::from(whole));
@@ -178,38 +201,58 @@ pub(super) fn to_json(value: &dyn Val) -> Result<Value, String> {
         return Ok(Value::from(*whole.inner()));
     }
     if let Some(real) = value.downcast_ref::<CelDouble>() {
-        return Number::from_f64(*real.inner()).map(Value::Number).ok_or_else(|| "a result is not a number".to_owned());
+        return Number::from_f64(*real.inner())
+            .map(Value::Number)
+            .ok_or_else(|| "a result is not a number".to_owned());
     }
     if let Some(text) = value.downcast_ref::<CelString<'_>>() {
         return Ok(Value::String(text.inner().to_owned()));
     }
     if let Some(bytes) = value.downcast_ref::<CelBytes<'_>>() {
-        return Ok(Value::String(base64::engine::general_purpose::STANDARD.encode(bytes.inner())));
+        return Ok(Value::String(
+            base64::engine::general_purpose::STANDARD.encode(bytes.inner()),
+        ));
     }
     if let Some(kind) = value.downcast_ref::<CelType>() {
         return Ok(Value::String(kind.name().to_owned()));
     }
     if let Some(list) = value.downcast_ref::<CelList<'_>>() {
-        return list.inner().iter().map(|item| to_json(item.as_ref())).collect::<Result<_, _>>().map(Value::Array);
+        return list
+            .inner()
+            .iter()
+            .map(|item| to_json(item.as_ref()))
+            .collect::<Result<_, _>>()
+            .map(Value::Array);
     }
     if let Some(map) = value.downcast_ref::<CelMap<'_>>() {
         let entry = |(key, member): (&CelMapKey<'_>, &Box<dyn Val + '_>)| {
             let name = match to_json(key.inner())? {
                 Value::String(name) => name,
-                other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
-                    other.to_string()
-                }
+                other @ (Value::Null
+                | Value::Bool(_)
+                | Value::Number(_)
+                | Value::Array(_)
+                | Value::Object(_)) => other.to_string(),
             };
             Ok((name, to_json(member.as_ref())?))
         };
-        return map.inner().iter().map(entry).collect::<Result<Map<_, _>, String>>().map(Value::Object);
+        return map
+            .inner()
+            .iter()
+            .map(entry)
+            .collect::<Result<Map<_, _>, String>>()
+            .map(Value::Object);
     }
-    as_text(value).map(Value::String).ok_or_else(|| format!("a result of type {} has no JSON form", value.get_type().name()))
+    as_text(value)
+        .map(Value::String)
+        .ok_or_else(|| format!("a result of type {} has no JSON form", value.get_type().name()))
 }
 
 fn as_text(value: &dyn Val) -> Option<String> {
     let args = vec![CowVal::Borrowed(value)];
     let print = engine().find_overload("string", &args)?;
     let printed = print(args).ok()?;
-    printed.downcast_ref::<CelString<'_>>().map(|text| text.inner().to_owned())
+    printed
+        .downcast_ref::<CelString<'_>>()
+        .map(|text| text.inner().to_owned())
 }

@@ -6,7 +6,9 @@
 use super::names::NAMESPACES;
 use ::cel::common::ast::operators;
 use ::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue};
-use ::cel::common::types::{CelBytes, CelInt, CelList, CelMap, CelOptional, CelString, DYN_TYPE, INT_TYPE, Kind, Type};
+use ::cel::common::types::{
+    CelBytes, CelInt, CelList, CelMap, CelOptional, CelString, DYN_TYPE, INT_TYPE, Kind, Type,
+};
 use ::cel::common::value::{CowVal, StaticVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError};
 use std::any::Any;
@@ -46,13 +48,17 @@ impl Budget {
     }
 
     fn of(units: u64) -> Self {
-        Self { left: Arc::new(AtomicU64::new(units)), floor: Arc::new(AtomicU64::new(0)) }
+        Self {
+            left: Arc::new(AtomicU64::new(units)),
+            floor: Arc::new(AtomicU64::new(0)),
+        }
     }
 
     /// Starts an expression: it may spend its own limit at most.
     pub(super) fn start(&self) {
         let left = self.left.load(Ordering::Relaxed);
-        self.floor.store(left.saturating_sub(EXPRESSION_BUDGET), Ordering::Relaxed);
+        self.floor
+            .store(left.saturating_sub(EXPRESSION_BUDGET), Ordering::Relaxed);
     }
 
     /// Tells whether an expression asked for more than there was.
@@ -66,7 +72,10 @@ impl Budget {
         let left = self.left.load(Ordering::Relaxed);
         if left < units.saturating_add(floor).saturating_add(1) {
             self.left.store(0, Ordering::Relaxed);
-            return Err(ExecutionError::function_error(CHARGE, "actual cost limit exceeded"));
+            return Err(ExecutionError::function_error(
+                CHARGE,
+                "actual cost limit exceeded",
+            ));
         }
         self.left.store(left - units, Ordering::Relaxed);
         Ok(())
@@ -109,7 +118,12 @@ pub(super) fn budget_of<'a>(value: &'a CowVal<'_, '_>) -> Result<&'a Budget, Exe
 pub(super) fn register(env: &mut Env) -> Result<(), DeclarationError> {
     let budget = || BUDGET_TYPE.to_owned();
     env.add_overload(WEIGH, "@weigh(dyn)", vec![budget(), DYN_TYPE], weigh)?;
-    env.add_overload(CHARGE, "@charge(dyn,int)", vec![budget(), DYN_TYPE, INT_TYPE], charge)
+    env.add_overload(
+        CHARGE,
+        "@charge(dyn,int)",
+        vec![budget(), DYN_TYPE, INT_TYPE],
+        charge,
+    )
 }
 
 fn weigh<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
@@ -128,8 +142,12 @@ fn charge<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, Execution
         return Err(ExecutionError::missing_argument_or_target());
     };
     let budget = budget_of(&budget)?;
-    let rounds = range.as_sizer().map_or(0, |sizer| u64::try_from(*sizer.size().inner()).unwrap_or(0));
-    let step = step.downcast_ref::<CelInt>().map_or(1, |step| u64::try_from(*step.inner()).unwrap_or(1));
+    let rounds = range
+        .as_sizer()
+        .map_or(0, |sizer| u64::try_from(*sizer.size().inner()).unwrap_or(0));
+    let step = step
+        .downcast_ref::<CelInt>()
+        .map_or(1, |step| u64::try_from(*step.inner()).unwrap_or(1));
     budget.charge(rounds.saturating_mul(step))?;
     budget.charge(weight(range.as_ref(), budget.ceiling()))?;
     Ok(range)
@@ -173,7 +191,11 @@ pub(super) fn metered(expr: IdedExpr) -> IdedExpr {
         Expr::Call(call) => return metered_call(id, call),
         Expr::Comprehension(comprehension) => Expr::Comprehension(Box::new(metered_loop(*comprehension))),
         Expr::List(mut list) => {
-            list.elements = list.elements.into_iter().map(|element| weighed(metered(element))).collect();
+            list.elements = list
+                .elements
+                .into_iter()
+                .map(|element| weighed(metered(element)))
+                .collect();
             Expr::List(list)
         }
         Expr::Map(mut map) => {
@@ -211,17 +233,33 @@ fn meter_entry(entry: &mut EntryExpr) {
 
 fn metered_call(id: u64, mut call: CallExpr) -> IdedExpr {
     let grows = call.func_name == operators::ADD && !is_accumulator(call.args.first());
-    let compares = matches!(call.func_name.as_str(), operators::EQUALS | operators::NOT_EQUALS | operators::IN);
+    let compares = matches!(
+        call.func_name.as_str(),
+        operators::EQUALS | operators::NOT_EQUALS | operators::IN
+    );
     let function = call.func_name.starts_with(|c: char| c.is_ascii_alphabetic());
-    let pay = |expr: IdedExpr| if compares || function { weighed(metered(expr)) } else { metered(expr) };
+    let pay = |expr: IdedExpr| {
+        if compares || function {
+            weighed(metered(expr))
+        } else {
+            metered(expr)
+        }
+    };
     call.args = call.args.into_iter().map(pay).collect();
     call.target = call.target.map(|target| {
         let namespace = matches!(&target.expr, Expr::Ident(name) if NAMESPACES.contains(&name.as_str()));
         Box::new(if namespace { *target } else { pay(*target) })
     });
     let call = with_budget(call);
-    let metered = IdedExpr { id, expr: Expr::Call(call) };
-    if grows || function { weighed(metered) } else { metered }
+    let metered = IdedExpr {
+        id,
+        expr: Expr::Call(call),
+    };
+    if grows || function {
+        weighed(metered)
+    } else {
+        metered
+    }
 }
 
 /// Turns functions that can do more work than their operands weigh into variants that see the budget.
@@ -248,9 +286,19 @@ fn metered_loop(mut comprehension: ComprehensionExpr) -> ComprehensionExpr {
     comprehension.result = metered(comprehension.result);
     let step = nodes(&comprehension.loop_step) + nodes(&comprehension.loop_cond);
     let range = metered(comprehension.iter_range);
-    let step = IdedExpr { id: 0, expr: Expr::Literal(LiteralValue::Int(CelInt::from(step))) };
-    let call = CallExpr { func_name: CHARGE.to_owned(), target: None, args: vec![budget_ident(), range, step] };
-    comprehension.iter_range = IdedExpr { id: 0, expr: Expr::Call(call) };
+    let step = IdedExpr {
+        id: 0,
+        expr: Expr::Literal(LiteralValue::Int(CelInt::from(step))),
+    };
+    let call = CallExpr {
+        func_name: CHARGE.to_owned(),
+        target: None,
+        args: vec![budget_ident(), range, step],
+    };
+    comprehension.iter_range = IdedExpr {
+        id: 0,
+        expr: Expr::Call(call),
+    };
     comprehension
 }
 
@@ -259,7 +307,9 @@ fn nodes(expr: &IdedExpr) -> i64 {
     let list = |exprs: &[IdedExpr]| exprs.iter().map(nodes).sum::<i64>();
     1 + match &expr.expr {
         Expr::Call(call) => call.target.as_deref().map_or(0, nodes) + list(&call.args),
-        Expr::Comprehension(inner) => nodes(&inner.iter_range) + nodes(&inner.accu_init) + nodes(&inner.result),
+        Expr::Comprehension(inner) => {
+            nodes(&inner.iter_range) + nodes(&inner.accu_init) + nodes(&inner.result)
+        }
         Expr::List(elements) => list(&elements.elements),
         Expr::Map(map) => map.entries.iter().map(|entry| entry_nodes(&entry.expr)).sum(),
         Expr::Struct(fields) => fields.entries.iter().map(|entry| entry_nodes(&entry.expr)).sum(),
@@ -280,7 +330,10 @@ fn is_accumulator(expr: Option<&IdedExpr>) -> bool {
 }
 
 fn budget_ident() -> IdedExpr {
-    IdedExpr { id: 0, expr: Expr::Ident(VARIABLE.to_owned()) }
+    IdedExpr {
+        id: 0,
+        expr: Expr::Ident(VARIABLE.to_owned()),
+    }
 }
 
 /// Wraps an expression in a payment for its value, unless the value is known to be small.
@@ -296,8 +349,15 @@ fn weighed(expr: IdedExpr) -> IdedExpr {
         return expr;
     }
     let id = expr.id;
-    let call = CallExpr { func_name: WEIGH.to_owned(), target: None, args: vec![budget_ident(), expr] };
-    IdedExpr { id, expr: Expr::Call(call) }
+    let call = CallExpr {
+        func_name: WEIGH.to_owned(),
+        target: None,
+        args: vec![budget_ident(), expr],
+    };
+    IdedExpr {
+        id,
+        expr: Expr::Call(call),
+    }
 }
 
 fn is_boolean(function: &str) -> bool {

@@ -6,8 +6,26 @@ use std::borrow::Cow;
 
 /// Words that expressions cannot use as field names.
 const RESERVED: [&str; 20] = [
-    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
-    "namespace", "null", "package", "return", "true", "var", "void",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
 ];
 
 /// Returns how an expression spells a property: `a-b` is `a__dash__b`. Some names cannot be spelled at all.
@@ -53,36 +71,176 @@ pub(super) const NAMESPACES: [&str; 7] = ["optional", "math", "lists", "sets", "
 
 const FUNCTIONS: &[&str] = &[
     // standard library
-    "size", "type", "bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "uint", "contains",
-    "endsWith", "startsWith", "matches", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getFullYear",
-    "getHours", "getMilliseconds", "getMinutes", "getMonth", "getSeconds", "optional.of", "optional.none",
-    "optional.ofNonZeroValue", "hasValue", "value", "or", "orValue",
+    "size",
+    "type",
+    "bool",
+    "bytes",
+    "double",
+    "duration",
+    "dyn",
+    "int",
+    "string",
+    "timestamp",
+    "uint",
+    "contains",
+    "endsWith",
+    "startsWith",
+    "matches",
+    "getDate",
+    "getDayOfMonth",
+    "getDayOfWeek",
+    "getDayOfYear",
+    "getFullYear",
+    "getHours",
+    "getMilliseconds",
+    "getMinutes",
+    "getMonth",
+    "getSeconds",
+    "optional.of",
+    "optional.none",
+    "optional.ofNonZeroValue",
+    "hasValue",
+    "value",
+    "or",
+    "orValue",
     // strings, lists and math extensions
-    "charAt", "indexOf", "lastIndexOf", "join", "lowerAscii", "upperAscii", "trim", "replace", "split", "substring",
-    "format", "reverse", "strings.quote", "slice", "flatten", "distinct", "sort", "lists.range", "math.greatest",
-    "math.least", "math.ceil", "math.floor", "math.round", "math.trunc", "math.abs", "math.sign", "math.isInf",
-    "math.isNaN", "math.isFinite", "math.bitOr", "math.bitAnd", "math.bitXor", "math.bitNot", "math.bitShiftLeft",
-    "math.bitShiftRight", "math.sqrt",
+    "charAt",
+    "indexOf",
+    "lastIndexOf",
+    "join",
+    "lowerAscii",
+    "upperAscii",
+    "trim",
+    "replace",
+    "split",
+    "substring",
+    "format",
+    "reverse",
+    "strings.quote",
+    "slice",
+    "flatten",
+    "distinct",
+    "sort",
+    "lists.range",
+    "math.greatest",
+    "math.least",
+    "math.ceil",
+    "math.floor",
+    "math.round",
+    "math.trunc",
+    "math.abs",
+    "math.sign",
+    "math.isInf",
+    "math.isNaN",
+    "math.isFinite",
+    "math.bitOr",
+    "math.bitAnd",
+    "math.bitXor",
+    "math.bitNot",
+    "math.bitShiftLeft",
+    "math.bitShiftRight",
+    "math.sqrt",
     // Kubernetes
-    "isSorted", "sum", "min", "max", "find", "findAll", "sets.contains", "sets.equivalent", "sets.intersects", "url",
-    "isURL", "getScheme", "getHost", "getHostname", "getPort", "getEscapedPath", "getQuery", "quantity", "isQuantity",
-    "sign", "isInteger", "asInteger", "asApproximateFloat", "add", "sub", "isGreaterThan", "isLessThan", "compareTo",
-    "ip", "isIP", "ip.isCanonical", "family", "isUnspecified", "isLoopback", "isLinkLocalMulticast",
-    "isLinkLocalUnicast", "isGlobalUnicast", "cidr", "isCIDR", "containsIP", "containsCIDR", "masked", "prefixLength",
+    "isSorted",
+    "sum",
+    "first",
+    "last",
+    "min",
+    "max",
+    "find",
+    "findAll",
+    "sets.contains",
+    "sets.equivalent",
+    "sets.intersects",
+    "url",
+    "isURL",
+    "getScheme",
+    "getHost",
+    "getHostname",
+    "getPort",
+    "getEscapedPath",
+    "getQuery",
+    "quantity",
+    "isQuantity",
+    "sign",
+    "isInteger",
+    "asInteger",
+    "asApproximateFloat",
+    "add",
+    "sub",
+    "isGreaterThan",
+    "isLessThan",
+    "compareTo",
+    "ip",
+    "isIP",
+    "ip.isCanonical",
+    "family",
+    "isUnspecified",
+    "isLoopback",
+    "isLinkLocalMulticast",
+    "isLinkLocalUnicast",
+    "isGlobalUnicast",
+    "cidr",
+    "isCIDR",
+    "containsIP",
+    "containsCIDR",
+    "masked",
+    "prefixLength",
 ];
 
 /// Functions of Kubernetes that are missing here. Macros that were not expanded look like functions, too.
 const MISSING: &[&str] = &[
-    "all", "exists", "exists_one", "existsOne", "map", "filter", "transformList", "transformMap", "transformMapEntry",
-    "bind", "first", "last", "optMap", "optFlatMap", "sortBy", "semver", "isSemver", "major", "minor", "patch",
-    "validate", "named", "authorizer", "path", "group", "serviceAccount", "resource", "subresource", "namespace",
-    "name", "check", "allowed", "reason", "errored", "error", "fieldSelector", "labelSelector", "escapeKey",
-    "jsonpatch.escapeKey", "unescape", "base64.encode", "base64.decode", "format.named",
+    "all",
+    "exists",
+    "exists_one",
+    "existsOne",
+    "map",
+    "filter",
+    "transformList",
+    "transformMap",
+    "transformMapEntry",
+    "bind",
+    "optMap",
+    "optFlatMap",
+    "sortBy",
+    "semver",
+    "isSemver",
+    "major",
+    "minor",
+    "patch",
+    "validate",
+    "named",
+    "authorizer",
+    "path",
+    "group",
+    "serviceAccount",
+    "resource",
+    "subresource",
+    "namespace",
+    "name",
+    "check",
+    "allowed",
+    "reason",
+    "errored",
+    "error",
+    "fieldSelector",
+    "labelSelector",
+    "escapeKey",
+    "jsonpatch.escapeKey",
+    "unescape",
+    "base64.encode",
+    "base64.decode",
+    "format.named",
 ];
 
-/// Looks a function up by the name under which it is called; `namespace` is the receiver if it is a bare name.
+/// Looks a function up by the name under which it is called; names with `@` come from macros. `namespace` is the receiver if it is a bare name.
 pub(super) fn look_up(name: &str, namespace: Option<&str>) -> Known {
-    let qualified = namespace.filter(|space| NAMESPACES.contains(space)).map(|space| format!("{space}.{name}"));
+    if name.contains('@') {
+        return Known::Here;
+    }
+    let qualified = namespace
+        .filter(|space| NAMESPACES.contains(space))
+        .map(|space| format!("{space}.{name}"));
     let name = qualified.as_deref().unwrap_or(name);
     let operator = !name.starts_with(|c: char| c.is_ascii_alphabetic());
     if operator || FUNCTIONS.contains(&name) {
@@ -98,7 +256,18 @@ pub(super) fn look_up(name: &str, namespace: Option<&str>) -> Known {
 pub(super) fn is_type_name(name: &str) -> bool {
     matches!(
         name,
-        "bool" | "bytes" | "double" | "dyn" | "int" | "list" | "map" | "null_type" | "optional_type" | "string" | "type" | "uint"
+        "bool"
+            | "bytes"
+            | "double"
+            | "dyn"
+            | "int"
+            | "list"
+            | "map"
+            | "null_type"
+            | "optional_type"
+            | "string"
+            | "type"
+            | "uint"
     )
 }
 

@@ -64,13 +64,26 @@ impl Program {
     /// Compiles an expression and tells wrong from unsupported.
     pub(crate) fn build(source: &str) -> Result<Self, CompileError> {
         if source.len() > LONGEST {
-            return Err(CompileError::Wrong(format!("expression is longer than {LONGEST} bytes")));
+            return Err(CompileError::Wrong(format!(
+                "expression is longer than {LONGEST} bytes"
+            )));
         }
-        let parsed = engine().compile(source).map_err(|errors| CompileError::Wrong(syntax_errors(&errors, source)))?;
+        let parsed = engine()
+            .compile(source)
+            .map_err(|errors| CompileError::Wrong(syntax_errors(&errors, source)))?;
         check_functions(parsed.expression(), source, &parsed)?;
         let metered = meter::metered(parsed.expression().clone());
-        let (reads_self, reads_old) = (needs(parsed.expression(), "self"), needs(parsed.expression(), "oldSelf"));
-        Ok(Self { source: source.to_owned(), parsed, metered, reads_self, reads_old })
+        let (reads_self, reads_old) = (
+            needs(parsed.expression(), "self"),
+            needs(parsed.expression(), "oldSelf"),
+        );
+        Ok(Self {
+            source: source.to_owned(),
+            parsed,
+            metered,
+            reads_self,
+            reads_old,
+        })
     }
 
     /// Evaluates with JSON values as variables, typed by their JSON types.
@@ -81,7 +94,9 @@ impl Program {
             context.add_variable_as_val(*name, convert::untyped(value));
         }
         context.add_variable_as_val(meter::VARIABLE, Box::new(budget.clone()));
-        let result = self.run(&context, &budget).map_err(|error| error.words().to_owned())?;
+        let result = self
+            .run(&context, &budget)
+            .map_err(|error| error.words().to_owned())?;
         convert::to_json(result.as_ref())
     }
 
@@ -108,7 +123,12 @@ impl Program {
 
 /// Returns which members of a variable an expression reads; `None` when it does not read it at all.
 fn needs(expr: &IdedExpr, variable: &str) -> Option<Needs> {
-    let mut reads = Reads { variable, fields: BTreeSet::new(), whole: false, seen: false };
+    let mut reads = Reads {
+        variable,
+        fields: BTreeSet::new(),
+        whole: false,
+        seen: false,
+    };
     reads.visit(expr);
     match (reads.seen, reads.whole) {
         (false, _) => None,
@@ -129,7 +149,10 @@ impl EvalError {
 
 /// Words an evaluation error as the reference engine does.
 fn explain(error: &ExecutionError) -> EvalError {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is non-exhaustive; unknown errors keep their words")]
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the enum is non-exhaustive; unknown errors keep their words"
+    )]
     let words = match error {
         ExecutionError::NoSuchOverload(_)
         | ExecutionError::UnsupportedBinaryOperator(..)
@@ -138,7 +161,9 @@ fn explain(error: &ExecutionError) -> EvalError {
         | ExecutionError::UnsupportedIndex(..)
         | ExecutionError::UnsupportedTargetType { .. }
         | ExecutionError::NotSupportedAsMethod { .. }
-        | ExecutionError::InvalidArgumentCount { .. } => return EvalError::NoOverload("no such overload".to_owned()),
+        | ExecutionError::InvalidArgumentCount { .. } => {
+            return EvalError::NoOverload("no such overload".to_owned());
+        }
         ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
         ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
         ExecutionError::RemainderByZero(_) => "modulus by zero".to_owned(),
@@ -152,24 +177,35 @@ fn explain(error: &ExecutionError) -> EvalError {
 }
 
 fn syntax_errors(errors: &ParseErrors, source: &str) -> String {
-    let told = errors.errors.iter().map(|error| located(error.pos, &format!("Syntax error: {}", error.msg), source));
+    let told = errors
+        .errors
+        .iter()
+        .map(|error| located(error.pos, &format!("Syntax error: {}", error.msg), source));
     told.collect::<Vec<_>>().join("\n")
 }
 
 /// Words a fault with the place where it stands in the source. Lines and columns count from one.
 pub(super) fn located((line, column): (isize, isize), words: &str, source: &str) -> String {
-    let text = usize::try_from(line - 1).ok().and_then(|at| source.lines().nth(at)).unwrap_or_default();
+    let text = usize::try_from(line - 1)
+        .ok()
+        .and_then(|at| source.lines().nth(at))
+        .unwrap_or_default();
     let dots = ".".repeat(usize::try_from(column - 1).unwrap_or(0));
     format!("ERROR: <input>:{line}:{column}: {words}\n | {text}\n | {dots}^")
 }
 
 /// Returns the line and column of an expression in its source.
 pub(super) fn position(parsed: &Parsed, source: &str, id: u64) -> (isize, isize) {
-    let Some((start, _)) = parsed.source_info().offset_for(id) else { return (1, 1) };
+    let Some((start, _)) = parsed.source_info().offset_for(id) else {
+        return (1, 1);
+    };
     let before: String = source.chars().take(usize::try_from(start).unwrap_or(0)).collect();
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    (isize::try_from(line).unwrap_or(1), isize::try_from(column).unwrap_or(1))
+    (
+        isize::try_from(line).unwrap_or(1),
+        isize::try_from(column).unwrap_or(1),
+    )
 }
 
 fn check_functions(expr: &IdedExpr, source: &str, parsed: &Parsed) -> Result<(), CompileError> {
@@ -200,9 +236,15 @@ fn check_functions(expr: &IdedExpr, source: &str, parsed: &Parsed) -> Result<(),
     }
     if let Expr::Struct(fields) = &expr.expr {
         let words = format!("type '{}' is not supported by this server", fields.type_name);
-        return Err(CompileError::Unsupported(located(position(parsed, source, expr.id), &words, source)));
+        return Err(CompileError::Unsupported(located(
+            position(parsed, source, expr.id),
+            &words,
+            source,
+        )));
     }
-    children(expr).into_iter().try_for_each(|child| check_functions(child, source, parsed))
+    children(expr)
+        .into_iter()
+        .try_for_each(|child| check_functions(child, source, parsed))
 }
 
 /// Returns the direct parts of an expression.
@@ -211,11 +253,25 @@ pub(super) fn children(expr: &IdedExpr) -> Vec<&IdedExpr> {
         Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => Vec::new(),
         Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
         Expr::Comprehension(inner) => {
-            vec![&inner.iter_range, &inner.accu_init, &inner.loop_cond, &inner.loop_step, &inner.result]
+            vec![
+                &inner.iter_range,
+                &inner.accu_init,
+                &inner.loop_cond,
+                &inner.loop_step,
+                &inner.result,
+            ]
         }
         Expr::List(list) => list.elements.iter().collect(),
-        Expr::Map(map) => map.entries.iter().flat_map(|entry| entry_parts(&entry.expr)).collect(),
-        Expr::Struct(fields) => fields.entries.iter().flat_map(|entry| entry_parts(&entry.expr)).collect(),
+        Expr::Map(map) => map
+            .entries
+            .iter()
+            .flat_map(|entry| entry_parts(&entry.expr))
+            .collect(),
+        Expr::Struct(fields) => fields
+            .entries
+            .iter()
+            .flat_map(|entry| entry_parts(&entry.expr))
+            .collect(),
         Expr::Select(select) => vec![&select.operand],
     }
 }

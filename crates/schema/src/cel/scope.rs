@@ -25,7 +25,13 @@ pub(crate) struct Scope<'v> {
 
 impl<'v> Scope<'v> {
     /// Binds a value and, if there is one, its old counterpart, for the rules of `node`.
-    pub(crate) fn new(node: &Node, value: &'v Value, old: Option<&'v Value>, place: Place, budget: &Budget) -> Self {
+    pub(crate) fn new(
+        node: &Node,
+        value: &'v Value,
+        old: Option<&'v Value>,
+        place: Place,
+        budget: &Budget,
+    ) -> Self {
         let mut context = Context::with_env(Arc::clone(engine()));
         let convert = |value: &'v Value, needs: &Needs| match place {
             Place::Root if node.kind == Kind::Object => convert::resource(node, value, needs),
@@ -39,23 +45,33 @@ impl<'v> Scope<'v> {
             (None, _) | (_, None) => None,
         };
         context.add_variable_as_val(meter::VARIABLE, Box::new(budget.clone()));
-        Self { context, old, budget: budget.clone() }
+        Self {
+            context,
+            old,
+            budget: budget.clone(),
+        }
     }
 
     /// Evaluates a rule. Anything but a boolean is an error.
     pub(crate) fn holds(&self, program: &Program, optional_old: bool) -> Result<bool, EvalError> {
         self.evaluate(program, optional_old, |result| {
             let wrong = || EvalError::Failed("cel expression must evaluate to a bool".to_owned());
-            result.downcast_ref::<CelBool>().map(|holds| *holds.inner()).ok_or_else(wrong)
+            result
+                .downcast_ref::<CelBool>()
+                .map(|holds| *holds.inner())
+                .ok_or_else(wrong)
         })
     }
 
     /// Evaluates a message. Results that cannot be shown count as none.
     pub(crate) fn message(&self, program: &Program, optional_old: bool) -> Option<String> {
         let text = self.evaluate(program, optional_old, |result| {
-            Ok(result.downcast_ref::<CelString<'_>>().map(|text| text.inner().trim().to_owned()))
+            Ok(result
+                .downcast_ref::<CelString<'_>>()
+                .map(|text| text.inner().trim().to_owned()))
         });
-        let usable = |text: &String| !text.is_empty() && !text.contains('\n') && text.len() <= LONGEST_MESSAGE;
+        let usable =
+            |text: &String| !text.is_empty() && !text.contains('\n') && text.len() <= LONGEST_MESSAGE;
         text.ok().flatten().filter(usable)
     }
 

@@ -45,13 +45,22 @@ pub(crate) fn check(
     (at_root, optional_old): (bool, bool),
     wanted: Wanted,
 ) -> Result<(), String> {
-    let own = if at_root { Shape::Root(node) } else { Shape::Node(node) };
+    let own = if at_root {
+        Shape::Root(node)
+    } else {
+        Shape::Node(node)
+    };
     let old = if optional_old { Shape::Unknown } else { own };
-    let mut typing = Typing { variables: vec![("self".to_owned(), own), ("oldSelf".to_owned(), old)] };
+    let mut typing = Typing {
+        variables: vec![("self".to_owned(), own), ("oldSelf".to_owned(), old)],
+    };
     match typing.infer(program.parsed.expression()) {
         Err(misfit) => {
             let place = position(&program.parsed, &program.source, misfit.id);
-            Err(format!("compilation failed: {}", located(place, &misfit.words, &program.source)))
+            Err(format!(
+                "compilation failed: {}",
+                located(place, &misfit.words, &program.source)
+            ))
         }
         Ok(shape) if fits(shape, wanted) => Ok(()),
         Ok(_) => Err(match wanted {
@@ -83,7 +92,9 @@ impl<'n> Typing<'n> {
             Expr::Call(call) => self.call(call),
             Expr::Comprehension(comprehension) => self.comprehension(comprehension),
             Expr::Unspecified | Expr::List(_) | Expr::Map(_) | Expr::Struct(_) => {
-                children(expr).into_iter().try_for_each(|child| self.infer(child).map(|_| ()))?;
+                children(expr)
+                    .into_iter()
+                    .try_for_each(|child| self.infer(child).map(|_| ()))?;
                 Ok(Shape::Unknown)
             }
         }
@@ -96,7 +107,10 @@ impl<'n> Typing<'n> {
         if names::is_type_name(name) || name.starts_with(['@', '#']) {
             return Ok(Shape::Unknown);
         }
-        Err(Misfit { id, words: format!("undeclared reference to '{name}' (in container '')") })
+        Err(Misfit {
+            id,
+            words: format!("undeclared reference to '{name}' (in container '')"),
+        })
     }
 
     fn select(&mut self, id: u64, select: &SelectExpr) -> Result<Shape<'n>, Misfit> {
@@ -105,9 +119,13 @@ impl<'n> Typing<'n> {
         }
         let shape = match self.infer(&select.operand)? {
             Shape::Unknown => Shape::Unknown,
-            Shape::Root(_) if matches!(select.field.as_str(), "apiVersion" | "kind") => Shape::Scalar("string"),
+            Shape::Root(_) if matches!(select.field.as_str(), "apiVersion" | "kind") => {
+                Shape::Scalar("string")
+            }
             Shape::Root(_) if select.field == "metadata" => Shape::Metadata,
-            Shape::Metadata if matches!(select.field.as_str(), "name" | "generateName") => Shape::Scalar("string"),
+            Shape::Metadata if matches!(select.field.as_str(), "name" | "generateName") => {
+                Shape::Scalar("string")
+            }
             Shape::Metadata => return Err(undefined(id, &select.field)),
             Shape::Root(node) | Shape::Node(node) => field(node, &select.field, id)?,
             Shape::Scalar("dyn") => Shape::Unknown,
@@ -130,7 +148,9 @@ impl<'n> Typing<'n> {
         Ok(match (call.func_name.as_str(), shapes.as_slice()) {
             (operators::INDEX, [Shape::Node(node), _]) => element(node),
             ("size" | "indexOf" | "lastIndexOf", _) => Shape::Scalar("int"),
-            ("string" | "lowerAscii" | "upperAscii" | "trim" | "replace" | "join" | "format", _) => Shape::Scalar("string"),
+            ("string" | "lowerAscii" | "upperAscii" | "trim" | "replace" | "join" | "format", _) => {
+                Shape::Scalar("string")
+            }
             (name, _) if is_boolean(name) => Shape::Scalar("bool"),
             _ => Shape::Unknown,
         })
@@ -142,19 +162,25 @@ impl<'n> Typing<'n> {
         let item = match range {
             Shape::Node(node) if node.kind == Kind::Array => element(node),
             Shape::Node(node) if node.kind == Kind::Object => Shape::Scalar("string"),
-            Shape::Unknown | Shape::Node(_) | Shape::Root(_) | Shape::Metadata | Shape::Scalar(_) => Shape::Unknown,
+            Shape::Unknown | Shape::Node(_) | Shape::Root(_) | Shape::Metadata | Shape::Scalar(_) => {
+                Shape::Unknown
+            }
         };
         let length = self.variables.len();
         self.variables.push((loops.accu_var.clone(), Shape::Unknown));
         let bound = self.infer(&loops.result);
         self.variables.push((loops.iter_var.clone(), item));
-        let inner = self.infer(&loops.loop_cond).and_then(|_| self.infer(&loops.loop_step));
+        let inner = self
+            .infer(&loops.loop_cond)
+            .and_then(|_| self.infer(&loops.loop_step));
         self.variables.truncate(length);
         bound?;
         inner?;
         Ok(match initial {
             Shape::Scalar("bool") => Shape::Scalar("bool"),
-            Shape::Unknown | Shape::Node(_) | Shape::Root(_) | Shape::Metadata | Shape::Scalar(_) => Shape::Unknown,
+            Shape::Unknown | Shape::Node(_) | Shape::Root(_) | Shape::Metadata | Shape::Scalar(_) => {
+                Shape::Unknown
+            }
         })
     }
 }
@@ -201,11 +227,17 @@ fn field<'n>(node: &'n Node, name: &str, id: u64) -> Result<Shape<'n>, Misfit> {
 }
 
 fn undefined(id: u64, name: &str) -> Misfit {
-    Misfit { id, words: format!("undefined field '{name}'") }
+    Misfit {
+        id,
+        words: format!("undefined field '{name}'"),
+    }
 }
 
 fn no_fields(id: u64, kind: &str) -> Misfit {
-    Misfit { id, words: format!("type '{kind}' does not support field selection") }
+    Misfit {
+        id,
+        words: format!("type '{kind}' does not support field selection"),
+    }
 }
 
 fn element(node: &Node) -> Shape<'_> {

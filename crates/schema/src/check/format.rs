@@ -49,7 +49,10 @@ impl Format {
             "k8slongname" => Some(is_dns_subdomain),
             _ => return None,
         };
-        Some(Self { name: name.to_owned(), test })
+        Some(Self {
+            name: name.to_owned(),
+            test,
+        })
     }
 
     /// Returns the name as the schema spells it.
@@ -79,18 +82,26 @@ pub(crate) fn parse_date(text: &str) -> Option<Date> {
 
 /// Tells whether a text is a date and a time of day with an offset, the way Kubernetes checks it: seconds end at 59.
 fn is_date_time(text: &str) -> bool {
-    let Some(at) = text.find(['t', 'T']) else { return false };
-    let (Some(date), Some(time)) = (text.get(..at), text.get(at + 1..)) else { return false };
+    let Some(at) = text.find(['t', 'T']) else {
+        return false;
+    };
+    let (Some(date), Some(time)) = (text.get(..at), text.get(at + 1..)) else {
+        return false;
+    };
     parse_date(date).is_some() && is_time(time)
 }
 
 fn is_time(text: &str) -> bool {
     let upto = |from: usize, most: i16| {
-        text.get(from..from + 2).and_then(|part| digits(part, 2)).is_some_and(|number| number <= most)
+        text.get(from..from + 2)
+            .and_then(|part| digits(part, 2))
+            .is_some_and(|number| number <= most)
     };
     let colon = |at: usize| text.get(at..=at) == Some(":");
     let clock = upto(0, 23) && colon(2) && upto(3, 59) && colon(5) && upto(6, 59);
-    let Some(rest) = text.get(8..).filter(|_| clock) else { return false };
+    let Some(rest) = text.get(8..).filter(|_| clock) else {
+        return false;
+    };
     let zone = match rest.strip_prefix(['.', ',']) {
         Some(fraction) => {
             let zone = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -105,8 +116,12 @@ fn is_time(text: &str) -> bool {
 }
 
 fn is_offset(zone: &str) -> bool {
-    let Some(clock) = zone.strip_prefix(['+', '-']) else { return false };
-    clock.split_once(':').is_some_and(|(hours, minutes)| digits(hours, 2).is_some() && digits(minutes, 2).is_some())
+    let Some(clock) = zone.strip_prefix(['+', '-']) else {
+        return false;
+    };
+    clock
+        .split_once(':')
+        .is_some_and(|(hours, minutes)| digits(hours, 2).is_some() && digits(minutes, 2).is_some())
 }
 
 /// Reads a duration: Go's form (`1h30m`) or a count and a unit in words (`3 days`). The result is in nanoseconds.
@@ -130,7 +145,9 @@ fn go_duration(text: &str) -> Option<i64> {
         let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
         let number: f64 = rest.get(..number_end)?.parse().ok()?;
         rest = rest.get(number_end..)?;
-        let unit_end = rest.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(rest.len());
+        let unit_end = rest
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(rest.len());
         total += number * unit_nanos(rest.get(..unit_end)?)?;
         rest = rest.get(unit_end..)?;
     }
@@ -175,7 +192,9 @@ fn nanos(total: f64) -> Option<i64> {
 }
 
 fn is_cidr(text: &str) -> bool {
-    let Some((address, bits)) = text.split_once('/') else { return false };
+    let Some((address, bits)) = text.split_once('/') else {
+        return false;
+    };
     let most = match address.parse::<IpAddr>() {
         Ok(IpAddr::V4(_)) => 32,
         Ok(IpAddr::V6(_)) => 128,
@@ -196,7 +215,8 @@ fn is_mac(text: &str) -> bool {
         None => return false,
     };
     let groups: Vec<&str> = text.split(separator).collect();
-    matches!(groups.len() * width / 2, 6 | 8 | 20) && groups.iter().all(|group| group.len() == width && is_hex(group))
+    matches!(groups.len() * width / 2, 6 | 8 | 20)
+        && groups.iter().all(|group| group.len() == width && is_hex(group))
 }
 
 /// A UUID with or without dashes; `version` fixes the version digit and, from 4 on, the variant.
@@ -204,7 +224,9 @@ fn is_uuid(text: &str, version: Option<char>) -> bool {
     let mut rest = text;
     let mut groups = [""; 5];
     for (group, width) in groups.iter_mut().zip([8, 4, 4, 4, 12]) {
-        let Some((head, tail)) = rest.split_at_checked(width) else { return false };
+        let Some((head, tail)) = rest.split_at_checked(width) else {
+            return false;
+        };
         if !is_hex(head) {
             return false;
         }
@@ -213,7 +235,9 @@ fn is_uuid(text: &str, version: Option<char>) -> bool {
     }
     let [_, _, third, fourth, _] = groups;
     let variant = |wanted: char| wanted == '3' || fourth.starts_with(['8', '9', 'a', 'b', 'A', 'B']);
-    rest.is_empty() && !text.ends_with('-') && version.is_none_or(|wanted| third.starts_with(wanted) && variant(wanted))
+    rest.is_empty()
+        && !text.ends_with('-')
+        && version.is_none_or(|wanted| third.starts_with(wanted) && variant(wanted))
 }
 
 fn is_hex_color(text: &str) -> bool {
@@ -222,9 +246,14 @@ fn is_hex_color(text: &str) -> bool {
 }
 
 fn is_rgb_color(text: &str) -> bool {
-    let Some(inner) = text.strip_prefix("rgb(").and_then(|rest| rest.strip_suffix(')')) else { return false };
+    let Some(inner) = text.strip_prefix("rgb(").and_then(|rest| rest.strip_suffix(')')) else {
+        return false;
+    };
     let parts: Vec<&str> = inner.split(',').map(str::trim).collect();
-    parts.len() == 3 && parts.iter().all(|part| part.parse::<u8>().is_ok_and(|n| n.to_string() == *part))
+    parts.len() == 3
+        && parts
+            .iter()
+            .all(|part| part.parse::<u8>().is_ok_and(|n| n.to_string() == *part))
 }
 
 fn is_ssn(text: &str) -> bool {
@@ -274,7 +303,11 @@ fn is_isbn13(text: &str) -> bool {
     let sum: Option<u32> = letters
         .iter()
         .enumerate()
-        .map(|(at, letter)| letter.to_digit(10).map(|digit| if at % 2 == 0 { digit } else { digit * 3 }))
+        .map(|(at, letter)| {
+            letter
+                .to_digit(10)
+                .map(|digit| if at % 2 == 0 { digit } else { digit * 3 })
+        })
         .sum();
     letters.len() == 13 && sum.is_some_and(|sum| sum % 10 == 0)
 }
@@ -337,7 +370,12 @@ mod tests {
 
     #[test]
     fn durations_are_nanoseconds() {
-        let rows = [("1.5h", Some(5_400_000_000_000)), ("-2s", Some(-2_000_000_000)), ("2 weeks", Some(1_209_600_000_000_000)), ("1x", None)];
+        let rows = [
+            ("1.5h", Some(5_400_000_000_000)),
+            ("-2s", Some(-2_000_000_000)),
+            ("2 weeks", Some(1_209_600_000_000_000)),
+            ("1x", None),
+        ];
         for (text, wanted) in rows {
             assert_eq!(parse_duration(text), wanted, "{text}");
         }

@@ -17,7 +17,13 @@ struct Place<'a> {
 }
 
 /// Checks all alternatives of a node.
-pub(super) fn check(junctors: &Junctors, value: &Value, old: Option<&Value>, path: &Path<'_>, out: &mut Checked) {
+pub(super) fn check(
+    junctors: &Junctors,
+    value: &Value,
+    old: Option<&Value>,
+    path: &Path<'_>,
+    out: &mut Checked,
+) {
     let place = Place { value, old, path };
     any_of(&junctors.any_of, &place, out);
     one_of(&junctors.one_of, &place, out);
@@ -84,13 +90,18 @@ fn one_of(alternatives: &[Node], place: &Place<'_>, out: &mut Checked) {
     match (count, good.pop(), best) {
         (1, Some(only), _) => out.merge(only),
         (0, _, best) => {
-            report(place, "must validate one and only one schema (oneOf). Found none valid", out);
+            report(
+                place,
+                "must validate one and only one schema (oneOf). Found none valid",
+                out,
+            );
             if let Some(best) = best {
                 out.merge(best);
             }
         }
         (_, _, _) => {
-            let words = format!("must validate one and only one schema (oneOf). Found {count} valid alternatives");
+            let words =
+                format!("must validate one and only one schema (oneOf). Found {count} valid alternatives");
             report(place, &words, out);
         }
     }

@@ -1,8 +1,8 @@
 //! Table of contents of the value checks: types, limits, alternatives, formats.
 
-mod names;
 mod format;
 mod junctors;
+mod names;
 mod number;
 mod value;
 

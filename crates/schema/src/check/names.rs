@@ -31,7 +31,9 @@ pub(super) fn is_email(text: &str) -> bool {
         },
         None => trimmed,
     };
-    let Some((local, domain)) = address.rsplit_once('@') else { return false };
+    let Some((local, domain)) = address.rsplit_once('@') else {
+        return false;
+    };
     let quoted = local.len() > 2 && local.starts_with('"') && local.ends_with('"');
     let literal = domain.starts_with('[') && domain.ends_with(']');
     (quoted || is_dot_atom(local)) && (literal || is_dot_atom(domain))
@@ -40,7 +42,9 @@ pub(super) fn is_email(text: &str) -> bool {
 fn is_dot_atom(text: &str) -> bool {
     text.split('.').all(|atom| {
         !atom.is_empty()
-            && atom.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c) || !c.is_ascii())
+            && atom
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c) || !c.is_ascii())
     })
 }
 
@@ -52,7 +56,9 @@ pub(super) fn is_uri(text: &str) -> bool {
     if text.starts_with('/') {
         return true;
     }
-    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let Some((scheme, rest)) = text.split_once(':') else {
+        return false;
+    };
     let mut letters = scheme.chars();
     letters.next().is_some_and(|c| c.is_ascii_alphabetic())
         && letters.all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
@@ -62,7 +68,8 @@ pub(super) fn is_uri(text: &str) -> bool {
 fn escapes_are_whole(text: &str) -> bool {
     text.split('%').skip(1).all(|after| {
         let mut letters = after.chars();
-        letters.next().is_some_and(|c| c.is_ascii_hexdigit()) && letters.next().is_some_and(|c| c.is_ascii_hexdigit())
+        letters.next().is_some_and(|c| c.is_ascii_hexdigit())
+            && letters.next().is_some_and(|c| c.is_ascii_hexdigit())
     })
 }
 
@@ -70,7 +77,9 @@ fn escapes_are_whole(text: &str) -> bool {
 pub(crate) fn is_dns_label(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 63
-        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         && !text.starts_with('-')
         && !text.ends_with('-')
 }
@@ -79,7 +88,9 @@ pub(crate) fn is_dns_label(text: &str) -> bool {
 pub(crate) fn is_dns_subdomain(text: &str) -> bool {
     let label = |part: &str| {
         !part.is_empty()
-            && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && part
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
             && !part.starts_with('-')
             && !part.ends_with('-')
     };

@@ -13,7 +13,9 @@ use std::cmp::Ordering;
 /// Checks one number against the node.
 pub(super) fn check(node: &Node, number: &Number, value: &Value, path: &Path<'_>, out: &mut Checked) {
     check_range(node, number, path, out);
-    let Some(limits) = node.limits.as_deref() else { return };
+    let Some(limits) = node.limits.as_deref() else {
+        return;
+    };
     check_multiple(limits, number, value, path, out);
     check_bounds(limits, number, value, path, out);
 }
@@ -34,13 +36,20 @@ fn check_range(node: &Node, number: &Number, path: &Path<'_>, out: &mut Checked)
     if fits {
         return;
     }
-    let kind = if format.is_empty() { "(default format)".to_owned() } else { format!("with format {format}") };
+    let kind = if format.is_empty() {
+        "(default format)".to_owned()
+    } else {
+        format!("with format {format}")
+    };
     let detail = format!("Checked value must be of type integer {kind} in {}", path.name());
     out.push(fault::invalid_printed(&path.base(), "\"\"", &detail));
 }
 
 /// Returns the integer that a number is, if it is one.
-#[expect(clippy::cast_possible_truncation, reason = "an f64 without a fraction below 1e38 fits an i128 exactly")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "an f64 without a fraction below 1e38 fits an i128 exactly"
+)]
 pub(super) fn whole(number: &Number) -> Option<i128> {
     if let Some(whole) = number.as_i64() {
         return Some(i128::from(whole));
@@ -48,7 +57,10 @@ pub(super) fn whole(number: &Number) -> Option<i128> {
     if let Some(whole) = number.as_u64() {
         return Some(i128::from(whole));
     }
-    number.as_f64().filter(|real| real.fract() == 0.0 && real.abs() < 1e38).map(|real| real as i128)
+    number
+        .as_f64()
+        .filter(|real| real.fract() == 0.0 && real.abs() < 1e38)
+        .map(|real| real as i128)
 }
 
 /// Compares two numbers by value, integers exactly.
@@ -70,7 +82,11 @@ fn check_multiple(limits: &Limits, number: &Number, value: &Value, path: &Path<'
         },
     };
     if !divides {
-        let detail = format!("{} in body should be a multiple of {}", path.name(), golang::number(factor));
+        let detail = format!(
+            "{} in body should be a multiple of {}",
+            path.name(),
+            golang::number(factor)
+        );
         out.push(fault::invalid(path, value, &detail));
     }
 }
@@ -81,14 +97,38 @@ fn check_bounds(limits: &Limits, number: &Number, value: &Value, path: &Path<'_>
         Some(order) => order == good,
         None => false,
     };
-    if let Some(bound) = limits.maximum.as_ref().filter(|bound| !within(bound, Ordering::Less)) {
-        let words = if bound.exclusive { "less than" } else { "less than or equal to" };
-        let detail = format!("{} in body should be {words} {}", path.name(), golang::number(&bound.at));
+    if let Some(bound) = limits
+        .maximum
+        .as_ref()
+        .filter(|bound| !within(bound, Ordering::Less))
+    {
+        let words = if bound.exclusive {
+            "less than"
+        } else {
+            "less than or equal to"
+        };
+        let detail = format!(
+            "{} in body should be {words} {}",
+            path.name(),
+            golang::number(&bound.at)
+        );
         out.push(fault::invalid(path, value, &detail));
     }
-    if let Some(bound) = limits.minimum.as_ref().filter(|bound| !within(bound, Ordering::Greater)) {
-        let words = if bound.exclusive { "greater than" } else { "greater than or equal to" };
-        let detail = format!("{} in body should be {words} {}", path.name(), golang::number(&bound.at));
+    if let Some(bound) = limits
+        .minimum
+        .as_ref()
+        .filter(|bound| !within(bound, Ordering::Greater))
+    {
+        let words = if bound.exclusive {
+            "greater than"
+        } else {
+            "greater than or equal to"
+        };
+        let detail = format!(
+            "{} in body should be {words} {}",
+            path.name(),
+            golang::number(&bound.at)
+        );
         out.push(fault::invalid(path, value, &detail));
     }
 }

@@ -90,7 +90,11 @@ fn type_fault<'n>(node: &'n Node, value: &Value) -> Option<(&'n str, &'static st
     let (found, found_format) = match value {
         Value::Null => {
             let legal = node.kind == Kind::Any || node.is(Flags::NULLABLE);
-            return if legal { None } else { Some((node.kind.name(), "null")) };
+            return if legal {
+                None
+            } else {
+                Some((node.kind.name(), "null"))
+            };
         }
         Value::Bool(_) => ("boolean", ""),
         Value::Number(number) if number.is_i64() => ("integer", "int64"),
@@ -107,10 +111,18 @@ fn type_fault<'n>(node: &'n Node, value: &Value) -> Option<(&'n str, &'static st
             return None;
         }
         if !textual {
-            return if fits || found_format == format.name() { None } else { Some((format.name(), found_format)) };
+            return if fits || found_format == format.name() {
+                None
+            } else {
+                Some((format.name(), found_format))
+            };
         }
     }
-    if fits { None } else { Some((node.kind.name(), found)) }
+    if fits {
+        None
+    } else {
+        Some((node.kind.name(), found))
+    }
 }
 
 fn fits(kind: Kind, value: &Value) -> bool {
@@ -127,27 +139,41 @@ fn fits(kind: Kind, value: &Value) -> bool {
 }
 
 fn is_whole(value: &Value) -> bool {
-    value.as_number().is_some_and(|digits| number::whole(digits).is_some())
+    value
+        .as_number()
+        .is_some_and(|digits| number::whole(digits).is_some())
 }
 
 fn check_enum(node: &Node, value: &Value, path: &Path<'_>, out: &mut Checked) {
     out.matches += 1;
-    let Some(limits) = node.limits.as_deref().filter(|limits| !limits.legal.is_empty()) else { return };
+    let Some(limits) = node.limits.as_deref().filter(|limits| !limits.legal.is_empty()) else {
+        return;
+    };
     if limits.legal.iter().any(|legal| same(legal, value)) {
         return;
     }
     let legal: Vec<String> = limits
         .legal
         .iter()
-        .map(|legal| legal.as_str().map_or_else(|| crate::golang::json(legal), ToOwned::to_owned))
+        .map(|legal| {
+            legal
+                .as_str()
+                .map_or_else(|| crate::golang::json(legal), ToOwned::to_owned)
+        })
         .collect();
-    out.push(fault::not_supported(path, value, legal.iter().map(String::as_str)));
+    out.push(fault::not_supported(
+        path,
+        value,
+        legal.iter().map(String::as_str),
+    ));
 }
 
 /// Compares a value with a legal one; numbers by value.
 fn same(legal: &Value, value: &Value) -> bool {
     match (legal, value) {
-        (Value::Number(legal), Value::Number(value)) => number::compare(legal, value).is_some_and(|order| order.is_eq()),
+        (Value::Number(legal), Value::Number(value)) => {
+            number::compare(legal, value).is_some_and(|order| order.is_eq())
+        }
         (legal, value) => legal == value,
     }
 }
@@ -157,7 +183,9 @@ fn check_string(node: &Node, text: &str, value: &Value, path: &Path<'_>, out: &m
     if let Some(limits) = node.limits.as_deref() {
         check_length(limits, text, value, path, out);
     }
-    let Some(format) = node.format.as_ref() else { return };
+    let Some(format) = node.format.as_ref() else {
+        return;
+    };
     out.matches += 1;
     if !format.accepts(text) {
         out.push(fault::wrong_type(path, format.name(), text));
@@ -168,7 +196,11 @@ fn check_string(node: &Node, text: &str, value: &Value, path: &Path<'_>, out: &m
 fn check_length(limits: &Limits, text: &str, value: &Value, path: &Path<'_>, out: &mut Checked) {
     // Counting letters is only needed when the cheaper byte count does not settle it.
     let letters = || text.chars().count() as u64;
-    if let Some(most) = limits.length.most.filter(|most| text.len() as u64 > *most && letters() > *most) {
+    if let Some(most) = limits
+        .length
+        .most
+        .filter(|most| text.len() as u64 > *most && letters() > *most)
+    {
         out.push(fault::too_long(path, most));
         return;
     }
@@ -204,7 +236,9 @@ fn check_items(
     out: &mut Checked,
 ) {
     if let Some(schema) = node.items.as_deref() {
-        let olds = old.and_then(Value::as_array).filter(|_| matches!(node.list, ListType::Map(_)));
+        let olds = old
+            .and_then(Value::as_array)
+            .filter(|_| matches!(node.list, ListType::Map(_)));
         let olds = olds.map(|olds| correlate::ByKey::new(node, olds));
         for (at, item) in items.iter().enumerate() {
             let old = olds.as_ref().and_then(|olds| olds.find(item));
@@ -212,7 +246,8 @@ fn check_items(
         }
     }
     if let Some(limits) = node.limits.as_deref() {
-        out.faults.extend(too_few(&limits.items, items.len(), "items", path));
+        out.faults
+            .extend(too_few(&limits.items, items.len(), "items", path));
         out.faults.extend(too_many(&limits.items, items.len(), path));
     }
     if node.is(Flags::UNIQUE_ITEMS) && !all_differ(items) {
@@ -223,10 +258,19 @@ fn check_items(
 }
 
 fn all_differ(items: &[Value]) -> bool {
-    items.iter().enumerate().all(|(at, item)| !items.iter().skip(at + 1).any(|later| same(item, later)))
+    items
+        .iter()
+        .enumerate()
+        .all(|(at, item)| !items.iter().skip(at + 1).any(|later| same(item, later)))
 }
 
-fn check_members(node: &Node, members: &Map<String, Value>, old: Option<&Value>, path: &Path<'_>, out: &mut Checked) {
+fn check_members(
+    node: &Node,
+    members: &Map<String, Value>,
+    old: Option<&Value>,
+    path: &Path<'_>,
+    out: &mut Checked,
+) {
     out.matches += 1;
     if let Some(limits) = node.limits.as_deref() {
         // A wrong count hides what is wrong inside, as in Kubernetes.
@@ -246,7 +290,13 @@ fn check_members(node: &Node, members: &Map<String, Value>, old: Option<&Value>,
     let olds = old.and_then(Value::as_object);
     for (name, member) in members {
         if let Some(schema) = node.member(name) {
-            check(schema, member, olds.and_then(|olds| olds.get(name)), &path.child(name), out);
+            check(
+                schema,
+                member,
+                olds.and_then(|olds| olds.get(name)),
+                &path.child(name),
+                out,
+            );
         }
     }
 }

@@ -17,7 +17,12 @@ pub(super) fn check(node: &Node, schema: &Value, path: &Path<'_>, faults: &mut V
     }
     let properties = path.child("properties");
     for (name, member) in &node.properties {
-        let Some(text) = schema.pointer("/properties").and_then(|members| members.get(name)) else { continue };
+        let Some(text) = schema
+            .pointer("/properties")
+            .and_then(|members| members.get(name))
+        else {
+            continue;
+        };
         check(member, text, &properties.key(name), faults);
     }
     if let (Some(member), Some(text)) = (node.additional_schema(), schema.get("additionalProperties")) {

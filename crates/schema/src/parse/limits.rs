@@ -11,7 +11,11 @@ use crate::regexp::Pattern;
 use serde_json::{Map, Value};
 
 /// Reads the checks of one schema; `None` when it has none.
-pub(super) fn read(words: &Map<String, Value>, path: &Path<'_>, faults: &mut Vec<FieldError>) -> Option<Box<Limits>> {
+pub(super) fn read(
+    words: &Map<String, Value>,
+    path: &Path<'_>,
+    faults: &mut Vec<FieldError>,
+) -> Option<Box<Limits>> {
     const KEYWORDS: [&str; 13] = [
         "enum",
         "maxItems",
@@ -34,10 +38,17 @@ pub(super) fn read(words: &Map<String, Value>, path: &Path<'_>, faults: &mut Vec
         let detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
         faults.push(fault::forbidden(&path.child("uniqueItems"), detail));
     }
-    let sizes = |least: &str, most: &str| Sizes { least: count(words, least), most: count(words, most) };
+    let sizes = |least: &str, most: &str| Sizes {
+        least: count(words, least),
+        most: count(words, most),
+    };
     let limits = Limits {
         required: texts(words, "required"),
-        legal: words.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
+        legal: words
+            .get("enum")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default(),
         pattern: pattern(words, path, faults),
         minimum: bound(words, "minimum", "exclusiveMinimum"),
         maximum: bound(words, "maximum", "exclusiveMaximum"),
@@ -61,7 +72,10 @@ fn count(words: &Map<String, Value>, name: &str) -> Option<u64> {
 
 fn bound(words: &Map<String, Value>, name: &str, exclusive: &str) -> Option<Bound> {
     let at = words.get(name)?.as_number()?.clone();
-    Some(Bound { at, exclusive: is_true(words, exclusive) })
+    Some(Bound {
+        at,
+        exclusive: is_true(words, exclusive),
+    })
 }
 
 fn pattern(words: &Map<String, Value>, path: &Path<'_>, faults: &mut Vec<FieldError>) -> Option<Pattern> {

@@ -14,7 +14,12 @@ const MAP_KEYS: &str = "x-kubernetes-list-map-keys";
 const MAP_TYPE: &str = "x-kubernetes-map-type";
 
 /// Reads list and map types into `node`, whose items are read already.
-pub(super) fn read(node: &mut Node, words: &Map<String, Value>, path: &Path<'_>, faults: &mut Vec<FieldError>) {
+pub(super) fn read(
+    node: &mut Node,
+    words: &Map<String, Value>,
+    path: &Path<'_>,
+    faults: &mut Vec<FieldError>,
+) {
     check_map_type(node, words, path, faults);
     let keys = texts(words, MAP_KEYS);
     let given = words.get(LIST_TYPE);
@@ -25,11 +30,21 @@ pub(super) fn read(node: &mut Node, words: &Map<String, Value>, path: &Path<'_>,
     }
     let Some(given) = given else {
         if !keys.is_empty() {
-            faults.push(fault::required(&at, "must be map if x-kubernetes-list-map-keys is non-empty"));
+            faults.push(fault::required(
+                &at,
+                "must be map if x-kubernetes-list-map-keys is non-empty",
+            ));
         }
         return;
     };
-    wrong_kind(node, Kind::Array, "must be array if x-kubernetes-list-type is specified", words, path, faults);
+    wrong_kind(
+        node,
+        Kind::Array,
+        "must be array if x-kubernetes-list-type is specified",
+        words,
+        path,
+        faults,
+    );
     match given.as_str() {
         Some("atomic") => {}
         Some("set") => {
@@ -47,9 +62,20 @@ pub(super) fn read(node: &mut Node, words: &Map<String, Value>, path: &Path<'_>,
 fn check_map_type(node: &Node, words: &Map<String, Value>, path: &Path<'_>, faults: &mut Vec<FieldError>) {
     let Some(given) = words.get(MAP_TYPE) else { return };
     if !matches!(given.as_str(), Some("atomic" | "granular")) {
-        faults.push(fault::not_supported(&path.child(MAP_TYPE), given, ["atomic", "granular"]));
+        faults.push(fault::not_supported(
+            &path.child(MAP_TYPE),
+            given,
+            ["atomic", "granular"],
+        ));
     }
-    wrong_kind(node, Kind::Object, "must be object if x-kubernetes-map-type is specified", words, path, faults);
+    wrong_kind(
+        node,
+        Kind::Object,
+        "must be object if x-kubernetes-map-type is specified",
+        words,
+        path,
+        faults,
+    );
 }
 
 fn wrong_kind(
@@ -75,10 +101,15 @@ fn item_words<'a>(words: &'a Map<String, Value>) -> Option<&'a Map<String, Value
 }
 
 fn check_set_items(node: &Node, words: &Map<String, Value>, path: &Path<'_>, faults: &mut Vec<FieldError>) {
-    let (Some(items), Some(item)) = (node.items.as_deref(), item_words(words)) else { return };
+    let (Some(items), Some(item)) = (node.items.as_deref(), item_words(words)) else {
+        return;
+    };
     let at = path.child("items");
     if items.is(Flags::NULLABLE) {
-        faults.push(fault::forbidden(&at.child("nullable"), "cannot be nullable when x-kubernetes-list-type is set"));
+        faults.push(fault::forbidden(
+            &at.child("nullable"),
+            "cannot be nullable when x-kubernetes-list-type is set",
+        ));
     }
     let keyword = match items.kind {
         Kind::Object => MAP_TYPE,
@@ -103,17 +134,33 @@ fn check_keys(
 ) {
     let keys_at = path.child(MAP_KEYS);
     if keys.is_empty() {
-        faults.push(fault::required(&keys_at, "must not be empty if x-kubernetes-list-type is map"));
+        faults.push(fault::required(
+            &keys_at,
+            "must not be empty if x-kubernetes-list-type is map",
+        ));
     }
     let at = path.child("items");
     let (Some(items), Some(item)) = (node.items.as_deref(), item_words(words)) else {
-        faults.push(fault::required(&at, "must have a schema if x-kubernetes-list-type is map"));
+        faults.push(fault::required(
+            &at,
+            "must have a schema if x-kubernetes-list-type is map",
+        ));
         return;
     };
     if items.is(Flags::NULLABLE) {
-        faults.push(fault::forbidden(&at.child("nullable"), "cannot be nullable when x-kubernetes-list-type is map"));
+        faults.push(fault::forbidden(
+            &at.child("nullable"),
+            "cannot be nullable when x-kubernetes-list-type is map",
+        ));
     }
-    wrong_kind(items, Kind::Object, "must be object if parent array's x-kubernetes-list-type is map", item, &at, faults);
+    wrong_kind(
+        items,
+        Kind::Object,
+        "must be object if parent array's x-kubernetes-list-type is map",
+        item,
+        &at,
+        faults,
+    );
     let required = texts(item, "required");
     let properties_at = at.child("properties");
     for (index, key) in keys.iter().enumerate() {
@@ -122,7 +169,11 @@ fn check_keys(
             faults.push(fault::duplicate(&keys_at.index(index), &shown));
         }
         let Some(property) = items.properties.get(key) else {
-            faults.push(fault::invalid(&keys_at.index(index), &shown, "entries must all be names of item properties"));
+            faults.push(fault::invalid(
+                &keys_at.index(index),
+                &shown,
+                "entries must all be names of item properties",
+            ));
             continue;
         };
         let property_at = properties_at.key(key);

@@ -13,7 +13,11 @@ pub(super) fn check(name: &str, schema: &Value, level: Level, path: &Path<'_>, f
     let wanted = if name == "metadata" { "object" } else { "string" };
     let given = schema.get("type").unwrap_or(&Value::Null);
     if given != wanted && !given.is_null() {
-        faults.push(fault::invalid(&path.child("type"), given, &format!("must be {wanted}")));
+        faults.push(fault::invalid(
+            &path.child("type"),
+            given,
+            &format!("must be {wanted}"),
+        ));
     }
     if name == "metadata" && level == Level::Root && !restricts_names_only(schema) {
         let detail = "must not specify anything other than name and generateName, but metadata is implicitly specified";
@@ -22,12 +26,16 @@ pub(super) fn check(name: &str, schema: &Value, level: Level, path: &Path<'_>, f
 }
 
 fn restricts_names_only(schema: &Value) -> bool {
-    let Some(words) = schema.as_object() else { return false };
+    let Some(words) = schema.as_object() else {
+        return false;
+    };
     words.iter().all(|(keyword, given)| match keyword.as_str() {
         "type" | "description" | "title" => true,
-        "properties" => given
-            .as_object()
-            .is_some_and(|members| members.keys().all(|name| matches!(name.as_str(), "name" | "generateName"))),
+        "properties" => given.as_object().is_some_and(|members| {
+            members
+                .keys()
+                .all(|name| matches!(name.as_str(), "name" | "generateName"))
+        }),
         _ => false,
     })
 }

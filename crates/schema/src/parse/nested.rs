@@ -14,7 +14,10 @@ const MUST_BE_ABSENT: [(&str, &str); 9] = [
     ("nullable", "must be false to be structural"),
     ("title", "must be empty to be structural"),
     ("description", "must be empty to be structural"),
-    ("x-kubernetes-preserve-unknown-fields", "must be false to be structural"),
+    (
+        "x-kubernetes-preserve-unknown-fields",
+        "must be false to be structural",
+    ),
     ("x-kubernetes-embedded-resource", "must be false to be structural"),
     ("x-kubernetes-int-or-string", "must be false to be structural"),
     ("x-kubernetes-list-type", "must be undefined to be structural"),
@@ -29,13 +32,20 @@ pub(super) fn check(words: &Map<String, Value>, path: &Path<'_>, faults: &mut Ve
         }
     }
     if words.contains_key("type") && !is_type_of_int_or_string(words) {
-        faults.push(fault::forbidden(&path.child("type"), "must be empty to be structural"));
+        faults.push(fault::forbidden(
+            &path.child("type"),
+            "must be empty to be structural",
+        ));
     }
 }
 
 /// `anyOf: [{type: integer}, {type: string}]` is the one pattern in which alternatives may name a type.
 fn is_type_of_int_or_string(words: &Map<String, Value>) -> bool {
-    words.len() == 1 && matches!(words.get("type").and_then(Value::as_str), Some("integer" | "string"))
+    words.len() == 1
+        && matches!(
+            words.get("type").and_then(Value::as_str),
+            Some("integer" | "string")
+        )
 }
 
 /// Reports members and items that an alternative speaks of, but the schema around it does not declare.
@@ -54,7 +64,10 @@ pub(super) fn check_completeness(
             let (inside, outside) = (inner_members.key(name), outer_members.key(name));
             match outer.member(name) {
                 Some(member) => check_completeness(member, schema, &inside, &outside, faults),
-                None => faults.push(fault::required(&outside, &format!("because it is defined in {}", inside.field()))),
+                None => faults.push(fault::required(
+                    &outside,
+                    &format!("because it is defined in {}", inside.field()),
+                )),
             }
         }
     }

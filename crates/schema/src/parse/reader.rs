@@ -50,22 +50,36 @@ pub(crate) fn parse(prefix: &str, schema: &Value) -> (Node, Reader) {
 }
 
 /// Keywords that structural schemas do not have.
-const UNSUPPORTED: [&str; 7] =
-    ["$ref", "additionalItems", "definitions", "dependencies", "id", "patternProperties", "$schema"];
+const UNSUPPORTED: [&str; 7] = [
+    "$ref",
+    "additionalItems",
+    "definitions",
+    "dependencies",
+    "id",
+    "patternProperties",
+    "$schema",
+];
 
 impl Reader {
     /// Reads one schema and everything below it.
     pub(crate) fn node(&mut self, schema: &Value, level: Level, path: &Path<'_>) -> Node {
         let Some(words) = schema.as_object() else {
-            self.faults.push(fault::invalid(path, schema, "must be a schema object"));
+            self.faults
+                .push(fault::invalid(path, schema, "must be a schema object"));
             return Node::default();
         };
         if self.depth >= DEEPEST {
-            self.faults.push(fault::forbidden(path, "must not be nested deeper than 128 levels"));
+            self.faults.push(fault::forbidden(
+                path,
+                "must not be nested deeper than 128 levels",
+            ));
             return Node::default();
         }
         self.depth += 1;
-        let mut node = Node { flags: flags(words), ..Node::default() };
+        let mut node = Node {
+            flags: flags(words),
+            ..Node::default()
+        };
         self.refuse_unsupported(words, path);
         self.kind(&mut node, words, level, path);
         self.properties(&mut node, words, level, path);
@@ -79,7 +93,11 @@ impl Reader {
         if level == Level::Nested {
             nested::check(words, path, &mut self.faults);
         } else {
-            let place = rules::Site { level, path, unmatched: self.unmatched.as_deref() };
+            let place = rules::Site {
+                level,
+                path,
+                unmatched: self.unmatched.as_deref(),
+            };
             rules::read(&mut node, words, &place, &mut self.faults);
             self.structure(&node, words, level, path);
         }
@@ -90,7 +108,10 @@ impl Reader {
 
     fn refuse_unsupported(&mut self, words: &Map<String, Value>, path: &Path<'_>) {
         for name in UNSUPPORTED.into_iter().filter(|name| words.contains_key(*name)) {
-            self.faults.push(fault::forbidden(&path.child(name), &format!("{name} is not supported")));
+            self.faults.push(fault::forbidden(
+                &path.child(name),
+                &format!("{name} is not supported"),
+            ));
         }
     }
 
@@ -105,7 +126,10 @@ impl Reader {
             Some("number") => Kind::Number,
             Some("boolean") => Kind::Boolean,
             Some("null") => {
-                self.faults.push(fault::forbidden(&at, "type cannot be set to null, use nullable as an alternative"));
+                self.faults.push(fault::forbidden(
+                    &at,
+                    "type cannot be set to null, use nullable as an alternative",
+                ));
                 Kind::Any
             }
             None if given.is_null() => Kind::Any,
@@ -117,7 +141,8 @@ impl Reader {
             }
         };
         if level == Level::Root && !matches!(node.kind, Kind::Any | Kind::Object) {
-            self.faults.push(fault::invalid(&at, given, "must be object at the root"));
+            self.faults
+                .push(fault::invalid(&at, given, "must be object at the root"));
         }
         if is_true(words, "x-kubernetes-int-or-string") {
             node.kind = Kind::IntOrString;
@@ -125,13 +150,19 @@ impl Reader {
     }
 
     fn properties(&mut self, node: &mut Node, words: &Map<String, Value>, level: Level, path: &Path<'_>) {
-        let Some(given) = words.get("properties") else { return };
+        let Some(given) = words.get("properties") else {
+            return;
+        };
         let at = path.child("properties");
         let Some(members) = given.as_object() else {
             self.faults.push(fault::invalid(&at, given, "must be an object"));
             return;
         };
-        let below = if level == Level::Nested { Level::Nested } else { Level::Field };
+        let below = if level == Level::Nested {
+            Level::Nested
+        } else {
+            Level::Field
+        };
         for (name, schema) in members {
             let here = at.key(name);
             let implied = level == Level::Root || node.is(Flags::EMBEDDED);
@@ -144,22 +175,37 @@ impl Reader {
     }
 
     fn additional(&mut self, node: &mut Node, words: &Map<String, Value>, level: Level, path: &Path<'_>) {
-        let Some(given) = words.get("additionalProperties") else { return };
+        let Some(given) = words.get("additionalProperties") else {
+            return;
+        };
         let at = path.child("additionalProperties");
         if level != Level::Nested && !node.properties.is_empty() && given.as_bool() != Some(false) {
-            self.faults.push(fault::forbidden(&at, "additionalProperties and properties are mutual exclusive"));
+            self.faults.push(fault::forbidden(
+                &at,
+                "additionalProperties and properties are mutual exclusive",
+            ));
         }
         if node.is(Flags::EMBEDDED) {
-            self.faults.push(fault::forbidden(&at, "must not be used if x-kubernetes-embedded-resource is set"));
+            self.faults.push(fault::forbidden(
+                &at,
+                "must not be used if x-kubernetes-embedded-resource is set",
+            ));
         }
         node.additional = match given {
             Value::Bool(true) => Additional::Anything,
             Value::Bool(false) => {
-                self.faults.push(fault::forbidden(&at, "additionalProperties cannot be set to false"));
+                self.faults.push(fault::forbidden(
+                    &at,
+                    "additionalProperties cannot be set to false",
+                ));
                 Additional::Unspecified
             }
             Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-                let below = if level == Level::Nested { Level::Nested } else { Level::Field };
+                let below = if level == Level::Nested {
+                    Level::Nested
+                } else {
+                    Level::Field
+                };
                 Additional::Schema(Box::new(self.node(given, below, &at)))
             }
         };
@@ -171,11 +217,20 @@ impl Reader {
             None if node.kind == Kind::Array => self.faults.push(fault::required(&at, "must be specified")),
             None => {}
             Some(Value::Array(_)) => {
-                self.faults.push(fault::forbidden(&at, "items must be a schema object and not an array"));
+                self.faults.push(fault::forbidden(
+                    &at,
+                    "items must be a schema object and not an array",
+                ));
             }
             Some(schema) => {
-                let below = if level == Level::Nested { Level::Nested } else { Level::Item };
-                let keyed = words.get("x-kubernetes-list-type").is_some_and(|given| given == "map");
+                let below = if level == Level::Nested {
+                    Level::Nested
+                } else {
+                    Level::Item
+                };
+                let keyed = words
+                    .get("x-kubernetes-list-type")
+                    .is_some_and(|given| given == "map");
                 let around = self.unmatched.clone();
                 if !keyed && self.unmatched.is_none() {
                     self.unmatched = Some(path.field());
@@ -187,10 +242,17 @@ impl Reader {
     }
 
     fn format(&mut self, node: &mut Node, words: &Map<String, Value>) {
-        let Some(name) = words.get("format").and_then(Value::as_str).filter(|name| !name.is_empty()) else { return };
+        let Some(name) = words
+            .get("format")
+            .and_then(Value::as_str)
+            .filter(|name| !name.is_empty())
+        else {
+            return;
+        };
         node.format = Format::find(name);
         if node.format.is_none() {
-            self.warnings.push(format!("unrecognized format {}", crate::golang::quote(name)));
+            self.warnings
+                .push(format!("unrecognized format {}", crate::golang::quote(name)));
         }
     }
 
@@ -202,7 +264,13 @@ impl Reader {
             ("oneOf", &mut junctors.one_of),
         ] {
             let at = path.child(name);
-            for (index, schema) in words.get(name).and_then(Value::as_array).into_iter().flatten().enumerate() {
+            for (index, schema) in words
+                .get(name)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .enumerate()
+            {
                 let branch = self.node(schema, Level::Nested, &at.index(index));
                 nested::check_completeness(node, schema, &at.index(index), path, &mut self.faults);
                 list.push(branch);
@@ -229,26 +297,35 @@ impl Reader {
             let detail = "must be object if x-kubernetes-embedded-resource is true";
             let given = words.get("type").cloned().unwrap_or_default();
             let missing = node.kind == Kind::Any;
-            self.faults.push(if missing { fault::required(&at, detail) } else { fault::invalid(&at, &given, detail) });
+            self.faults.push(if missing {
+                fault::required(&at, detail)
+            } else {
+                fault::invalid(&at, &given, detail)
+            });
         } else if node.kind == Kind::Any && !words.contains_key("type") && !preserved {
             let place = match level {
                 Level::Root => "at the root",
                 Level::Item => "for specified array items",
                 Level::Field | Level::Nested => "for specified object fields",
             };
-            self.faults.push(fault::required(&at, &format!("must not be empty {place}")));
+            self.faults
+                .push(fault::required(&at, &format!("must not be empty {place}")));
         }
         if embedded && !preserved && node.properties.is_empty() {
             let detail = "must not be empty if x-kubernetes-embedded-resource is true without \
                           x-kubernetes-preserve-unknown-fields";
-            self.faults.push(fault::required(&path.child("properties"), detail));
+            self.faults
+                .push(fault::required(&path.child("properties"), detail));
         }
         let both = |name: &str, on: bool| {
             let detail = "must be false if x-kubernetes-int-or-string is true";
-            (on && node.kind == Kind::IntOrString).then(|| fault::invalid(&path.child(name), &Value::Bool(true), detail))
+            (on && node.kind == Kind::IntOrString)
+                .then(|| fault::invalid(&path.child(name), &Value::Bool(true), detail))
         };
-        self.faults.extend(both("x-kubernetes-preserve-unknown-fields", preserved));
-        self.faults.extend(both("x-kubernetes-embedded-resource", embedded));
+        self.faults
+            .extend(both("x-kubernetes-preserve-unknown-fields", preserved));
+        self.faults
+            .extend(both("x-kubernetes-embedded-resource", embedded));
     }
 }
 
@@ -262,7 +339,10 @@ fn flags(words: &Map<String, Value>) -> Flags {
     let atomic = words.get("x-kubernetes-map-type").and_then(Value::as_str) == Some("atomic");
     let rows = [
         (is_true(words, "nullable"), Flags::NULLABLE),
-        (is_true(words, "x-kubernetes-preserve-unknown-fields"), Flags::PRESERVE_UNKNOWN),
+        (
+            is_true(words, "x-kubernetes-preserve-unknown-fields"),
+            Flags::PRESERVE_UNKNOWN,
+        ),
         (is_true(words, "x-kubernetes-embedded-resource"), Flags::EMBEDDED),
         (atomic, Flags::ATOMIC_MAP),
     ];

@@ -22,12 +22,23 @@ pub(super) struct Site<'a> {
 }
 
 /// Reads all rules of a schema whose properties and items are read already.
-pub(super) fn read(node: &mut Node, words: &Map<String, Value>, site: &Site<'_>, faults: &mut Vec<FieldError>) {
-    let Some(given) = words.get("x-kubernetes-validations").and_then(Value::as_array) else { return };
+pub(super) fn read(
+    node: &mut Node,
+    words: &Map<String, Value>,
+    site: &Site<'_>,
+    faults: &mut Vec<FieldError>,
+) {
+    let Some(given) = words.get("x-kubernetes-validations").and_then(Value::as_array) else {
+        return;
+    };
     let at = site.path.child("x-kubernetes-validations");
     for (index, rule) in given.iter().enumerate() {
         let before = faults.len();
-        let here = Site { level: site.level, path: &at.index(index), unmatched: site.unmatched };
+        let here = Site {
+            level: site.level,
+            path: &at.index(index),
+            unmatched: site.unmatched,
+        };
         let rule = read_one(node, rule, &here, faults);
         if let Some(rule) = rule.filter(|_| faults.len() == before) {
             node.rules.push(rule);
@@ -42,7 +53,10 @@ fn text<'a>(given: &'a Value, name: &str) -> Option<&'a str> {
 fn read_one(node: &Node, given: &Value, site: &Site<'_>, faults: &mut Vec<FieldError>) -> Option<Rule> {
     let path = site.path;
     let source = text(given, "rule").unwrap_or_default();
-    let optional_old = given.get("optionalOldSelf").and_then(Value::as_bool).unwrap_or(false);
+    let optional_old = given
+        .get("optionalOldSelf")
+        .and_then(Value::as_bool)
+        .unwrap_or(false);
     check_message(given, path, faults);
     let class = class(given, path, faults);
     let field_path = field_path(node, given, path, faults);
@@ -50,7 +64,12 @@ fn read_one(node: &Node, given: &Value, site: &Site<'_>, faults: &mut Vec<FieldE
         faults.push(fault::required(&path.child("rule"), "rule is not specified"));
         return None;
     }
-    let build = Build { node, given, at_root: site.level == Level::Root, optional_old };
+    let build = Build {
+        node,
+        given,
+        at_root: site.level == Level::Root,
+        optional_old,
+    };
     let program = build.program(source, Wanted::Bool, &path.child("rule"), faults);
     let message_expression = text(given, "messageExpression")
         .filter(|source| !source.trim().is_empty())
@@ -62,12 +81,29 @@ fn read_one(node: &Node, given: &Value, site: &Site<'_>, faults: &mut Vec<FieldE
     };
     let reads_old = program.reads_old() || message_expression.as_ref().is_some_and(Program::reads_old);
     if let Some(list) = site.unmatched.filter(|_| program.reads_old() && !optional_old) {
-        let detail = format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {list}");
-        faults.push(fault::invalid(&path.child("rule"), &Value::String(source.to_owned()), &detail));
+        let detail =
+            format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {list}");
+        faults.push(fault::invalid(
+            &path.child("rule"),
+            &Value::String(source.to_owned()),
+            &detail,
+        ));
     }
-    let message = text(given, "message").map(str::trim).filter(|text| !text.is_empty()).map(ToOwned::to_owned);
+    let message = text(given, "message")
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+        .map(ToOwned::to_owned);
     let text = source.trim().to_owned();
-    Some(Rule { text, program, message, message_expression, class, field_path, reads_old, optional_old })
+    Some(Rule {
+        text,
+        program,
+        message,
+        message_expression,
+        class,
+        field_path,
+        reads_old,
+        optional_old,
+    })
 }
 
 /// What expressions of one rule are compiled against.
@@ -79,7 +115,13 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    fn program(&self, source: &str, wanted: Wanted, at: &Path<'_>, faults: &mut Vec<FieldError>) -> Option<Program> {
+    fn program(
+        &self,
+        source: &str,
+        wanted: Wanted,
+        at: &Path<'_>,
+        faults: &mut Vec<FieldError>,
+    ) -> Option<Program> {
         let built = Program::build(source).and_then(|program| {
             let checked = check(&program, self.node, (self.at_root, self.optional_old), wanted);
             checked.map(|()| program).map_err(CompileError::Wrong)
@@ -87,8 +129,14 @@ impl Build<'_> {
         match built {
             Ok(program) => Some(program),
             Err(CompileError::Wrong(words)) => {
-                let known = words.starts_with("compilation failed") || words.ends_with("to a bool") || words.ends_with("to a string");
-                let detail = if known { words } else { format!("compilation failed: {words}") };
+                let known = words.starts_with("compilation failed")
+                    || words.ends_with("to a bool")
+                    || words.ends_with("to a string");
+                let detail = if known {
+                    words
+                } else {
+                    format!("compilation failed: {words}")
+                };
                 let shown = match wanted {
                     Wanted::Bool => as_go_struct(self.given),
                     Wanted::String => golang::quote(source),
@@ -125,7 +173,11 @@ fn check_message(given: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) {
         Some(Value::String(message)) if !message.is_empty() => {
             let shown = Value::String(message.clone());
             if message.trim().is_empty() {
-                faults.push(fault::invalid(&at, &shown, "message must be non-empty if specified"));
+                faults.push(fault::invalid(
+                    &at,
+                    &shown,
+                    "message must be non-empty if specified",
+                ));
             } else if message.trim().contains('\n') {
                 faults.push(fault::invalid(&at, &shown, "must not contain line breaks"));
             }
@@ -134,21 +186,31 @@ fn check_message(given: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) {
             let broken = text(given, "rule").unwrap_or_default().trim().contains('\n');
             let silent = text(given, "messageExpression").unwrap_or_default().is_empty();
             if broken && silent {
-                faults.push(fault::required(&at, "message must be specified if rule contains line breaks"));
+                faults.push(fault::required(
+                    &at,
+                    "message must be specified if rule contains line breaks",
+                ));
             }
         }
     }
 }
 
 fn class(given: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) -> ErrorClass {
-    let Some(reason) = given.get("reason").filter(|reason| !reason.is_null()) else { return ErrorClass::Invalid };
+    let Some(reason) = given.get("reason").filter(|reason| !reason.is_null()) else {
+        return ErrorClass::Invalid;
+    };
     match reason.as_str() {
         Some("FieldValueInvalid") => ErrorClass::Invalid,
         Some("FieldValueRequired") => ErrorClass::Required,
         Some("FieldValueForbidden") => ErrorClass::Forbidden,
         Some("FieldValueDuplicate") => ErrorClass::Duplicate,
         Some(_) | None => {
-            let legal = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
+            let legal = [
+                "FieldValueDuplicate",
+                "FieldValueForbidden",
+                "FieldValueInvalid",
+                "FieldValueRequired",
+            ];
             faults.push(fault::not_supported(&path.child("reason"), reason, legal));
             ErrorClass::Invalid
         }
@@ -156,12 +218,18 @@ fn class(given: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) -> ErrorC
 }
 
 fn field_path(node: &Node, given: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) -> Vec<Member> {
-    let Some(source) = text(given, "fieldPath").filter(|source| !source.is_empty()) else { return Vec::new() };
+    let Some(source) = text(given, "fieldPath").filter(|source| !source.is_empty()) else {
+        return Vec::new();
+    };
     if let Some(members) = parse_field_path(source).and_then(|names| resolve(node, &names)) {
         return members;
     }
     let shown = Value::String(source.to_owned());
-    faults.push(fault::invalid(&path.child("fieldPath"), &shown, "must be a valid path"));
+    faults.push(fault::invalid(
+        &path.child("fieldPath"),
+        &shown,
+        "must be a valid path",
+    ));
     Vec::new()
 }
 

@@ -46,7 +46,9 @@ fn number(address: IpAddr) -> u128 {
 fn parse_cidr(text: &str) -> Option<Cidr> {
     let (address, bits) = text.split_once('/')?;
     let address = parse_ip(address)?;
-    let plain = !bits.is_empty() && bits.bytes().all(|b| b.is_ascii_digit()) && (bits == "0" || !bits.starts_with('0'));
+    let plain = !bits.is_empty()
+        && bits.bytes().all(|b| b.is_ascii_digit())
+        && (bits == "0" || !bits.starts_with('0'));
     let bits: u8 = bits.parse().ok()?;
     (plain && bits <= width(address)).then_some(Cidr { address, bits })
 }
@@ -121,7 +123,15 @@ pub(super) fn register(env: &mut Env) -> std::result::Result<(), DeclarationErro
 }
 
 fn ip(text: &CelString<'_>) -> Result<Ip> {
-    let wrong = || ExecutionError::function_error("ip", format!("IP Address {:?} parse error during conversion from string", text.inner()));
+    let wrong = || {
+        ExecutionError::function_error(
+            "ip",
+            format!(
+                "IP Address {:?} parse error during conversion from string",
+                text.inner()
+            ),
+        )
+    };
     parse_ip(text.inner()).map(Ip).ok_or_else(wrong)
 }
 
@@ -152,14 +162,20 @@ fn is_loopback(this: &Ip) -> CelBool {
 fn link_local_multicast(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(four) => four.octets().starts_with(&[224, 0, 0]),
-        IpAddr::V6(six) => six.segments().first().is_some_and(|first| first & 0xff0f == 0xff02),
+        IpAddr::V6(six) => six
+            .segments()
+            .first()
+            .is_some_and(|first| first & 0xff0f == 0xff02),
     }
 }
 
 fn link_local_unicast(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(four) => four.is_link_local(),
-        IpAddr::V6(six) => six.segments().first().is_some_and(|first| first & 0xffc0 == 0xfe80),
+        IpAddr::V6(six) => six
+            .segments()
+            .first()
+            .is_some_and(|first| first & 0xffc0 == 0xfe80),
     }
 }
 
@@ -179,7 +195,10 @@ fn is_global_unicast(this: &Ip) -> CelBool {
 
 fn cidr(text: &CelString<'_>) -> Result<Cidr> {
     let wrong = || {
-        let words = format!("network address parse error during conversion from string: {:?}", text.inner());
+        let words = format!(
+            "network address parse error during conversion from string: {:?}",
+            text.inner()
+        );
         ExecutionError::function_error("cidr", words)
     };
     parse_cidr(text.inner()).ok_or_else(wrong)
@@ -220,7 +239,10 @@ fn masked(this: &Cidr) -> Cidr {
         IpAddr::V4(_) => IpAddr::from(u32::try_from(kept).unwrap_or(0).to_be_bytes()),
         IpAddr::V6(_) => IpAddr::from(kept.to_be_bytes()),
     };
-    Cidr { address, bits: this.bits }
+    Cidr {
+        address,
+        bits: this.bits,
+    }
 }
 
 fn prefix_length(this: &Cidr) -> CelInt {

@@ -24,7 +24,9 @@ impl Quantity {
     /// Reads a quantity: a decimal number and a suffix (`m`, `k`, `Mi`, `e3`).
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-        let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
+        let end = unsigned
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(unsigned.len());
         let (number, suffix) = unsigned.split_at_checked(end)?;
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') || number.len() > 1000 {
@@ -33,20 +35,37 @@ impl Quantity {
         let (factor, power) = suffix_of(suffix)?;
         let sign = if text.starts_with('-') { -1 } else { 1 };
         let exponent = power.checked_sub(i32::try_from(fraction.len()).ok()?)?;
-        let digits = format!("{whole}{fraction}").parse::<i128>().ok().and_then(|digits| digits.checked_mul(factor));
+        let digits = format!("{whole}{fraction}")
+            .parse::<i128>()
+            .ok()
+            .and_then(|digits| digits.checked_mul(factor));
         match digits {
-            Some(digits) => Some(Self::Exact { digits: sign * digits, exponent }.reduced()),
+            Some(digits) => Some(
+                Self::Exact {
+                    digits: sign * digits,
+                    exponent,
+                }
+                .reduced(),
+            ),
             None => {
                 let size = format!("0{whole}.{fraction}0").parse::<f64>().ok()?;
-                Some(Self::Approximate(approximate(sign) * size * approximate(factor) * 10_f64.powi(power)))
+                Some(Self::Approximate(
+                    approximate(sign) * size * approximate(factor) * 10_f64.powi(power),
+                ))
             }
         }
     }
 
     fn reduced(self) -> Self {
         match self {
-            Self::Exact { digits: 0, .. } => Self::Exact { digits: 0, exponent: 0 },
-            Self::Exact { mut digits, mut exponent } => {
+            Self::Exact { digits: 0, .. } => Self::Exact {
+                digits: 0,
+                exponent: 0,
+            },
+            Self::Exact {
+                mut digits,
+                mut exponent,
+            } => {
                 while digits % 10 == 0 {
                     digits /= 10;
                     exponent += 1;
@@ -66,13 +85,24 @@ impl Quantity {
 
     /// Returns the digits of both numbers at one common exponent, if they fit.
     fn aligned(self, other: Self) -> Option<(i128, i128, i32)> {
-        let (Self::Exact { digits: left, exponent: first }, Self::Exact { digits: right, exponent: second }) = (self, other)
+        let (
+            Self::Exact {
+                digits: left,
+                exponent: first,
+            },
+            Self::Exact {
+                digits: right,
+                exponent: second,
+            },
+        ) = (self, other)
         else {
             return None;
         };
         let common = first.min(second);
         let scale = |digits: i128, exponent: i32| {
-            10_i128.checked_pow(u32::try_from(exponent - common).ok()?)?.checked_mul(digits)
+            10_i128
+                .checked_pow(u32::try_from(exponent - common).ok()?)?
+                .checked_mul(digits)
         };
         Some((scale(left, first)?, scale(right, second)?, common))
     }
@@ -86,7 +116,8 @@ impl Quantity {
 
     fn plus(self, other: Self, sign: i128) -> Self {
         let exact = self.aligned(other).and_then(|(left, right, exponent)| {
-            left.checked_add(right.checked_mul(sign)?).map(|digits| Self::Exact { digits, exponent }.reduced())
+            left.checked_add(right.checked_mul(sign)?)
+                .map(|digits| Self::Exact { digits, exponent }.reduced())
         });
         exact.unwrap_or_else(|| Self::Approximate(self.float() + approximate(sign) * other.float()))
     }
@@ -147,7 +178,9 @@ impl Val for Quantity {
     }
 
     fn equals(&self, other: &dyn Val) -> bool {
-        other.downcast_ref::<Self>().is_some_and(|other| self.order(*other) == Ordering::Equal)
+        other
+            .downcast_ref::<Self>()
+            .is_some_and(|other| self.order(*other) == Ordering::Equal)
     }
 
     fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v> {
@@ -189,11 +222,17 @@ fn is_quantity(text: &CelString<'_>) -> CelBool {
 }
 
 fn from_whole(whole: &CelInt) -> Quantity {
-    Quantity::Exact { digits: i128::from(*whole.inner()), exponent: 0 }
+    Quantity::Exact {
+        digits: i128::from(*whole.inner()),
+        exponent: 0,
+    }
 }
 
 fn sign(this: &Quantity) -> CelInt {
-    CelInt::from(this.order(Quantity::Exact { digits: 0, exponent: 0 }) as i64)
+    CelInt::from(this.order(Quantity::Exact {
+        digits: 0,
+        exponent: 0,
+    }) as i64)
 }
 
 fn is_integer(this: &Quantity) -> CelBool {

@@ -35,10 +35,13 @@ pub(super) fn register(env: &mut Env) -> std::result::Result<(), DeclarationErro
 
 /// Returns the text and the compiled pattern of a call.
 fn subject<'a>(args: &'a [CowVal<'_, '_>]) -> Result<(&'a str, Arc<Regex>)> {
-    let [budget, text, pattern, ..] = args else { return Err(ExecutionError::missing_argument_or_target()) };
-    let (Some(text), Some(pattern)) =
-        (text.downcast_ref::<CelString<'_>>(), pattern.downcast_ref::<CelString<'_>>())
-    else {
+    let [budget, text, pattern, ..] = args else {
+        return Err(ExecutionError::missing_argument_or_target());
+    };
+    let (Some(text), Some(pattern)) = (
+        text.downcast_ref::<CelString<'_>>(),
+        pattern.downcast_ref::<CelString<'_>>(),
+    ) else {
         return Err(super::no_overload("matches"));
     };
     let budget = budget_of(budget)?;
@@ -68,16 +71,23 @@ fn matches<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>> {
 
 fn find<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>> {
     let (text, regex) = subject(&args)?;
-    let found = regex.find(text).map(|found| found.as_str().to_owned()).unwrap_or_default();
+    let found = regex
+        .find(text)
+        .map(|found| found.as_str().to_owned())
+        .unwrap_or_default();
     Ok(CowVal::owned(CelString::from(found)))
 }
 
 fn find_all<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>> {
     let (text, regex) = subject(&args)?;
-    let limit = args.get(3).and_then(|limit| limit.downcast_ref::<CelInt>()).map_or(-1, |limit| *limit.inner());
+    let limit = args
+        .get(3)
+        .and_then(|limit| limit.downcast_ref::<CelInt>())
+        .map_or(-1, |limit| *limit.inner());
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let found = regex.find_iter(text).take(limit);
-    let found: Vec<Box<dyn Val + 'v>> =
-        found.map(|found| -> Box<dyn Val + 'v> { Box::new(CelString::from(found.as_str().to_owned())) }).collect();
+    let found: Vec<Box<dyn Val + 'v>> = found
+        .map(|found| -> Box<dyn Val + 'v> { Box::new(CelString::from(found.as_str().to_owned())) })
+        .collect();
     Ok(CowVal::owned(CelList::from(found)))
 }

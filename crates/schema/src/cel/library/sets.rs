@@ -15,7 +15,9 @@ const MOST_PAIRS: usize = 1_000_000;
 /// Adds the functions.
 pub(super) fn register(env: &mut Env) -> std::result::Result<(), DeclarationError> {
     let lists = || vec![LIST_TYPE, LIST_TYPE];
-    env.add_overload("sets.contains", "sets.contains(list,list)", lists(), |args| relate(args, contains))?;
+    env.add_overload("sets.contains", "sets.contains(list,list)", lists(), |args| {
+        relate(args, contains)
+    })?;
     env.add_overload("sets.equivalent", "sets.equivalent(list,list)", lists(), |args| {
         relate(args, |left, right| contains(left, right) && contains(right, left))
     })?;
@@ -31,14 +33,24 @@ fn has<'v>(list: &Items<'v>, wanted: &Box<dyn Val + 'v>) -> bool {
 }
 
 fn contains(list: &Items<'_>, wanted: &Items<'_>) -> bool {
-    wanted.iter().all(|item| list.iter().any(|other| other.equals(item.as_ref())))
+    wanted
+        .iter()
+        .all(|item| list.iter().any(|other| other.equals(item.as_ref())))
 }
 
-fn relate<'b, 'v>(args: Vec<CowVal<'b, 'v>>, relation: fn(&Items<'v>, &Items<'v>) -> bool) -> Result<CowVal<'b, 'v>> {
-    let [left, right] = args.as_slice() else { return Err(ExecutionError::missing_argument_or_target()) };
+fn relate<'b, 'v>(
+    args: Vec<CowVal<'b, 'v>>,
+    relation: fn(&Items<'v>, &Items<'v>) -> bool,
+) -> Result<CowVal<'b, 'v>> {
+    let [left, right] = args.as_slice() else {
+        return Err(ExecutionError::missing_argument_or_target());
+    };
     let (left, right) = (items(left)?, items(right)?);
     if left.len().saturating_mul(right.len()) > MOST_PAIRS {
-        return Err(ExecutionError::function_error("sets", "lists are too long to be compared"));
+        return Err(ExecutionError::function_error(
+            "sets",
+            "lists are too long to be compared",
+        ));
     }
     Ok(CowVal::owned(CelBool::from(relation(&left, &right))))
 }

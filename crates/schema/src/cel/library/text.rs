@@ -18,7 +18,10 @@ pub(super) fn register(env: &mut Env) -> std::result::Result<(), DeclarationErro
 }
 
 fn text<'a>(value: &'a CowVal<'_, '_>) -> Result<&'a str> {
-    value.downcast_ref::<CelString<'_>>().map(CelString::inner).ok_or_else(|| super::no_overload("replace"))
+    value
+        .downcast_ref::<CelString<'_>>()
+        .map(CelString::inner)
+        .ok_or_else(|| super::no_overload("replace"))
 }
 
 fn replace<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>> {
@@ -26,7 +29,10 @@ fn replace<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>> {
         return Err(ExecutionError::missing_argument_or_target());
     };
     let (subject, from, to) = (text(subject)?, text(from)?, text(to)?);
-    let limit = rest.first().and_then(|limit| limit.downcast_ref::<CelInt>()).map_or(-1, |limit| *limit.inner());
+    let limit = rest
+        .first()
+        .and_then(|limit| limit.downcast_ref::<CelInt>())
+        .map_or(-1, |limit| *limit.inner());
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let hits = subject.matches(from).take(limit).count();
     let size = subject.len().saturating_add(hits.saturating_mul(to.len()));

@@ -29,10 +29,16 @@ impl Url {
         if text.is_empty() || text.chars().any(|c| c.is_ascii_control()) {
             return None;
         }
-        let (scheme, rest) = if text.starts_with('/') { ("", text) } else { split_scheme(text)? };
+        let (scheme, rest) = if text.starts_with('/') {
+            ("", text)
+        } else {
+            split_scheme(text)?
+        };
         let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = match before.strip_prefix("//") {
-            Some(after) if !scheme.is_empty() => after.split_at_checked(after.find('/').unwrap_or(after.len()))?,
+            Some(after) if !scheme.is_empty() => {
+                after.split_at_checked(after.find('/').unwrap_or(after.len()))?
+            }
             Some(_) | None if before.starts_with('/') => ("", before),
             Some(_) | None => ("", ""),
         };
@@ -42,14 +48,21 @@ impl Url {
             return None;
         }
         let scheme = scheme.to_ascii_lowercase();
-        Some(Self { text: text.to_owned(), scheme, host: host.to_owned(), path: path.to_owned(), query: query.to_owned() })
+        Some(Self {
+            text: text.to_owned(),
+            scheme,
+            host: host.to_owned(),
+            path: path.to_owned(),
+            query: query.to_owned(),
+        })
     }
 }
 
 fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once(':')?;
     let mut letters = scheme.chars();
-    let shaped = letters.next()?.is_ascii_alphabetic() && letters.all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    let shaped = letters.next()?.is_ascii_alphabetic()
+        && letters.all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     (shaped && !rest.is_empty()).then_some((scheme, rest))
 }
 
@@ -79,7 +92,9 @@ impl Val for Url {
     }
 
     fn equals(&self, other: &dyn Val) -> bool {
-        other.downcast_ref::<Self>().is_some_and(|other| self.text == other.text)
+        other
+            .downcast_ref::<Self>()
+            .is_some_and(|other| self.text == other.text)
     }
 
     fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v> {
@@ -107,7 +122,12 @@ pub(super) fn register(env: &mut Env) -> std::result::Result<(), DeclarationErro
 }
 
 fn url(text: &CelString<'_>) -> Result<Url> {
-    let wrong = || format!("URL parse error during conversion from string: parse {:?}: invalid URI for request", text.inner());
+    let wrong = || {
+        format!(
+            "URL parse error during conversion from string: parse {:?}: invalid URI for request",
+            text.inner()
+        )
+    };
     Url::parse(text.inner()).ok_or_else(|| ExecutionError::function_error("url", wrong()))
 }
 
@@ -124,7 +144,12 @@ fn get_host(this: &Url) -> CelString<'static> {
 }
 
 fn get_hostname(this: &Url) -> CelString<'static> {
-    split_port(&this.host).0.trim_start_matches('[').trim_end_matches(']').to_owned().into()
+    split_port(&this.host)
+        .0
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .to_owned()
+        .into()
 }
 
 fn get_port(this: &Url) -> CelString<'static> {
@@ -145,18 +170,29 @@ fn get_escaped_path(this: &Url) -> CelString<'static> {
     out.into()
 }
 
-#[expect(clippy::disallowed_types, reason = "the engine's maps are hash maps; nothing here depends on their order")]
+#[expect(
+    clippy::disallowed_types,
+    reason = "the engine's maps are hash maps; nothing here depends on their order"
+)]
 fn get_query(this: &Url) -> CelMap<'static> {
     let mut values: BTreeMap<String, Vec<Box<dyn Val>>> = BTreeMap::new();
     let query = this.query.split('#').next().unwrap_or_default();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        values.entry(unescape(name)).or_default().push(Box::new(CelString::from(unescape(value))));
+        values
+            .entry(unescape(name))
+            .or_default()
+            .push(Box::new(CelString::from(unescape(value))));
     }
     let entry = |(name, list): (String, Vec<Box<dyn Val>>)| -> (CelMapKey<'static>, Box<dyn Val>) {
         (CelMapKey::from(name), Box::new(CelList::from(list)))
     };
-    CelMap::from(values.into_iter().map(entry).collect::<std::collections::HashMap<_, _>>())
+    CelMap::from(
+        values
+            .into_iter()
+            .map(entry)
+            .collect::<std::collections::HashMap<_, _>>(),
+    )
 }
 
 fn unescape(text: &str) -> String {
@@ -168,7 +204,9 @@ fn unescape(text: &str) -> String {
             b'+' => out.push(b' '),
             b'%' => {
                 let (high, low) = (digit(bytes.next()), digit(bytes.next()));
-                let code = high.zip(low).and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+                let code = high
+                    .zip(low)
+                    .and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
                 out.extend(code);
             }
             other => out.push(other),

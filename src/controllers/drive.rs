@@ -1,0 +1,249 @@
+//! The loop: events into the store, due add-ons into plans, plans into writes, answers into expectations.
+//!
+//! One writer owns the store. Nothing is planned before every kind was listed once, or while the store has yet to see
+//! what the last plan of the add-on wrote.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use futures::FutureExt;
+use jiff::Timestamp;
+use kube::Client;
+use tokio::sync::{broadcast, mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+
+use super::apply::{Applied, ApplyError, apply_plan};
+use super::pauses::Pauses;
+use super::queue::Queue;
+use super::tide::{Progress, TideOptions};
+use crate::plan::{self, Plan};
+use crate::snapshot::{Event, Facts, Kind, Name, Store};
+
+/// How long the store may take to see an own write.
+const STALE: Duration = Duration::from_secs(5);
+/// Pause after a plan that could not be applied at all.
+const AFTER_PANIC: Duration = Duration::from_secs(10);
+/// Events taken in at once before due add-ons are looked at again.
+const BATCH: usize = 1024;
+/// How long writes under way may take when the tide is shut down.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Where the loop tells what it knows.
+#[derive(Debug)]
+pub(super) struct Outlets {
+    pub(super) facts: Arc<ArcSwap<Facts>>,
+    pub(super) progress: broadcast::Sender<Progress>,
+    pub(super) synced: watch::Sender<bool>,
+}
+
+/// The loop's state.
+pub(super) struct Driver {
+    client: Client,
+    options: TideOptions,
+    outlets: Outlets,
+    store: Store,
+    queue: Queue,
+    pauses: Pauses,
+    listed: BTreeSet<Kind>,
+    waiting: BTreeMap<Name, Instant>,
+    running: JoinSet<(Name, Option<Applied>)>,
+}
+
+impl Driver {
+    pub(super) fn new(client: Client, options: TideOptions, outlets: Outlets) -> Self {
+        Self {
+            client,
+            store: Store::new(options.settings),
+            options,
+            outlets,
+            queue: Queue::default(),
+            pauses: Pauses::default(),
+            listed: BTreeSet::new(),
+            waiting: BTreeMap::new(),
+            running: JoinSet::new(),
+        }
+    }
+
+    /// Runs until `stop`, or until no watch is left.
+    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>, stop: CancellationToken) {
+        loop {
+            let next = self.queue.next().filter(|_| self.is_synced());
+            let due = async { tokio::time::sleep_until(next.unwrap_or_else(Instant::now)).await };
+            tokio::select! {
+                () = stop.cancelled() => break,
+                event = events.recv() => {
+                    let Some(event) = event else { break };
+                    self.take_in(event, &mut events);
+                }
+                Some(done) = self.running.join_next(), if !self.running.is_empty() => {
+                    if let Ok((addon, applied)) = done {
+                        self.settle(&addon, applied);
+                    }
+                }
+                () = due, if next.is_some() => {}
+            }
+            self.publish();
+            self.start_due();
+        }
+        let rest = async { while self.running.join_next().await.is_some() {} };
+        if tokio::time::timeout(FAREWELL, rest).await.is_err() {
+            warn!("writes were still under way at shutdown");
+        }
+    }
+
+    fn is_synced(&self) -> bool {
+        self.listed.len() == Kind::ALL.len()
+    }
+
+    fn take_in(&mut self, first: Event, events: &mut mpsc::Receiver<Event>) {
+        let at = Instant::now() + self.options.coalesce;
+        self.take_one(first, at);
+        for _ in 0..BATCH {
+            let Ok(event) = events.try_recv() else { break };
+            self.take_one(event, at);
+        }
+        for (object, fault) in self.store.take_new_faults() {
+            warn!(%object, fault, malformed = self.store.faults().len(), "object skipped");
+        }
+    }
+
+    fn take_one(&mut self, event: Event, at: Instant) {
+        if let Event::Listed { kind, .. } = &event {
+            self.listed.insert(*kind);
+        }
+        for addon in self.store.apply(event) {
+            self.queue.touch(&addon, at);
+        }
+    }
+
+    fn publish(&mut self) {
+        let complete = self.is_synced();
+        if let Some(facts) = self.store.publish(complete) {
+            self.outlets.facts.store(Arc::new(facts));
+        }
+        self.outlets
+            .synced
+            .send_if_modified(|synced| complete && !std::mem::replace(synced, complete));
+    }
+
+    fn start_due(&mut self) {
+        if !self.is_synced() {
+            return;
+        }
+        let now = Instant::now();
+        self.pauses.sweep(now);
+        while let Some(addon) = self.queue.take(now) {
+            let started = match self.held_until(&addon, now) {
+                Some(until) => {
+                    self.queue.touch(&addon, until);
+                    false
+                }
+                None => self.start(&addon, now),
+            };
+            if !started {
+                self.queue.finish(&addon);
+            }
+        }
+    }
+
+    /// A cache that has not seen our own last writes would plan them again.
+    fn held_until(&mut self, addon: &Name, now: Instant) -> Option<Instant> {
+        let awaited = self.store.awaited(addon);
+        if awaited == 0 {
+            self.waiting.remove(addon);
+            return None;
+        }
+        let deadline = *self.waiting.entry(addon.clone()).or_insert(now) + STALE;
+        if now < deadline {
+            return Some(deadline);
+        }
+        warn!(%addon, awaited, "own writes were not seen in time; planning from what is there");
+        self.store.forget_awaited(addon);
+        self.waiting.remove(addon);
+        None
+    }
+
+    /// Plans the add-on and starts to write; returns whether anything is being written.
+    fn start(&mut self, addon: &Name, now: Instant) -> bool {
+        let Some(view) = self.store.view(addon) else {
+            return false;
+        };
+        let time = Timestamp::now();
+        let mut plan = plan::addon(&view, time);
+        debug!(%addon, actions = plan.actions.len(), waits = plan.waits.len(), "planned");
+        if let Some(at) = plan.recheck_at {
+            let pause = Duration::try_from(at.duration_since(time)).unwrap_or_default();
+            self.queue.touch(addon, now + pause);
+        }
+        self.leave_paused(addon, &mut plan, now);
+        if plan.actions.is_empty() {
+            return false;
+        }
+        let (client, name, at_once) = (self.client.clone(), addon.clone(), self.options.writes_at_once);
+        self.running.spawn(async move {
+            let applied = std::panic::AssertUnwindSafe(apply_plan(client, plan, at_once))
+                .catch_unwind()
+                .await;
+            (name, applied.ok())
+        });
+        true
+    }
+
+    /// Takes out what must not be tried yet, with everything behind it in its namespace.
+    fn leave_paused(&mut self, addon: &Name, plan: &mut Plan, now: Instant) {
+        let mut held: BTreeMap<Name, Instant> = BTreeMap::new();
+        plan.actions.retain(|action| {
+            let object = action.object();
+            if held.contains_key(&object.namespace) {
+                return false;
+            }
+            let until = self.pauses.held_until(object, now);
+            held.extend(until.map(|until| (object.namespace.clone(), until)));
+            until.is_none()
+        });
+        if let Some(until) = held.into_values().min() {
+            self.queue.touch(addon, until);
+        }
+    }
+
+    fn settle(&mut self, addon: &Name, applied: Option<Applied>) {
+        let now = Instant::now();
+        self.queue.finish(addon);
+        let Some(applied) = applied else {
+            tracing::error!(%addon, pause = ?AFTER_PANIC, "applying the plan panicked");
+            self.queue.touch(addon, now + AFTER_PANIC);
+            return;
+        };
+        for (object, expected) in applied.expected {
+            self.pauses.succeed(&object);
+            self.store.expect(addon, object, expected);
+        }
+        for error in &applied.errors {
+            let pause = self.pauses.fail(error.object(), now);
+            self.queue.touch(addon, now + pause);
+            match error {
+                ApplyError::Conflict { object } => {
+                    debug!(%addon, %object, ?pause, "planning again after a conflict")
+                }
+                ApplyError::Write { source, .. } => {
+                    warn!(%addon, %error, cause = source as &dyn std::error::Error, ?pause, "will retry");
+                }
+            }
+        }
+        for note in applied.notes {
+            let phase = note.phase.noun();
+            info!(addon = %note.addon, cluster = %note.cluster, phase, outcome = ?note.outcome, "state changed");
+            // Nobody watching is fine.
+            let _sent = self.outlets.progress.send(note).ok();
+        }
+        if self.store.awaited(addon) == 0 {
+            // Everything is seen already, so no event will come to wake the add-on.
+            self.queue.touch(addon, now + self.options.coalesce);
+        }
+    }
+}

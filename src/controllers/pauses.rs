@@ -1,0 +1,77 @@
+//! Pauses between attempts to write one object.
+//!
+//! Decides how long an object that could not be written is left alone. One object's trouble never slows the others of its
+//! add-on, and events never shorten a pause.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::snapshot::ObjectKey;
+
+const FIRST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(300);
+
+#[derive(Debug, Clone, Copy)]
+struct Pause {
+    until: Instant,
+    failures: u32,
+}
+
+/// The objects that could not be written last time.
+#[derive(Debug, Default)]
+pub(super) struct Pauses {
+    objects: BTreeMap<ObjectKey, Pause>,
+}
+
+impl Pauses {
+    /// Leaves the object alone for a time that doubles with every failure in a row; returns that time.
+    pub(super) fn fail(&mut self, object: &ObjectKey, now: Instant) -> Duration {
+        let failures = self.objects.get(object).map_or(0, |pause| pause.failures);
+        let length = FIRST.saturating_mul(1 << failures.min(12)).min(LONGEST);
+        let pause = Pause {
+            until: now + length,
+            failures: failures.saturating_add(1),
+        };
+        self.objects.insert(object.clone(), pause);
+        length
+    }
+
+    /// Forgets the failures of an object.
+    pub(super) fn succeed(&mut self, object: &ObjectKey) {
+        self.objects.remove(object);
+    }
+
+    /// Returns until when the object must be left alone.
+    pub(super) fn held_until(&self, object: &ObjectKey, now: Instant) -> Option<Instant> {
+        self.objects
+            .get(object)
+            .map(|pause| pause.until)
+            .filter(|until| *until > now)
+    }
+
+    /// Forgets objects that nobody has tried to write for long: they are no longer planned.
+    pub(super) fn sweep(&mut self, now: Instant) {
+        self.objects.retain(|_, pause| pause.until + LONGEST > now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::Kind;
+
+    #[tokio::test]
+    async fn pauses_double_up_to_a_limit_and_end_with_a_success() {
+        let now = Instant::now();
+        let (mut pauses, object) = (Pauses::default(), ObjectKey::new(Kind::Work, "c1", "w"));
+        let lengths: Vec<u128> = (0..14).map(|_| pauses.fail(&object, now).as_millis()).collect();
+        assert_eq!(lengths[..4], [100, 200, 400, 800]);
+        assert_eq!(lengths[13], 300_000);
+        assert_eq!(pauses.held_until(&object, now), Some(now + LONGEST));
+        assert_eq!(pauses.held_until(&object, now + LONGEST), None);
+        pauses.succeed(&object);
+        assert_eq!(pauses.fail(&object, now), FIRST);
+    }
+}

@@ -1,0 +1,86 @@
+//! A keyed queue: every add-on waits at most once, and never runs twice at the same time.
+//!
+//! Decides when an add-on is due. Never sleeps and never asks for the time: both come from the caller.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tokio::time::Instant;
+
+use crate::snapshot::Name;
+
+/// The add-ons that are due now or later.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    due: BTreeMap<Name, Instant>,
+    busy: BTreeSet<Name>,
+}
+
+impl Queue {
+    /// Makes `key` due at `at`, or earlier if it already was: a stream of events cannot starve it.
+    pub(super) fn touch(&mut self, key: &Name, at: Instant) {
+        let due = self.due.entry(key.clone()).or_insert(at);
+        *due = (*due).min(at);
+    }
+
+    /// Takes the key that is due longest and marks it busy.
+    pub(super) fn take(&mut self, now: Instant) -> Option<Name> {
+        let idle = self
+            .due
+            .iter()
+            .filter(|(key, at)| **at <= now && !self.busy.contains(*key));
+        let (key, _) = idle.min_by_key(|(_, at)| **at)?;
+        let key = key.clone();
+        self.due.remove(&key);
+        self.busy.insert(key.clone());
+        Some(key)
+    }
+
+    /// Returns when the next idle key is due.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.due
+            .iter()
+            .filter(|(key, _)| !self.busy.contains(*key))
+            .map(|(_, at)| *at)
+            .min()
+    }
+
+    /// Ends the run of `key`.
+    pub(super) fn finish(&mut self, key: &Name) {
+        self.busy.remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn name(text: &str) -> Name {
+        Name::from(text)
+    }
+
+    #[tokio::test]
+    async fn many_touches_are_one_run_at_the_first_time_asked_for() {
+        let now = Instant::now();
+        let mut queue = Queue::default();
+        queue.touch(&name("a"), now + Duration::from_millis(100));
+        queue.touch(&name("a"), now + Duration::from_millis(150));
+        assert_eq!(queue.take(now), None);
+        assert_eq!(queue.next(), Some(now + Duration::from_millis(100)));
+        assert_eq!(queue.take(now + Duration::from_millis(100)), Some(name("a")));
+        assert_eq!(queue.take(now + Duration::from_secs(1)), None);
+    }
+
+    #[tokio::test]
+    async fn a_busy_key_runs_again_only_when_it_is_done() {
+        let now = Instant::now();
+        let mut queue = Queue::default();
+        queue.touch(&name("a"), now);
+        assert_eq!(queue.take(now), Some(name("a")));
+        queue.touch(&name("a"), now);
+        assert_eq!((queue.take(now), queue.next()), (None, None));
+        queue.finish(&name("a"));
+        assert_eq!(queue.take(now), Some(name("a")));
+    }
+}

@@ -1,0 +1,123 @@
+//! The tide: starts the watches and the loop, and stops them.
+//!
+//! Decides nothing. Must be shut down to end its writes in order; dropped, it stops at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use kube::Client;
+use tokio::sync::{broadcast, mpsc, watch};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::drive::{Driver, Outlets};
+use super::watch::watch_kind;
+use crate::plan::Note;
+use crate::snapshot::{Facts, Kind, Settings};
+
+/// What spectators are told: an add-on on a cluster has reached another state.
+pub type Progress = Note;
+
+/// How the tide runs.
+#[derive(Debug, Clone, Copy)]
+pub struct TideOptions {
+    /// What the operator chose for all add-ons.
+    pub settings: Settings,
+    /// How long events of one add-on are gathered before it is planned.
+    pub coalesce: Duration,
+    /// How many namespaces of one add-on are written to at the same time.
+    pub writes_at_once: usize,
+}
+
+impl Default for TideOptions {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            coalesce: Duration::from_millis(100),
+            writes_at_once: 32,
+        }
+    }
+}
+
+/// Why the tide could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The hub does not answer.
+    #[error("cannot reach the hub")]
+    ReachHub(#[source] Box<kube::Error>),
+}
+
+/// The running controllers.
+#[derive(Debug)]
+pub struct Tide {
+    facts: Arc<ArcSwap<Facts>>,
+    progress: broadcast::Sender<Progress>,
+    synced: watch::Receiver<bool>,
+    stop: CancellationToken,
+    driver: JoinHandle<()>,
+    watches: JoinSet<()>,
+    _stop_on_drop: DropGuard,
+}
+
+impl Tide {
+    /// Starts watches and controllers.
+    pub async fn start(client: Client, options: TideOptions) -> Result<Self, StartError> {
+        client
+            .apiserver_version()
+            .await
+            .map_err(|error| StartError::ReachHub(Box::new(error)))?;
+        let facts = Arc::new(ArcSwap::from_pointee(Facts::default()));
+        let (progress, _) = broadcast::channel(4096);
+        let (synced_sender, synced) = watch::channel(false);
+        let (sender, events) = mpsc::channel(4096);
+        let mut watches = JoinSet::new();
+        for kind in Kind::ALL {
+            watches.spawn(watch_kind(client.clone(), kind, sender.clone()));
+        }
+        let stop = CancellationToken::new();
+        let outlets = Outlets {
+            facts: Arc::clone(&facts),
+            progress: progress.clone(),
+            synced: synced_sender,
+        };
+        let driver = tokio::spawn(Driver::new(client, options, outlets).run(events, stop.clone()));
+        Ok(Self {
+            facts,
+            progress,
+            synced,
+            _stop_on_drop: stop.clone().drop_guard(),
+            stop,
+            driver,
+            watches,
+        })
+    }
+
+    /// Returns the facts that admission asks; they are replaced as the hub changes.
+    pub fn facts(&self) -> Arc<ArcSwap<Facts>> {
+        Arc::clone(&self.facts)
+    }
+
+    /// Returns a stream of what happens from now on.
+    pub fn progress(&self) -> broadcast::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    /// Waits until every kind was listed once.
+    pub async fn synced(&self) {
+        // The sender only goes away with the loop; then nothing will ever be synced and shutdown follows.
+        let _ended = self.synced.clone().wait_for(|synced| *synced).await.is_err();
+    }
+
+    /// Stops the controllers; writes under way are finished.
+    pub async fn shutdown(mut self) {
+        self.stop.cancel();
+        self.watches.shutdown().await;
+        if let Err(error) = (&mut self.driver).await {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "the controllers ended badly"
+            );
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The plan of one add-on, as a sequence of questions.
+//!
+//! Pure: the same view and the same time always give the same plan. Never writes.
+
+use jiff::Timestamp;
+
+use super::types::{Plan, Wait};
+use super::{config, diff, install, progress, rollout, rollup, work};
+use crate::snapshot::View;
+
+/// Returns what the hub should look like next for one add-on, and what it is waiting for.
+pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
+    let now = whole_seconds(now);
+    if view.addon.meta.deleting {
+        return Plan::default();
+    }
+    let wanted = install::wanted(view);
+    let configs = config::effective(view, &wanted);
+    if !view.addon.managed {
+        let summary = rollup::summary(view, &wanted, &configs, &[], now);
+        return Plan {
+            actions: diff::addon(view.addon, &summary).into_iter().collect(),
+            ..Plan::default()
+        };
+    }
+    let (membership, mut waits) = install::membership(view, &wanted);
+    let members = rollout::next(view, &wanted, &configs);
+    let works = work::bodies(view, &members);
+    let mut actions = Vec::new();
+    let mut reported = Vec::new();
+    for (member, rendering) in members.into_iter().zip(works) {
+        let report = progress::report(view, &member, &rendering, now);
+        if !report.instance.meta.deleting {
+            // Status first: a crash in between leaves an assignment without a work, which the next plan completes.
+            actions.extend(diff::instance(&report));
+            actions.extend(diff::works(view, &report, &rendering));
+            waits.extend(
+                report
+                    .waits
+                    .iter()
+                    .map(|on| Wait::cluster(&report.instance.cluster, on.clone())),
+            );
+        }
+        reported.push((member, report));
+    }
+    let summary = rollup::summary(view, &wanted, &configs, &reported, now);
+    let actions = settle(membership, actions)
+        .chain(diff::addon(view.addon, &summary))
+        .collect();
+    waits.sort();
+    Plan {
+        actions,
+        waits,
+        recheck_at: None,
+    }
+}
+
+/// Membership comes first, and nothing else is planned for an object that it writes: the next plan sees the new revision.
+fn settle(
+    membership: Vec<super::types::Action>,
+    rest: Vec<super::types::Action>,
+) -> impl Iterator<Item = super::types::Action> {
+    let taken: std::collections::BTreeSet<_> = membership
+        .iter()
+        .map(|action| (action.object().namespace.clone(), action.object().name.clone()))
+        .collect();
+    let clusters: std::collections::BTreeSet<_> = taken.into_iter().map(|(namespace, _)| namespace).collect();
+    membership.into_iter().chain(
+        rest.into_iter()
+            .filter(move |action| !clusters.contains(&action.object().namespace)),
+    )
+}
+
+/// Conditions carry whole seconds; anything finer would differ after the first round trip.
+fn whole_seconds(now: Timestamp) -> Timestamp {
+    Timestamp::from_second(now.as_second()).unwrap_or(now)
+}

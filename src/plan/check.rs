@@ -1,0 +1,205 @@
+//! Invariants of plans, checked without the planner: what must never be in a plan, whatever the planner thinks.
+//!
+//! Decides nothing and repairs nothing; tests and the background verifier call it.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::types::{Action, Plan};
+use super::work::is_deploy_work;
+use crate::snapshot::{InstallStrategy, Kind, ObjectKey, View, terms};
+
+/// Returns every invariant that the plan breaks, as sentences.
+pub fn check(view: &View<'_>, plan: &Plan) -> Vec<String> {
+    let mut broken = Vec::new();
+    let mut written = BTreeSet::new();
+    for action in &plan.actions {
+        let (object, verb) = (action.object(), verb(action));
+        if !written.insert((object.clone(), verb)) {
+            broken.push(format!("{object} gets two writes of the kind {verb}"));
+        }
+        if let Some(fault) = fault(view, plan, action) {
+            broken.push(format!("{verb} {object}: {fault}"));
+        }
+        if !view.addon.managed && (object.kind != Kind::AddOn || verb != "status") {
+            broken.push(format!("{verb} {object}: the add-on manages itself"));
+        }
+    }
+    broken
+}
+
+fn verb(action: &Action) -> &'static str {
+    match action {
+        Action::Create { .. } => "create",
+        Action::Replace { .. } => "replace",
+        Action::Status { .. } => "status",
+        Action::Delete { .. } => "delete",
+    }
+}
+
+fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> {
+    match action {
+        Action::Create { object, body, .. } => match object.kind {
+            Kind::Instance => created_instance(view, object, body),
+            Kind::Work => created_work(view, plan, object, body),
+            _other => Some("this kind is never created"),
+        },
+        Action::Replace {
+            object,
+            before,
+            patch,
+            ..
+        } => match object.kind {
+            Kind::Instance if patch.get("spec").is_some() => {
+                Some("the spec of an instance belongs to its user")
+            }
+            Kind::Work if !is_deploy_work(&view.addon.name, &object.name) => Some("the work is not ours"),
+            _other if patch.get("status").is_some() => Some("the status is written elsewhere"),
+            _other if before.uid.is_empty() || before.version.is_empty() => Some("there is no precondition"),
+            _other => None,
+        },
+        Action::Status {
+            object,
+            before,
+            patch,
+            ..
+        } => match (object.kind, patch.as_object()) {
+            (Kind::AddOn | Kind::Instance, Some(fields))
+                if fields.len() == 1 && fields.contains_key("status") =>
+            {
+                (before.uid.is_empty() || before.version.is_empty()).then_some("there is no precondition")
+            }
+            (Kind::AddOn | Kind::Instance, _) => Some("a status write touches nothing else"),
+            _other => Some("this kind has no status of ours"),
+        },
+        Action::Delete { object, before, .. } => deleted(view, object, &before.uid),
+    }
+}
+
+fn created_instance(view: &View<'_>, object: &ObjectKey, body: &Value) -> Option<&'static str> {
+    let mark = body
+        .pointer("/metadata/annotations")
+        .and_then(|marks| marks.get(terms::INSTALLED_BY));
+    let cluster = view.cluster(&object.namespace);
+    let mut selecting = view.addon.placements.iter().filter(|used| {
+        view.decisions(&used.namespace, &used.name)
+            .any(|decision| decision.clusters.contains(&object.namespace))
+    });
+    if view.addon.strategy != InstallStrategy::Placements {
+        Some("only placements create instances")
+    } else if view.instance(&object.namespace).is_some() {
+        Some("the instance exists")
+    } else if cluster.is_none_or(|cluster| cluster.meta.deleting) {
+        Some("the cluster is absent or being deleted")
+    } else if selecting.next().is_none() {
+        Some("no placement selects the cluster")
+    } else if mark.is_none() {
+        Some("the mark of our own instances is absent")
+    } else if body
+        .pointer("/metadata/ownerReferences/0/uid")
+        .and_then(Value::as_str)
+        != Some(&*view.addon.meta.uid)
+    {
+        Some("the add-on does not own it")
+    } else {
+        None
+    }
+}
+
+fn created_work(view: &View<'_>, plan: &Plan, object: &ObjectKey, body: &Value) -> Option<&'static str> {
+    let Some(instance) = view.instance(&object.namespace) else {
+        return Some("there is no instance");
+    };
+    if body
+        .pointer("/metadata/ownerReferences/0/uid")
+        .and_then(Value::as_str)
+        != Some(&*instance.meta.uid)
+    {
+        return Some("the instance does not own it");
+    }
+    let label = body
+        .pointer("/metadata/labels")
+        .and_then(|labels| labels.get(terms::ADDON_NAME));
+    if label.and_then(Value::as_str) != Some(&*view.addon.name) {
+        return Some("the label with the add-on is absent");
+    }
+    let carried = body
+        .pointer("/metadata/annotations")
+        .and_then(|all| all.get(terms::CONFIG_HASHES));
+    let carried = carried.and_then(Value::as_str).unwrap_or("{}");
+    let carried: Value = serde_json::from_str(carried).unwrap_or_default();
+    (carried != assigned(view, plan, object)).then_some("it carries other hashes than the status assigns")
+}
+
+/// The hashes that the status will assign after the plan, in the form that works carry.
+fn assigned(view: &View<'_>, plan: &Plan, work: &ObjectKey) -> Value {
+    let written = plan.actions.iter().find_map(|action| match action {
+        Action::Status { object, patch, .. }
+            if object.kind == Kind::Instance && object.namespace == work.namespace =>
+        {
+            patch.pointer("/status/configReferences")
+        }
+        Action::Create { .. } | Action::Replace { .. } | Action::Status { .. } | Action::Delete { .. } => {
+            None
+        }
+    });
+    let text = |entry: &Value, pointer: &str| {
+        entry
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let pairs: serde_json::Map<String, Value> = if let Some(entries) = written.and_then(Value::as_array) {
+        let pair = |entry: &Value| {
+            let group = text(entry, "/group");
+            let dot = if group.is_empty() { "" } else { "." };
+            let of = format!("{}{dot}{group}", text(entry, "/resource"));
+            let key = format!(
+                "{of}/{}/{}",
+                text(entry, "/desiredConfig/namespace"),
+                text(entry, "/desiredConfig/name")
+            );
+            (key, Value::from(text(entry, "/desiredConfig/specHash")))
+        };
+        entries.iter().map(pair).collect()
+    } else {
+        let instance = view.instance(&work.namespace);
+        let references = instance.into_iter().flat_map(|instance| &instance.references);
+        references
+            .map(|one| (one.config.to_string(), Value::from(&*one.desired)))
+            .collect()
+    };
+    Value::Object(pairs)
+}
+
+fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static str> {
+    match object.kind {
+        Kind::Instance => {
+            let Some(instance) = view.instance(&object.namespace) else {
+                return Some("there is no instance");
+            };
+            let leaving = view
+                .cluster(&object.namespace)
+                .is_some_and(|cluster| cluster.meta.deleting);
+            let selected = view.addon.placements.iter().any(|used| {
+                view.decisions(&used.namespace, &used.name)
+                    .any(|decision| decision.clusters.contains(&object.namespace))
+            });
+            if view.addon.strategy != InstallStrategy::Placements {
+                Some("only placements delete instances")
+            } else if instance.installed_by.is_empty() {
+                Some("a human made it")
+            } else if selected && !leaving {
+                Some("a placement selects the cluster")
+            } else {
+                (*instance.meta.uid != *uid).then_some("it is another instance")
+            }
+        }
+        Kind::Work if is_deploy_work(&view.addon.name, &object.name) => {
+            uid.is_empty().then_some("there is no precondition")
+        }
+        _other => Some("this kind is never deleted"),
+    }
+}

@@ -1,0 +1,163 @@
+//! Merging conditions: ours are replaced by type, those of other writers stay, and time moves only with the status.
+//!
+//! Never writes a condition that says the same as before.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::snapshot::{Condition, Name, Status};
+
+/// What a condition should say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wish {
+    kind: &'static str,
+    status: Status,
+    reason: Name,
+    message: String,
+}
+
+/// Longest message that the API accepts, in bytes; longer ones are cut.
+const LONGEST: usize = 32_000;
+
+impl Wish {
+    pub(super) fn new(kind: &'static str, status: Status, reason: &str, message: &str) -> Self {
+        let mut end = message.len().min(LONGEST);
+        while !message.is_char_boundary(end) {
+            end = end.saturating_sub(1);
+        }
+        let message = message.get(..end).unwrap_or_default().to_owned();
+        Self {
+            kind,
+            status,
+            reason: Name::from(reason),
+            message,
+        }
+    }
+
+    pub(super) fn status(&self) -> Status {
+        self.status
+    }
+}
+
+/// Returns the conditions after `wishes`, in a stable order: what is there keeps its place.
+pub(super) fn merge(
+    observed: &[Condition],
+    wishes: &[Wish],
+    generation: Option<i64>,
+    now: Timestamp,
+) -> Vec<Condition> {
+    let fulfilled = |condition: &Condition| match wishes.iter().find(|wish| *wish.kind == *condition.kind) {
+        Some(wish) => fulfil(wish, Some(condition), generation, now),
+        None => condition.clone(),
+    };
+    let is_new = |wish: &&Wish| !observed.iter().any(|condition| *condition.kind == *wish.kind);
+    let new = wishes
+        .iter()
+        .filter(is_new)
+        .map(|wish| fulfil(wish, None, generation, now));
+    observed.iter().map(fulfilled).chain(new).collect()
+}
+
+fn fulfil(wish: &Wish, old: Option<&Condition>, generation: Option<i64>, now: Timestamp) -> Condition {
+    let unchanged = old
+        .filter(|old| old.status == wish.status)
+        .and_then(|old| old.since);
+    Condition {
+        kind: Name::from(wish.kind),
+        status: wish.status,
+        reason: wish.reason.clone(),
+        message: Name::from(wish.message.as_str()),
+        since: Some(unchanged.unwrap_or(now)),
+        generation,
+    }
+}
+
+/// Returns the conditions as JSON.
+pub(super) fn render(conditions: &[Condition]) -> Value {
+    conditions.iter().map(render_one).collect()
+}
+
+fn render_one(condition: &Condition) -> Value {
+    let mut rendered = json!({
+        "type": &*condition.kind,
+        "status": condition.status.as_str(),
+        "reason": &*condition.reason,
+        "message": &*condition.message,
+    });
+    if let Some(fields) = rendered.as_object_mut() {
+        fields.extend(
+            condition
+                .since
+                .map(|since| ("lastTransitionTime".to_owned(), Value::from(since.to_string()))),
+        );
+        fields.extend(
+            condition
+                .generation
+                .map(|seen| ("observedGeneration".to_owned(), Value::from(seen))),
+        );
+    }
+    rendered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn time_moves_only_when_the_status_flips() {
+        let first = merge(
+            &[],
+            &[Wish::new("Ready", Status::False, "Installing", "1")],
+            Some(1),
+            at(1),
+        );
+        let second = merge(
+            &first,
+            &[Wish::new("Ready", Status::False, "Upgrading", "2")],
+            Some(2),
+            at(2),
+        );
+        assert_eq!(second[0].since, Some(at(1)));
+        assert_eq!((&*second[0].reason, second[0].generation), ("Upgrading", Some(2)));
+        let third = merge(
+            &second,
+            &[Wish::new("Ready", Status::True, "Ready", "")],
+            Some(2),
+            at(3),
+        );
+        assert_eq!(third[0].since, Some(at(3)));
+    }
+
+    #[test]
+    fn conditions_of_others_keep_their_place() {
+        let theirs = merge(
+            &[],
+            &[Wish::new("Degraded", Status::False, "Fine", "")],
+            None,
+            at(1),
+        );
+        let both = merge(
+            &theirs,
+            &[Wish::new("Ready", Status::True, "Ready", "")],
+            Some(1),
+            at(2),
+        );
+        assert_eq!(both[0], theirs[0]);
+        assert_eq!(&*both[1].kind, "Ready");
+    }
+
+    #[test]
+    fn a_message_is_cut_at_a_character() {
+        let long = "é".repeat(LONGEST);
+        assert_eq!(
+            Wish::new("Ready", Status::True, "Ready", &format!("x{long}"))
+                .message
+                .len(),
+            LONGEST - 1
+        );
+    }
+}

@@ -1,0 +1,226 @@
+//! The effective configuration of every instance: default < placement < cluster, a whole type at a time.
+//!
+//! Decides which object counts and what its hash is. Never merges fields of two objects, and never hides a reference
+//! that leads nowhere: it stays in the list with its fault.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::install::Wanted;
+use crate::snapshot::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, View, terms};
+
+/// Why a reference leads nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ConfigFault {
+    /// The object does not exist.
+    NotFound,
+    /// The kind lives in namespaces and the reference names none.
+    NoNamespace,
+    /// The tide does not watch this kind, so nobody knows its hash.
+    NotWatched,
+}
+
+impl ConfigFault {
+    /// Returns what is wrong, to follow the name of the reference.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "does not exist",
+            Self::NoNamespace => "does not exist: the reference names no namespace",
+            Self::NotWatched => "is of a kind that is not watched, so its hash is unknown",
+        }
+    }
+}
+
+/// One effective configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Desired {
+    /// The object.
+    pub config: ConfigRef,
+    /// Its spec hash, "" when it is unknown.
+    pub hash: Name,
+    /// Its generation.
+    pub generation: i64,
+    /// Why the hash is unknown.
+    pub fault: Option<ConfigFault>,
+}
+
+/// The effective configuration of one instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Effective {
+    /// Sorted by type; within a type in the order of the author.
+    pub refs: Vec<Desired>,
+    /// First type of the instance's own list that the add-on does not support.
+    pub unsupported: Option<ConfigType>,
+}
+
+/// The effective configurations of an add-on.
+#[derive(Debug)]
+pub(super) struct Configs<'v> {
+    /// Default configurations in the order of the spec, for the add-on's status.
+    pub defaults: Vec<Desired>,
+    /// For each placement what its clusters inherit.
+    pub inherited: Vec<Arc<Effective>>,
+    /// For each cluster with an instance what it should run with.
+    pub clusters: BTreeMap<&'v Name, Arc<Effective>>,
+}
+
+/// Returns the effective configuration of every instance.
+pub(super) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs<'v> {
+    let defaults = defaults(view.addon);
+    let layers: Vec<Vec<ConfigRef>> = wanted
+        .placements
+        .iter()
+        .map(|selected| overridden(&defaults, &selected.by.configs))
+        .collect();
+    let bare = overridden(&defaults, &[]);
+    let inherit_default = Arc::new(looked_up(view, &bare));
+    let inherited: Vec<Arc<Effective>> = layers
+        .iter()
+        .map(|layer| Arc::new(looked_up(view, layer)))
+        .collect();
+    let mut clusters = BTreeMap::new();
+    for instance in view.instances() {
+        let home = wanted.home.get(&instance.cluster).copied();
+        let shared = home
+            .and_then(|index| inherited.get(index))
+            .unwrap_or(&inherit_default);
+        let layer = home.and_then(|index| layers.get(index)).unwrap_or(&bare);
+        let found = if instance.configs.is_empty() {
+            Arc::clone(shared)
+        } else {
+            let mut own = looked_up(view, &overridden(layer, &instance.configs));
+            own.unsupported = unsupported(view.addon, instance);
+            Arc::new(own)
+        };
+        clusters.insert(&instance.cluster, found);
+    }
+    Configs {
+        defaults: defaults.iter().map(|config| look_up(view, config)).collect(),
+        inherited,
+        clusters,
+    }
+}
+
+/// Returns whether the tide deploys the add-on from a template.
+pub(super) fn deploys(addon: &AddOn, effective: &Effective) -> bool {
+    let supports = addon.supported.iter().any(|supported| is_template(&supported.of));
+    supports
+        || effective
+            .refs
+            .iter()
+            .any(|desired| is_template(&desired.config.of))
+}
+
+/// Returns the types that an instance of a template add-on may override, sorted.
+pub(super) fn supported_types(addon: &AddOn) -> BTreeSet<ConfigType> {
+    let own = [Kind::DeploymentConfig, Kind::Template].map(type_of);
+    addon
+        .supported
+        .iter()
+        .map(|supported| supported.of.clone())
+        .chain(own)
+        .collect()
+}
+
+/// Returns whether a type is `AddOnTemplate`.
+pub(super) fn is_template(of: &ConfigType) -> bool {
+    Kind::of_config(&of.group, &of.resource) == Some(Kind::Template)
+}
+
+fn type_of(kind: Kind) -> ConfigType {
+    let address = kind.address();
+    ConfigType {
+        group: address.group.into(),
+        resource: address.resource.into(),
+    }
+}
+
+/// `spec.configuration.configs` wins over `spec.supportedConfigs[].defaultConfig` of the same type.
+fn defaults(addon: &AddOn) -> Vec<ConfigRef> {
+    let mut all = Vec::new();
+    for supported in &addon.supported {
+        let newer: Vec<&ConfigRef> = addon
+            .configuration
+            .iter()
+            .filter(|config| config.of == supported.of)
+            .collect();
+        if newer.is_empty() {
+            all.extend(supported.config.clone());
+        } else {
+            all.extend(newer.into_iter().cloned());
+        }
+    }
+    let known: BTreeSet<&ConfigType> = addon.supported.iter().map(|supported| &supported.of).collect();
+    all.extend(
+        addon
+            .configuration
+            .iter()
+            .filter(|config| !known.contains(&config.of))
+            .cloned(),
+    );
+    all.retain(|config| *config.name != *terms::NO_DEFAULT);
+    all
+}
+
+/// Returns `base` with every type that `layer` mentions replaced as a whole, sorted by type.
+fn overridden(base: &[ConfigRef], layer: &[ConfigRef]) -> Vec<ConfigRef> {
+    let replaced: BTreeSet<&ConfigType> = layer.iter().map(|config| &config.of).collect();
+    let kept = base.iter().filter(|config| !replaced.contains(&config.of));
+    let mut seen = BTreeSet::new();
+    let mut all: Vec<ConfigRef> = kept
+        .chain(layer)
+        .filter(|config| seen.insert(*config))
+        .cloned()
+        .collect();
+    all.sort_by(|one, other| one.of.cmp(&other.of));
+    all
+}
+
+fn looked_up(view: &View<'_>, configs: &[ConfigRef]) -> Effective {
+    Effective {
+        refs: configs.iter().map(|config| look_up(view, config)).collect(),
+        unsupported: None,
+    }
+}
+
+fn look_up(view: &View<'_>, config: &ConfigRef) -> Desired {
+    let fault = match (
+        view.config(config),
+        Kind::of_config(&config.of.group, &config.of.resource),
+    ) {
+        (Some(found), _) => {
+            return Desired {
+                config: config.clone(),
+                hash: found.hash.clone(),
+                generation: found.meta.generation,
+                fault: None,
+            };
+        }
+        (None, None) => ConfigFault::NotWatched,
+        (None, Some(kind)) if kind.address().namespaced && config.namespace.is_empty() => {
+            ConfigFault::NoNamespace
+        }
+        (None, Some(_)) => ConfigFault::NotFound,
+    };
+    Desired {
+        config: config.clone(),
+        hash: Name::from(""),
+        generation: 0,
+        fault: Some(fault),
+    }
+}
+
+fn unsupported(addon: &AddOn, instance: &Instance) -> Option<ConfigType> {
+    let supports_templates = addon.supported.iter().any(|supported| is_template(&supported.of));
+    let known = |of: &ConfigType| {
+        addon.supported.iter().any(|supported| supported.of == *of)
+            || instance.supported.contains(of)
+            || (supports_templates && *of == type_of(Kind::DeploymentConfig))
+    };
+    instance
+        .configs
+        .iter()
+        .map(|config| &config.of)
+        .find(|of| !known(of))
+        .cloned()
+}

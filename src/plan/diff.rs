@@ -1,0 +1,192 @@
+//! Desired minus observed: the writes that are left.
+//!
+//! Decides nothing new. What is already so is never written.
+
+use serde_json::{Map, Value, json};
+
+use super::conditions;
+use super::judge::find;
+use super::progress::Report;
+use super::rollup::Summary;
+use super::types::{Action, Revision};
+use super::work::{Rendering, is_deploy_work};
+use crate::snapshot::{
+    AddOn, Applied, ConfigRef, ConfigType, Kind, Name, ObjectKey, Progression, ProgressionReference,
+    Reference, View,
+};
+
+/// Returns the write of an instance's status, if anything in it changes.
+pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
+    let instance = report.instance;
+    if instance.meta.deleting {
+        return None;
+    }
+    let mut status = Map::new();
+    if let Some(types) = report
+        .supported
+        .as_ref()
+        .filter(|types| !types.iter().eq(&instance.supported))
+    {
+        status.insert(
+            "supportedConfigs".to_owned(),
+            types.iter().map(render_type).collect(),
+        );
+    }
+    if report.references != instance.references {
+        status.insert(
+            "configReferences".to_owned(),
+            report.references.iter().map(render_reference).collect(),
+        );
+    }
+    if report.conditions != instance.conditions {
+        status.insert("conditions".to_owned(), conditions::render(&report.conditions));
+    }
+    (!status.is_empty()).then(|| Action::Status {
+        object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
+        before: Revision::from(&instance.meta),
+        patch: json!({"status": status}),
+        note: report.note.clone(),
+    })
+}
+
+/// Returns the writes that make the instance's works what they should be.
+pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering) -> Vec<Action> {
+    let Rendering::Bodies(bodies) = rendering else {
+        return Vec::new();
+    };
+    let instance = report.instance;
+    let mut actions = Vec::new();
+    for body in bodies {
+        match find(view, instance, body) {
+            None => actions.push(Action::Create {
+                object: body.key(instance),
+                body: body.create(instance),
+                why: "the add-on is deployed from a template",
+            }),
+            Some(work) if body.equals(instance, work) => {}
+            Some(work) => actions.push(Action::Replace {
+                object: body.key(instance),
+                before: Revision::from(&work.meta),
+                patch: body.patch(instance, work),
+                why: "the work differs from what the configuration asks for",
+            }),
+        }
+    }
+    let stored = view
+        .works(&instance.cluster)
+        .filter(|work| !work.hosted && !work.meta.deleting);
+    let ours = stored.filter(|work| is_deploy_work(&instance.addon, &work.name));
+    let surplus = ours.filter(|work| !bodies.iter().any(|body| *body.name == *work.name));
+    actions.extend(surplus.map(|work| Action::Delete {
+        object: ObjectKey::new(Kind::Work, work.namespace.clone(), work.name.clone()),
+        before: Revision::from(&work.meta),
+        why: "the template has nothing for this work any more",
+    }));
+    actions
+}
+
+/// Returns the write of the add-on's status, if anything in it changes.
+pub(super) fn addon(addon: &AddOn, summary: &Summary) -> Option<Action> {
+    let mut status = Map::new();
+    if summary.defaults != addon.defaults {
+        status.insert(
+            "defaultconfigReferences".to_owned(),
+            summary.defaults.iter().map(render_default).collect(),
+        );
+    }
+    if let Some(progressions) = &summary.progressions
+        && *progressions != addon.progressions.clone().unwrap_or_default()
+    {
+        status.insert(
+            "installProgressions".to_owned(),
+            progressions.iter().map(render_progression).collect(),
+        );
+    }
+    (!status.is_empty()).then(|| Action::Status {
+        object: ObjectKey::new(Kind::AddOn, "", addon.name.clone()),
+        before: Revision::from(&addon.meta),
+        patch: json!({"status": status}),
+        note: None,
+    })
+}
+
+fn render_type(of: &ConfigType) -> Value {
+    json!({"group": &*of.group, "resource": &*of.resource})
+}
+
+fn render_hash(namespace: &str, name: &str, hash: &str) -> Value {
+    let mut rendered = json!({"name": name, "specHash": hash});
+    if let Some(fields) = rendered.as_object_mut().filter(|_| !namespace.is_empty()) {
+        fields.insert("namespace".to_owned(), Value::from(namespace));
+    }
+    rendered
+}
+
+fn render_desired(config: &ConfigRef, hash: &Name) -> Value {
+    render_hash(&config.namespace, &config.name, hash)
+}
+
+fn render_applied(applied: &Applied) -> Value {
+    render_hash(&applied.namespace, &applied.name, &applied.hash)
+}
+
+/// Both forms: `desiredConfig` and its flat mirrors.
+fn render_reference(reference: &Reference) -> Value {
+    let config = &reference.config;
+    let mut rendered = json!({
+        "group": &*config.of.group,
+        "resource": &*config.of.resource,
+        "name": &*config.name,
+        "desiredConfig": render_desired(config, &reference.desired),
+        "lastObservedGeneration": reference.generation,
+        "desiredConfigSpecHash": &*reference.desired,
+    });
+    if let Some(fields) = rendered.as_object_mut() {
+        if !config.namespace.is_empty() {
+            fields.insert("namespace".to_owned(), Value::from(&*config.namespace));
+        }
+        if let Some(applied) = &reference.applied {
+            fields.insert("lastAppliedConfig".to_owned(), render_applied(applied));
+            fields.insert(
+                "lastAppliedConfigSpecHash".to_owned(),
+                Value::from(&*applied.hash),
+            );
+        }
+    }
+    rendered
+}
+
+fn render_default((config, hash): &(ConfigRef, Name)) -> Value {
+    json!({
+        "group": &*config.of.group,
+        "resource": &*config.of.resource,
+        "desiredConfig": render_desired(config, hash),
+    })
+}
+
+fn render_progression(progression: &Progression) -> Value {
+    json!({
+        "namespace": &*progression.namespace,
+        "name": &*progression.name,
+        "configReferences": progression.references.iter().map(render_progression_reference).collect::<Vec<_>>(),
+        "conditions": conditions::render(&progression.conditions),
+    })
+}
+
+fn render_progression_reference(reference: &ProgressionReference) -> Value {
+    let mut rendered = render_default(&(reference.config.clone(), reference.desired.clone()));
+    if let Some(fields) = rendered.as_object_mut() {
+        let last = [
+            ("lastAppliedConfig", &reference.applied),
+            ("lastKnownGoodConfig", &reference.known_good),
+        ];
+        for (field, applied) in last {
+            fields.extend(
+                applied
+                    .as_ref()
+                    .map(|applied| (field.to_owned(), render_applied(applied))),
+            );
+        }
+    }
+    rendered
+}

@@ -1,0 +1,243 @@
+//! Which clusters get the add-on: the union of its placements, and who must be created, adopted or pruned.
+//!
+//! Never touches a `ManagedClusterAddOn` that a human made, except for its owner reference; never lets a placement that
+//! is missing or undecided hold the others, or take away what it once gave.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::owners;
+use super::types::{Action, Revision, Wait, WaitOn};
+use crate::snapshot::{
+    Cluster, ConfigRef, Creation, InstallStrategy, Instance, Kind, Name, ObjectKey, PlacementUse, View, terms,
+};
+
+/// What is known about the clusters of a placement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Somebody decided it, perhaps for no cluster at all.
+    Decided,
+    /// The placement does not exist.
+    NoPlacement,
+    /// The placement exists, but nobody has decided it.
+    NoDecision,
+}
+
+/// One placement of the add-on with the clusters that it selects.
+#[derive(Debug)]
+pub(super) struct Selected<'v> {
+    /// The entry of the install strategy.
+    pub by: &'v PlacementUse,
+    /// Its clusters.
+    pub clusters: BTreeSet<&'v Name>,
+    /// Whether they are known.
+    pub known: Known,
+}
+
+/// Which clusters get the add-on.
+#[derive(Debug, Default)]
+pub(super) struct Wanted<'v> {
+    /// The placements in the order of the spec.
+    pub placements: Vec<Selected<'v>>,
+    /// Every wanted cluster with the index of the placement that configures it: the last one that selects it.
+    pub home: BTreeMap<&'v Name, usize>,
+}
+
+/// Returns which clusters get the add-on.
+pub(super) fn wanted<'v>(view: &View<'v>) -> Wanted<'v> {
+    let mut wanted = Wanted::default();
+    if view.addon.strategy != InstallStrategy::Placements {
+        return wanted;
+    }
+    for (index, by) in view.addon.placements.iter().enumerate() {
+        let selected = select(view, by);
+        for cluster in &selected.clusters {
+            wanted.home.insert(cluster, index);
+        }
+        wanted.placements.push(selected);
+    }
+    wanted
+}
+
+/// A scheduler that re-creates its decisions leaves a moment without any; only its own count of zero means "none".
+///
+/// While a placement is unknown it keeps what it gave: nobody can say that a cluster was deselected, and an uninstall or a
+/// change of configuration is hard to take back.
+fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
+    let mut decisions = view.decisions(&by.namespace, &by.name).peekable();
+    let known = match view.placement(&by.namespace, &by.name) {
+        None => Known::NoPlacement,
+        Some(placement) if decisions.peek().is_none() && placement.selected != Some(0) => Known::NoDecision,
+        Some(_) => Known::Decided,
+    };
+    let decided: BTreeSet<&Name> = decisions.flat_map(|decision| &decision.clusters).collect();
+    let clusters = if known == Known::Decided {
+        decided
+    } else {
+        let mark = mark(by);
+        let given =
+            |instance: &&Instance| *instance.installed_by == *mark || decided.contains(&instance.cluster);
+        view.instances()
+            .filter(given)
+            .map(|instance| &instance.cluster)
+            .collect()
+    };
+    Selected { by, clusters, known }
+}
+
+/// Returns the writes that give the add-on to the wanted clusters and take it from the others.
+pub(super) fn membership(view: &View<'_>, wanted: &Wanted<'_>) -> (Vec<Action>, Vec<Wait>) {
+    let mut actions: Vec<Action> = view
+        .instances()
+        .filter_map(|instance| adopt(view, instance))
+        .collect();
+    let mut waits = Vec::new();
+    match &view.addon.strategy {
+        InstallStrategy::Manual => {}
+        InstallStrategy::Other(kind) => waits.push(Wait::addon(WaitOn::InstallStrategy(kind.clone()))),
+        InstallStrategy::Placements => {
+            waits.extend(wanted.placements.iter().filter_map(undecided));
+            for (cluster, index) in &wanted.home {
+                match entry(view, wanted, cluster, *index) {
+                    Entry::Create(action) => actions.push(action),
+                    Entry::Wait(on) => waits.push(Wait::cluster(cluster, on)),
+                    Entry::Nothing => {}
+                }
+            }
+            actions.extend(
+                view.instances()
+                    .filter_map(|instance| prune(view, wanted, instance)),
+            );
+        }
+    }
+    (actions, waits)
+}
+
+fn undecided(selected: &Selected<'_>) -> Option<Wait> {
+    let (namespace, name) = (selected.by.namespace.clone(), selected.by.name.clone());
+    match selected.known {
+        Known::Decided => None,
+        Known::NoPlacement => Some(Wait::addon(WaitOn::Placement(namespace, name))),
+        Known::NoDecision => Some(Wait::addon(WaitOn::Decision(namespace, name))),
+    }
+}
+
+enum Entry {
+    Create(Action),
+    Wait(WaitOn),
+    Nothing,
+}
+
+fn entry(view: &View<'_>, wanted: &Wanted<'_>, cluster: &Name, index: usize) -> Entry {
+    if let Some(instance) = view.instance(cluster) {
+        return if instance.meta.deleting {
+            Entry::Wait(WaitOn::Deletion)
+        } else {
+            Entry::Nothing
+        };
+    }
+    let Some(found) = view.cluster(cluster) else {
+        return Entry::Wait(WaitOn::Cluster);
+    };
+    if found.meta.deleting {
+        return Entry::Nothing;
+    }
+    let Some(selected) = wanted.placements.get(index) else {
+        return Entry::Nothing;
+    };
+    Entry::Create(create(view, selected.by, cluster, found))
+}
+
+fn create(view: &View<'_>, by: &PlacementUse, cluster: &Name, found: &Cluster) -> Action {
+    let mut annotations: Map<String, Value> = found
+        .annotations
+        .iter()
+        .map(|(key, value)| (key.to_string(), Value::from(&**value)))
+        .collect();
+    annotations.insert(terms::INSTALLED_BY.to_owned(), Value::from(mark(by)));
+    let body = json!({
+        "apiVersion": Kind::Instance.api_version(),
+        "kind": Kind::Instance.address().kind,
+        "metadata": {
+            "name": &*view.addon.name,
+            "namespace": &**cluster,
+            "annotations": annotations,
+            "ownerReferences": [owners::of_addon(view.addon, true)],
+        },
+        "spec": spec(&by.creation),
+    });
+    let object = ObjectKey::new(Kind::Instance, cluster.clone(), view.addon.name.clone());
+    Action::Create {
+        object,
+        body,
+        why: "a placement selects the cluster",
+    }
+}
+
+fn mark(by: &PlacementUse) -> String {
+    format!("{}/{}", by.namespace, by.name)
+}
+
+/// The placement's template is copied here and nowhere else: what a user changes later stays changed.
+fn spec(creation: &Creation) -> Value {
+    let mut spec = Map::new();
+    if let Some(namespace) = &creation.install_namespace {
+        spec.insert("installNamespace".to_owned(), Value::from(&**namespace));
+    }
+    if !creation.configs.is_empty() {
+        spec.insert(
+            "configs".to_owned(),
+            creation.configs.iter().map(render_config).collect(),
+        );
+    }
+    if let Some(version) = &creation.desired_version {
+        spec.insert("desiredVersion".to_owned(), Value::from(&**version));
+    }
+    Value::Object(spec)
+}
+
+fn render_config(config: &ConfigRef) -> Value {
+    let mut entry = Map::new();
+    entry.insert("group".to_owned(), Value::from(&*config.of.group));
+    entry.insert("resource".to_owned(), Value::from(&*config.of.resource));
+    if !config.namespace.is_empty() {
+        entry.insert("namespace".to_owned(), Value::from(&*config.namespace));
+    }
+    entry.insert("name".to_owned(), Value::from(&*config.name));
+    Value::Object(entry)
+}
+
+fn adopt(view: &View<'_>, instance: &Instance) -> Option<Action> {
+    if instance.meta.deleting {
+        return None;
+    }
+    let owners = owners::adopted(view.addon, &instance.owners)?;
+    Some(Action::Replace {
+        object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
+        before: Revision::from(&instance.meta),
+        patch: json!({"metadata": {"ownerReferences": owners}}),
+        why: "the add-on owns its instances",
+    })
+}
+
+fn prune(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Action> {
+    if instance.meta.deleting || instance.installed_by.is_empty() {
+        return None;
+    }
+    let leaving = view
+        .cluster(&instance.cluster)
+        .is_some_and(|cluster| cluster.meta.deleting);
+    if wanted.home.contains_key(&instance.cluster) && !leaving {
+        return None;
+    }
+    Some(Action::Delete {
+        object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
+        before: Revision::from(&instance.meta),
+        why: if leaving {
+            "the cluster is being deleted"
+        } else {
+            "no placement selects the cluster"
+        },
+    })
+}

@@ -1,0 +1,199 @@
+//! The state of one instance, judged from its works.
+//!
+//! Decides phase and outcome. An agent that says it failed is believed at once; nothing is called done before the agent
+//! has confirmed the very content that is assigned. Never writes words (`state.rs`).
+
+use std::collections::BTreeMap;
+
+use super::rollout::{Member, Step};
+use super::state::{Outcome, Phase, State};
+use super::work::{Body, Rendering, is_hook_work};
+use crate::hash::{ConfigKey, parse_config_spec_hash};
+use crate::snapshot::{ConfigRef, Instance, Reference, Signal, Status, View, Work};
+
+/// Condition that the deploying program reports.
+pub(super) const MANIFEST_APPLIED: &str = "ManifestApplied";
+/// The same for a hosting cluster.
+pub(super) const HOSTING_MANIFEST_APPLIED: &str = "HostingManifestApplied";
+/// Condition that tells how far the instance is.
+pub(super) const PROGRESSING: &str = "Progressing";
+
+/// Returns the state of an instance.
+pub(super) fn state(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> State {
+    if let Some(of) = &member.effective.unsupported {
+        return State::Unsupported(of.clone());
+    }
+    let outcome = match rendering {
+        Rendering::NotOurs => match foreign(view, member) {
+            Foreign::State(state) => return state,
+            Foreign::Outcome(outcome) => outcome,
+        },
+        Rendering::Waiting(_) | Rendering::Refused(_) | Rendering::Bodies(_) => {
+            own(view, member.instance, rendering)
+        }
+    };
+    State::Phase(phase(member, &outcome), outcome)
+}
+
+fn own(view: &View<'_>, instance: &Instance, rendering: &Rendering) -> Outcome {
+    match rendering {
+        Rendering::NotOurs => Outcome::Succeeded,
+        Rendering::Refused(error) => Outcome::Failed(error.clone()),
+        Rendering::Waiting(on) => Outcome::Running(super::types::Wait::addon(on.clone()).to_string()),
+        Rendering::Bodies(bodies) => {
+            let each = bodies
+                .iter()
+                .map(|body| confirmed(instance, body, find(view, instance, body)));
+            worst(each)
+        }
+    }
+}
+
+/// Returns the stored work of a body.
+pub(super) fn find<'v>(view: &View<'v>, instance: &Instance, body: &Body) -> Option<&'v Work> {
+    view.works(&instance.cluster)
+        .find(|work| *work.name == *body.name && work.namespace == instance.cluster)
+}
+
+/// A work that this very plan writes cannot be ready; saying more would cost a second status write for every cluster.
+fn confirmed(instance: &Instance, body: &Body, work: Option<&Work>) -> Outcome {
+    match work {
+        Some(work) if body.equals(instance, work) => reported(work),
+        Some(_) | None => running("work is not ready"),
+    }
+}
+
+/// What the agent says about the present generation of a work.
+fn reported(work: &Work) -> Outcome {
+    let says = |signal: &Option<Signal>, status: Status| {
+        signal
+            .as_ref()
+            .is_some_and(|signal| signal.current && signal.status == status)
+    };
+    if says(&work.applied, Status::False) {
+        return Outcome::Failed(failure(work));
+    }
+    if says(&work.applied, Status::True) && says(&work.available, Status::True) {
+        return Outcome::Succeeded;
+    }
+    running("work is not ready")
+}
+
+fn failure(work: &Work) -> String {
+    let said = work
+        .applied
+        .as_ref()
+        .map(|signal| &*signal.message)
+        .unwrap_or_default();
+    match (said.is_empty(), work.failure.is_empty()) {
+        (false, true) => said.to_owned(),
+        (true, true) => "failed to apply the manifests of addon".to_owned(),
+        (true, false) => work.failure.to_string(),
+        (false, false) if said.contains(&*work.failure) => said.to_owned(),
+        (false, false) => format!("{said}: {}", work.failure),
+    }
+}
+
+enum Foreign {
+    State(State),
+    Outcome(Outcome),
+}
+
+/// An add-on that another program deploys: it reports `ManifestApplied` and stamps its works with the hashes.
+fn foreign(view: &View<'_>, member: &Member<'_>) -> Foreign {
+    let instance = member.instance;
+    if instance.condition(MANIFEST_APPLIED).is_none() {
+        return Foreign::State(State::WaitingForManifests);
+    }
+    let hosted = !instance.hosting_cluster.is_empty();
+    if hosted && instance.condition(HOSTING_MANIFEST_APPLIED).is_none() {
+        return Foreign::State(State::WaitingForHostingManifests);
+    }
+    let is_here = |work: &&Work| {
+        if work.hosted {
+            hosted && work.namespace == instance.hosting_cluster
+        } else {
+            true
+        }
+    };
+    let works: Vec<&Work> = view.works(&instance.cluster).filter(is_here).collect();
+    if works.is_empty() {
+        return Foreign::Outcome(running("no addon works"));
+    }
+    let deployed = works
+        .into_iter()
+        .filter(|work| !is_hook_work(&instance.addon, &work.name));
+    Foreign::Outcome(worst(deployed.map(|work| {
+        if matches(&work.hashes, &member.assigned) {
+            reported(work)
+        } else {
+            running("mca and work configs mismatch")
+        }
+    })))
+}
+
+/// Returns whether the hashes that a work carries are the assigned ones, whoever wrote them.
+fn matches(hashes: &str, assigned: &[Reference]) -> bool {
+    if hashes.is_empty() {
+        return assigned.is_empty();
+    }
+    let Ok(carried) = parse_config_spec_hash(hashes) else {
+        return false;
+    };
+    let wanted: BTreeMap<ConfigKey, String> = assigned.iter().map(key).collect();
+    carried == wanted && carried.values().all(|hash| !hash.is_empty())
+}
+
+fn key(reference: &Reference) -> (ConfigKey, String) {
+    let ConfigRef { of, namespace, name } = &reference.config;
+    let key = ConfigKey {
+        resource: of.resource.to_string(),
+        group: of.group.to_string(),
+        namespace: namespace.to_string(),
+        name: name.to_string(),
+    };
+    (key, reference.desired.to_string())
+}
+
+/// A failure outweighs what is running, and that what is done; the first of a kind gives the words.
+fn worst(outcomes: impl Iterator<Item = Outcome>) -> Outcome {
+    let rank = |outcome: &Outcome| match outcome {
+        Outcome::Failed(_) => 2,
+        Outcome::Running(_) => 1,
+        Outcome::Succeeded => 0,
+    };
+    outcomes.fold(Outcome::Succeeded, |worst, next| {
+        if rank(&next) > rank(&worst) { next } else { worst }
+    })
+}
+
+fn running(why: &str) -> Outcome {
+    Outcome::Running(why.to_owned())
+}
+
+/// Install until something was applied once. A phase stays until the next change, so that its end is named like its begin.
+fn phase(member: &Member<'_>, outcome: &Outcome) -> Phase {
+    let reason = member
+        .instance
+        .condition(PROGRESSING)
+        .map(|condition| &*condition.reason)
+        .unwrap_or_default();
+    let previous = Phase::of_reason(reason);
+    let applied_before = member
+        .instance
+        .references
+        .iter()
+        .any(|reference| reference.applied.is_some());
+    let done_before = reason == "InstallSucceed" || previous.is_some_and(|phase| phase != Phase::Install);
+    let starts = member.step == Step::Move
+        || (*outcome != Outcome::Succeeded
+            && member.assigned.iter().any(|reference| !reference.is_applied()));
+    match previous {
+        _ if !applied_before && !done_before => Phase::Install,
+        Some(Phase::Rollback) if !matches!(member.step, Step::Move) => Phase::Rollback,
+        _ if starts => Phase::Upgrade,
+        Some(phase) => phase,
+        None if member.assigned.iter().all(Reference::is_applied) => Phase::Install,
+        None => Phase::Upgrade,
+    }
+}

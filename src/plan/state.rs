@@ -1,0 +1,210 @@
+//! The state of one add-on on one cluster: phase × outcome, and the "not yet" states, in two vocabularies.
+//!
+//! Decides the words of the `Progressing` condition. Never decides the state itself (`judge.rs`).
+
+use crate::snapshot::{ConfigType, Status, Vocabulary};
+
+/// What is being done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing was ever applied.
+    Install,
+    /// Something was applied before.
+    Upgrade,
+    /// The desired version is lower than the last one.
+    Rollback,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Under way, and what it waits for.
+    Running(String),
+    /// Done.
+    Succeeded,
+    /// The agent or the rendering failed, with the error.
+    Failed(String),
+}
+
+/// The state of one add-on on one cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// The instance names a configuration type that its add-on does not support.
+    Unsupported(ConfigType),
+    /// The program that deploys this add-on has not reported `ManifestApplied`.
+    WaitingForManifests,
+    /// It has not reported `HostingManifestApplied`.
+    WaitingForHostingManifests,
+    /// Phase × outcome.
+    Phase(Phase, Outcome),
+}
+
+/// Status, reason and message of a condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// The status.
+    pub status: Status,
+    /// The reason.
+    pub reason: &'static str,
+    /// The message.
+    pub message: String,
+}
+
+impl Phase {
+    /// Reads the phase back from a reason that an earlier plan wrote; the other vocabulary does not tell it.
+    pub fn of_reason(reason: &str) -> Option<Self> {
+        match reason {
+            "Installing" | "InstallSucceed" | "InstallFailed" => Some(Self::Install),
+            "Upgrading" | "UpgradeSucceed" | "UpgradeFailed" => Some(Self::Upgrade),
+            "Rollingback" | "RollbackSucceed" | "RollbackFailed" => Some(Self::Rollback),
+            _ => None,
+        }
+    }
+
+    /// Returns the phase as a noun.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Install => "install",
+            Self::Upgrade => "upgrade",
+            Self::Rollback => "rollback",
+        }
+    }
+
+    const fn verb(self) -> &'static str {
+        match self {
+            Self::Install => "installing",
+            Self::Upgrade => "upgrading",
+            Self::Rollback => "rollingback",
+        }
+    }
+
+    const fn reasons(self) -> [&'static str; 3] {
+        match self {
+            Self::Install => ["Installing", "InstallSucceed", "InstallFailed"],
+            Self::Upgrade => ["Upgrading", "UpgradeSucceed", "UpgradeFailed"],
+            Self::Rollback => ["Rollingback", "RollbackSucceed", "RollbackFailed"],
+        }
+    }
+}
+
+impl State {
+    /// Returns whether everything desired is applied.
+    pub fn is_done(&self) -> bool {
+        matches!(self, Self::Phase(_, Outcome::Succeeded))
+    }
+
+    /// Returns the words of the `Progressing` condition.
+    pub fn progressing(&self, vocabulary: Vocabulary) -> Words {
+        match self {
+            Self::Unsupported(of) => Words {
+                status: Status::False,
+                reason: "ConfigurationUnsupported",
+                message: format!(
+                    "Configuration with gvr {}/{} is not supported for this addon",
+                    of.group, of.resource
+                ),
+            },
+            Self::WaitingForManifests => Words {
+                status: Status::False,
+                reason: "WaitingForManifestApplied",
+                message: "Waiting for ManagedClusterAddOn ManifestApplied condition".to_owned(),
+            },
+            Self::WaitingForHostingManifests => Words {
+                status: Status::False,
+                reason: "WaitingForHostingManifestApplied",
+                message: "Waiting for ManagedClusterAddOn HostingManifestApplied condition".to_owned(),
+            },
+            Self::Phase(phase, outcome) => match vocabulary {
+                Vocabulary::Lifecycle => lifecycle(*phase, outcome),
+                Vocabulary::Ocm => ocm(outcome),
+            },
+        }
+    }
+}
+
+fn lifecycle(phase: Phase, outcome: &Outcome) -> Words {
+    let [running, succeeded, failed] = phase.reasons();
+    match outcome {
+        Outcome::Running(why) => Words {
+            status: Status::True,
+            reason: running,
+            message: format!("{}… {why}", phase.verb()),
+        },
+        Outcome::Succeeded => Words {
+            status: Status::False,
+            reason: succeeded,
+            message: format!("{} completed with no errors.", phase.noun()),
+        },
+        Outcome::Failed(error) => Words {
+            status: Status::False,
+            reason: failed,
+            message: error.clone(),
+        },
+    }
+}
+
+fn ocm(outcome: &Outcome) -> Words {
+    match outcome {
+        Outcome::Running(why) => Words {
+            status: Status::True,
+            reason: "Progressing",
+            message: format!("progressing... {why}"),
+        },
+        Outcome::Succeeded => Words {
+            status: Status::False,
+            reason: "Completed",
+            message: "completed with no errors.".to_owned(),
+        },
+        Outcome::Failed(error) => Words {
+            status: Status::False,
+            reason: "Failed",
+            message: error.clone(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(state: &State, vocabulary: Vocabulary) -> String {
+        let words = state.progressing(vocabulary);
+        format!("{} {} | {}", words.status.as_str(), words.reason, words.message)
+    }
+
+    #[test]
+    fn both_vocabularies_write_their_own_words() {
+        let cases = [
+            (
+                Outcome::Running("work is not ready".to_owned()),
+                "True Upgrading | upgrading… work is not ready",
+                "True Progressing | progressing... work is not ready",
+            ),
+            (
+                Outcome::Succeeded,
+                "False UpgradeSucceed | upgrade completed with no errors.",
+                "False Completed | completed with no errors.",
+            ),
+            (
+                Outcome::Failed("quota".to_owned()),
+                "False UpgradeFailed | quota",
+                "False Failed | quota",
+            ),
+        ];
+        for (outcome, ours, theirs) in cases {
+            let state = State::Phase(Phase::Upgrade, outcome);
+            assert_eq!(row(&state, Vocabulary::Lifecycle), ours);
+            assert_eq!(row(&state, Vocabulary::Ocm), theirs);
+        }
+    }
+
+    #[test]
+    fn a_phase_is_read_back_from_each_of_its_reasons() {
+        for phase in [Phase::Install, Phase::Upgrade, Phase::Rollback] {
+            for reason in phase.reasons() {
+                assert_eq!(Phase::of_reason(reason), Some(phase));
+            }
+        }
+        assert_eq!(Phase::of_reason("Completed"), None);
+    }
+}

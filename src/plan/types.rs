@@ -1,0 +1,210 @@
+//! What a plan is: writes with their preconditions, and what it waits for.
+//!
+//! Decides nothing; these are the words between the pure planner, the tests and the shell that writes.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::state::{Outcome, Phase};
+use crate::snapshot::{ConfigRef, ConfigType, Meta, Name, ObjectKey};
+
+/// What the hub should look like next for one add-on, and what it is waiting for.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[must_use = "a plan does nothing until it is applied"]
+pub struct Plan {
+    /// Writes; those of one namespace in the order in which they must happen.
+    pub actions: Vec<Action>,
+    /// What holds the rest.
+    pub waits: Vec<Wait>,
+    /// When to plan again although nothing happened.
+    pub recheck_at: Option<Timestamp>,
+}
+
+/// The revision that a write was planned from; a write on another revision must fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    /// `metadata.uid`
+    pub uid: Name,
+    /// `metadata.resourceVersion`
+    pub version: Name,
+}
+
+impl From<&Meta> for Revision {
+    fn from(meta: &Meta) -> Self {
+        Self {
+            uid: meta.uid.clone(),
+            version: meta.version.clone(),
+        }
+    }
+}
+
+/// One write, with the precondition under which it is right and the reason for it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Create an object.
+    Create {
+        /// Which object.
+        object: ObjectKey,
+        /// The whole object.
+        body: Value,
+        /// The reason.
+        why: &'static str,
+    },
+    /// Replace the fields that we own; a JSON merge patch leaves those of others alone.
+    Replace {
+        /// Which object.
+        object: ObjectKey,
+        /// The revision it was planned from.
+        before: Revision,
+        /// The merge patch.
+        patch: Value,
+        /// The reason.
+        why: &'static str,
+    },
+    /// Write parts of the status.
+    Status {
+        /// Which object.
+        object: ObjectKey,
+        /// The revision it was planned from.
+        before: Revision,
+        /// The merge patch, under the key `status`.
+        patch: Value,
+        /// What a spectator should be told, when the state changes.
+        note: Option<Note>,
+    },
+    /// Delete an object.
+    Delete {
+        /// Which object.
+        object: ObjectKey,
+        /// The revision it was planned from.
+        before: Revision,
+        /// The reason.
+        why: &'static str,
+    },
+}
+
+impl Action {
+    /// Returns the object that the action writes.
+    pub fn object(&self) -> &ObjectKey {
+        match self {
+            Self::Create { object, .. }
+            | Self::Replace { object, .. }
+            | Self::Status { object, .. }
+            | Self::Delete { object, .. } => object,
+        }
+    }
+}
+
+/// A change of state worth telling: one add-on on one cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The add-on.
+    pub addon: Name,
+    /// The cluster.
+    pub cluster: Name,
+    /// Install, upgrade or rollback.
+    pub phase: Phase,
+    /// Running, succeeded or failed.
+    pub outcome: Outcome,
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            addon,
+            cluster,
+            phase,
+            outcome,
+        } = self;
+        let verb = phase.noun();
+        match outcome {
+            Outcome::Running(why) => write!(f, "{cluster} {addon}: {verb} running ({why})"),
+            Outcome::Succeeded => write!(f, "{cluster} {addon}: {verb} succeeded"),
+            Outcome::Failed(error) => write!(f, "{cluster} {addon}: {verb} failed: {error}"),
+        }
+    }
+}
+
+/// Something that holds a part of the plan.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wait {
+    /// The cluster, absent when the whole add-on is concerned.
+    pub cluster: Option<Name>,
+    /// What is waited for.
+    pub on: WaitOn,
+}
+
+/// What can hold a part of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WaitOn {
+    /// A placement of the install strategy does not exist.
+    Placement(Name, Name),
+    /// A placement exists, but nobody has decided it yet.
+    Decision(Name, Name),
+    /// A cluster is decided for but has no `ManagedCluster`.
+    Cluster,
+    /// An instance is being deleted and will be created again.
+    Deletion,
+    /// A configuration has no usable object.
+    Config(ConfigRef, &'static str),
+    /// A type of configuration that the add-on does not support.
+    UnsupportedType(ConfigType),
+    /// A rollout type that this version does not drive.
+    Rollout(String),
+    /// An install strategy that this version does not drive.
+    InstallStrategy(Name),
+    /// The assigned content has been edited and is no longer on the hub.
+    Content(ConfigRef),
+    /// Fields of an `AddOnDeploymentConfig` that this version does not apply.
+    NotApplied(Vec<&'static str>),
+    /// The agent on the cluster.
+    Agent(String),
+}
+
+impl Wait {
+    /// Returns a wait of the whole add-on.
+    pub fn addon(on: WaitOn) -> Self {
+        Self { cluster: None, on }
+    }
+
+    /// Returns a wait of one cluster.
+    pub fn cluster(cluster: &Name, on: WaitOn) -> Self {
+        Self {
+            cluster: Some(cluster.clone()),
+            on,
+        }
+    }
+}
+
+impl std::fmt::Display for Wait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(cluster) = &self.cluster {
+            write!(f, "{cluster}: ")?;
+        }
+        match &self.on {
+            WaitOn::Placement(namespace, name) => write!(f, "placement {namespace}/{name} does not exist"),
+            WaitOn::Decision(namespace, name) => write!(f, "placement {namespace}/{name} is not decided yet"),
+            WaitOn::Cluster => write!(f, "the ManagedCluster does not exist"),
+            WaitOn::Deletion => write!(f, "the add-on is still being deleted"),
+            WaitOn::Config(config, why) => write!(f, "configuration {config} {why}"),
+            WaitOn::UnsupportedType(of) => write!(f, "configurations of type {of} are not supported"),
+            WaitOn::Rollout(kind) => f.write_str(&not_driven(kind)),
+            WaitOn::InstallStrategy(kind) => {
+                write!(f, "install strategy {kind} is not driven by this version")
+            }
+            WaitOn::Content(config) => {
+                write!(
+                    f,
+                    "the assigned content of {config} is no longer on the hub; the works stay as they are"
+                )
+            }
+            WaitOn::NotApplied(fields) => write!(f, "not applied by this version: {}", fields.join(", ")),
+            WaitOn::Agent(why) => write!(f, "agent: {why}"),
+        }
+    }
+}
+
+/// Says that a rollout type is not driven.
+pub(super) fn not_driven(kind: &str) -> String {
+    format!("rollout type {kind} is not driven by this version; the cluster keeps what it has")
+}

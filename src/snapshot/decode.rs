@@ -1,0 +1,293 @@
+//! From objects as the API serves them to records.
+//!
+//! Decides what a record keeps. An object that does not decode is refused with the reason; nothing here panics or guesses.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::decode_addon::addon;
+use super::decode_status::{conditions, references, status_of};
+use super::decode_work::work;
+use super::kind::{Kind, ObjectKey};
+use super::names::{Name, Names};
+use super::record::{
+    AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, DeploymentConfig, Instance, Meta,
+    Owner, Placement, Template, Work,
+};
+use super::terms;
+use crate::api::cluster as cluster_api;
+use crate::api::names::{conditions as condition_types, labels};
+use crate::api::v1alpha1 as wire;
+use crate::hash::SpecHash;
+
+/// A decoded object.
+#[derive(Debug)]
+pub(super) enum Record {
+    Cluster(Cluster),
+    Placement(Placement),
+    Decision(Decision),
+    AddOn(AddOn),
+    Instance(Instance),
+    Config(Config),
+    /// A work with its add-on and its cluster; `None` when it belongs to no add-on.
+    Work(Option<(Name, Name, Work)>),
+}
+
+impl Record {
+    pub(super) fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::Cluster(found) => Some(&found.meta),
+            Self::Placement(found) => Some(&found.meta),
+            Self::Decision(found) => Some(&found.meta),
+            Self::AddOn(found) => Some(&found.meta),
+            Self::Instance(found) => Some(&found.meta),
+            Self::Config(found) => Some(&found.meta),
+            Self::Work(found) => found.as_ref().map(|(_, _, work)| &work.meta),
+        }
+    }
+}
+
+/// Returns the key of an object, as far as it has one.
+pub(super) fn key(kind: Kind, object: &Value) -> ObjectKey {
+    let text = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    ObjectKey::new(kind, text("/metadata/namespace"), text("/metadata/name"))
+}
+
+/// Returns the reference under which a configuration object is filed.
+pub(super) fn config_ref(key: &ObjectKey) -> ConfigRef {
+    let address = key.kind.address();
+    ConfigRef {
+        of: ConfigType {
+            group: address.group.into(),
+            resource: address.resource.into(),
+        },
+        namespace: key.namespace.clone(),
+        name: key.name.clone(),
+    }
+}
+
+/// Decodes an object.
+pub(super) fn record(kind: Kind, object: &Value, names: &mut Names) -> Result<Record, String> {
+    match kind {
+        Kind::Cluster => cluster(&parse(object)?, names).map(Record::Cluster),
+        Kind::Placement => placement(&parse(object)?, names).map(Record::Placement),
+        Kind::Decision => decision(&parse(object)?, names).map(Record::Decision),
+        Kind::AddOn => addon(&parse(object)?, names).map(Record::AddOn),
+        Kind::Instance => instance(&parse(object)?, names).map(Record::Instance),
+        Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
+            config(kind, object, names).map(Record::Config)
+        }
+        Kind::Work => work(object, &parse(object)?, names).map(Record::Work),
+    }
+}
+
+fn parse<T: DeserializeOwned>(object: &Value) -> Result<T, String> {
+    T::deserialize(object).map_err(|error| error.to_string())
+}
+
+/// Reads identity and revision; an object without them cannot be written to safely.
+pub(super) fn meta(metadata: &ObjectMeta, names: &mut Names) -> Result<Meta, String> {
+    let text = |value: &Option<String>, field: &str| {
+        value
+            .as_deref()
+            .filter(|text| !text.is_empty())
+            .map(Name::from)
+            .ok_or_else(|| format!("metadata.{field} is absent"))
+    };
+    text(&metadata.name, "name")?;
+    let _ = names;
+    Ok(Meta {
+        uid: text(&metadata.uid, "uid")?,
+        version: text(&metadata.resource_version, "resourceVersion")?,
+        generation: metadata.generation.unwrap_or_default(),
+        deleting: metadata.deletion_timestamp.is_some(),
+    })
+}
+
+/// Shares an optional text, "" when it is absent.
+pub(super) fn shared(text: Option<&String>, names: &mut Names) -> Name {
+    names.share(text.map(String::as_str).unwrap_or_default())
+}
+
+pub(super) fn annotation<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a String> {
+    metadata.annotations.as_ref()?.get(key)
+}
+
+fn label<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a String> {
+    metadata.labels.as_ref()?.get(key)
+}
+
+pub(super) fn config_type(group: &str, resource: &str, names: &mut Names) -> ConfigType {
+    ConfigType {
+        group: names.share(group),
+        resource: names.share(resource),
+    }
+}
+
+pub(super) fn configs(configs: &[crate::api::AddOnConfig], names: &mut Names) -> Vec<ConfigRef> {
+    let each = configs.iter().map(|config| ConfigRef {
+        of: config_type(&config.group, &config.resource, names),
+        namespace: names.share(&config.namespace),
+        name: names.share(&config.name),
+    });
+    each.collect()
+}
+
+pub(super) fn owners(owners: Option<&Vec<OwnerReference>>, names: &mut Names) -> Vec<Owner> {
+    let each = owners.into_iter().flatten().map(|owner| Owner {
+        api_version: names.share(&owner.api_version),
+        kind: names.share(&owner.kind),
+        name: names.share(&owner.name),
+        uid: names.share(&owner.uid),
+        controller: owner.controller,
+        block: owner.block_owner_deletion,
+    });
+    each.collect()
+}
+
+fn cluster(object: &cluster_api::ManagedCluster, names: &mut Names) -> Result<Cluster, String> {
+    let annotations = object.metadata.annotations.iter().flatten();
+    let copied: BTreeMap<Name, Name> = annotations
+        .filter(|(key, _)| key.starts_with(terms::COPIED_PREFIX))
+        .map(|(key, value)| (names.share(key), names.share(value)))
+        .collect();
+    let stated = object.status.iter().flat_map(|status| &status.conditions);
+    let available = stated
+        .filter(|condition| condition.type_ == condition_types::CLUSTER_AVAILABLE)
+        .map(|condition| status_of(&condition.status))
+        .next();
+    Ok(Cluster {
+        meta: meta(&object.metadata, names)?,
+        annotations: copied,
+        available,
+    })
+}
+
+fn placement(object: &cluster_api::Placement, names: &mut Names) -> Result<Placement, String> {
+    let selected = object
+        .status
+        .as_ref()
+        .and_then(|status| status.number_of_selected_clusters);
+    Ok(Placement {
+        meta: meta(&object.metadata, names)?,
+        selected: selected.map(i64::from),
+    })
+}
+
+fn decision(object: &cluster_api::PlacementDecision, names: &mut Names) -> Result<Decision, String> {
+    let metadata = &object.metadata;
+    let index = label(metadata, labels::DECISION_GROUP_INDEX).and_then(|text| text.parse().ok());
+    let decided = object.status.iter().flat_map(|status| &status.decisions);
+    let decided = decided.filter(|decision| !decision.cluster_name.is_empty());
+    Ok(Decision {
+        meta: meta(metadata, names)?,
+        placement: shared(label(metadata, labels::PLACEMENT), names),
+        group_index: index.unwrap_or_default(),
+        group_name: shared(label(metadata, labels::DECISION_GROUP_NAME), names),
+        clusters: decided
+            .map(|decision| names.share(&decision.cluster_name))
+            .collect(),
+    })
+}
+
+fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Instance, String> {
+    let metadata = &object.metadata;
+    let status = object.status.as_ref();
+    let types = status.into_iter().flat_map(|status| &status.supported_configs);
+    Ok(Instance {
+        meta: meta(metadata, names)?,
+        addon: shared(metadata.name.as_ref(), names),
+        cluster: shared(metadata.namespace.as_ref(), names),
+        owners: owners(metadata.owner_references.as_ref(), names),
+        installed_by: shared(annotation(metadata, terms::INSTALLED_BY), names),
+        hosting_cluster: shared(annotation(metadata, terms::HOSTING_CLUSTER), names),
+        install_namespace: names.share(
+            object
+                .spec
+                .install_namespace
+                .as_deref()
+                .unwrap_or(crate::api::names::DEFAULT_INSTALL_NAMESPACE),
+        ),
+        configs: configs(&object.spec.configs, names),
+        supported: types
+            .map(|of| config_type(&of.group, &of.resource, names))
+            .collect(),
+        references: status
+            .map(|status| references(&status.config_references, names))
+            .unwrap_or_default(),
+        conditions: status
+            .map(|status| conditions(&status.conditions, names))
+            .unwrap_or_default(),
+    })
+}
+
+fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, String> {
+    let (metadata, content) = match kind {
+        Kind::DeploymentConfig => {
+            let object: wire::AddOnDeploymentConfig = parse(object)?;
+            (
+                object.metadata,
+                Content::Deployment(deployment_config(&object.spec, names)),
+            )
+        }
+        Kind::Template => {
+            let parsed: wire::AddOnTemplate = parse(object)?;
+            let agent = object.pointer("/spec/agentSpec").cloned().unwrap_or_default();
+            let registers = parsed.spec.registration.is_some();
+            (parsed.metadata, Content::Template(Template { agent, registers }))
+        }
+        Kind::HubConfig
+        | Kind::Cluster
+        | Kind::Placement
+        | Kind::Decision
+        | Kind::AddOn
+        | Kind::Instance
+        | Kind::Work => {
+            let object: wire::AddOnHubConfig = parse(object)?;
+            (object.metadata, Content::Hub)
+        }
+    };
+    let hash = names.share(&SpecHash::of(object).to_string());
+    Ok(Config {
+        meta: meta(&metadata, names)?,
+        hash,
+        content: Arc::new(content),
+    })
+}
+
+fn deployment_config(spec: &wire::AddOnDeploymentConfigSpec, names: &mut Names) -> DeploymentConfig {
+    let variables = spec.customized_variables.iter();
+    let proxy = spec
+        .proxy_config
+        .as_ref()
+        .is_some_and(|proxy| *proxy != wire::ProxyConfig::default());
+    let set = [
+        ("nodePlacement", spec.node_placement.is_some()),
+        (
+            "registries",
+            spec.registries.as_ref().is_some_and(|list| !list.is_empty()),
+        ),
+        ("proxyConfig", proxy),
+        ("resourceRequirements", !spec.resource_requirements.is_empty()),
+    ];
+    DeploymentConfig {
+        variables: variables
+            .map(|one| (names.share(&one.name), names.share(&one.value)))
+            .collect(),
+        install_namespace: shared(spec.agent_install_namespace.as_ref(), names),
+        not_applied: set
+            .into_iter()
+            .filter(|(_, is_set)| *is_set)
+            .map(|(field, _)| field)
+            .collect(),
+    }
+}

@@ -1,0 +1,151 @@
+//! Decoding `ClusterManagementAddOn`.
+//!
+//! Decides how its many spellings become one record. Never judges a strategy: unknown types are kept by name.
+
+use super::decode::{annotation, config_type, configs, meta, shared};
+use super::decode_status::{applied, conditions};
+use super::facts::AddonFacts;
+use super::names::{Name, Names};
+use super::record::{
+    AddOn, ConfigRef, Creation, DefaultConfig, InstallStrategy, PlacementUse, Progression,
+    ProgressionReference, RolloutKind,
+};
+use crate::api::ConfigSpecHash;
+use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER};
+use crate::api::v1alpha1 as wire;
+
+pub(super) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) -> Result<AddOn, String> {
+    let spec = &object.spec;
+    let lifecycle = annotation(&object.metadata, LIFECYCLE);
+    let configuration = spec.configuration.as_ref();
+    let rollout = configuration.and_then(|configuration| configuration.rollout_strategy.as_ref());
+    let strategy = spec.install_strategy.as_ref();
+    let placements = strategy.into_iter().flat_map(|strategy| &strategy.placements);
+    let status = object.status.as_ref();
+    Ok(AddOn {
+        meta: meta(&object.metadata, names)?,
+        name: shared(object.metadata.name.as_ref(), names),
+        managed: lifecycle.is_none_or(|value| value == LIFECYCLE_ADDON_MANAGER),
+        supported: spec
+            .supported_configs
+            .iter()
+            .map(|supported| default_config(supported, names))
+            .collect(),
+        configuration: configuration
+            .map(|found| configs(&found.configs, names))
+            .unwrap_or_default(),
+        configuration_rollout: match rollout.map(|rollout| rollout.type_.as_str()) {
+            None | Some("" | "UpdateAll") => RolloutKind::All,
+            Some("RollingUpdateWithPlacement") => RolloutKind::RollingUpdateWithPlacement,
+            Some(other) => RolloutKind::Other(names.share(other)),
+        },
+        strategy: match strategy.map(|strategy| strategy.type_.as_str()) {
+            None | Some("" | "Manual") => InstallStrategy::Manual,
+            Some("Placements") => InstallStrategy::Placements,
+            Some(other) => InstallStrategy::Other(names.share(other)),
+        },
+        placements: placements
+            .map(|placement| placement_use(placement, names))
+            .collect(),
+        defaults: status.map(|status| defaults(status, names)).unwrap_or_default(),
+        progressions: status.map(|status| {
+            status
+                .install_progressions
+                .iter()
+                .map(|progression| decode_progression(progression, names))
+                .collect()
+        }),
+        facts: std::sync::Arc::new(AddonFacts::of(spec)),
+    })
+}
+
+fn default_config(supported: &wire::ConfigMeta, names: &mut Names) -> DefaultConfig {
+    let of = config_type(&supported.group, &supported.resource, names);
+    let config = supported
+        .default_config
+        .as_ref()
+        .filter(|config| !config.name.is_empty());
+    DefaultConfig {
+        config: config.map(|config| ConfigRef {
+            of: of.clone(),
+            namespace: names.share(&config.namespace),
+            name: names.share(&config.name),
+        }),
+        of,
+    }
+}
+
+fn placement_use(placement: &wire::PlacementStrategy, names: &mut Names) -> PlacementUse {
+    let template = placement
+        .addon_spec
+        .as_ref()
+        .or(placement.addon_template.as_ref());
+    PlacementUse {
+        namespace: names.share(&placement.namespace),
+        name: names.share(&placement.name),
+        configs: configs(&placement.configs, names),
+        rollout: match placement
+            .rollout_strategy
+            .as_ref()
+            .map(|rollout| rollout.type_.as_str())
+        {
+            None | Some("" | "All") => RolloutKind::All,
+            Some("Progressive") => RolloutKind::Progressive,
+            Some("ProgressivePerGroup") => RolloutKind::ProgressivePerGroup,
+            Some(other) => RolloutKind::Other(names.share(other)),
+        },
+        creation: template
+            .map(|template| creation(template, names))
+            .unwrap_or_default(),
+    }
+}
+
+fn creation(template: &wire::CreationTemplate, names: &mut Names) -> Creation {
+    Creation {
+        install_namespace: template.install_namespace.as_ref().map(|text| names.share(text)),
+        configs: configs(&template.configs, names),
+        desired_version: Some(&template.desired_version)
+            .filter(|text| !text.is_empty())
+            .map(|text| names.share(text)),
+    }
+}
+
+fn defaults(status: &wire::ClusterManagementAddOnStatus, names: &mut Names) -> Vec<(ConfigRef, Name)> {
+    let listed = status.default_config_references.iter();
+    let each =
+        listed.filter_map(|one| referred(&one.group, &one.resource, one.desired_config.as_ref(), names));
+    each.collect()
+}
+
+fn referred(
+    group: &str,
+    resource: &str,
+    desired: Option<&ConfigSpecHash>,
+    names: &mut Names,
+) -> Option<(ConfigRef, Name)> {
+    let desired = desired?;
+    let config = ConfigRef {
+        of: config_type(group, resource, names),
+        namespace: names.share(&desired.namespace),
+        name: names.share(&desired.name),
+    };
+    Some((config, names.share(&desired.spec_hash)))
+}
+
+fn decode_progression(progression: &wire::InstallProgression, names: &mut Names) -> Progression {
+    let references = progression.config_references.iter().filter_map(|one| {
+        let (config, desired) = referred(&one.group, &one.resource, one.desired_config.as_ref(), names)?;
+        Some(ProgressionReference {
+            config,
+            desired,
+            applied: applied(one.last_applied_config.as_ref(), names),
+            known_good: applied(one.last_known_good_config.as_ref(), names),
+        })
+    });
+    Progression {
+        namespace: Name::from(progression.namespace.as_str()),
+        name: Name::from(progression.name.as_str()),
+        references: references.collect(),
+        conditions: conditions(&progression.conditions, names),
+    }
+}

@@ -1,0 +1,126 @@
+//! Decoding `ManifestWork`: a digest of what it asks for, and what the agent says about it.
+//!
+//! Never keeps manifests. A work without the add-on label belongs to nobody here.
+
+use serde_json::Value;
+
+use super::decode::{annotation, meta, owners, shared};
+use super::decode_status::status_of;
+use super::digest::Digest;
+use super::names::{Name, Names};
+use super::record::{Signal, Status, Work, Workload};
+use super::terms;
+use crate::api::names::annotations::CONFIG_SPEC_HASH_ALTERNATIVE;
+use crate::api::names::conditions::{WORK_APPLIED, WORK_AVAILABLE};
+use crate::api::work::{ManifestCondition, ManifestWork};
+
+type Filed = (Name, Name, Work);
+
+pub(super) fn work(
+    object: &Value,
+    parsed: &ManifestWork,
+    names: &mut Names,
+) -> Result<Option<Filed>, String> {
+    let metadata = &parsed.metadata;
+    let meta = meta(metadata, names)?;
+    let labels = metadata.labels.as_ref();
+    let Some(addon) = labels.and_then(|labels| labels.get(terms::ADDON_NAME)) else {
+        return Ok(None);
+    };
+    let home = labels
+        .and_then(|labels| labels.get(terms::ADDON_NAMESPACE))
+        .filter(|home| !home.is_empty());
+    let namespace = shared(metadata.namespace.as_ref(), names);
+    let cluster = home.map_or_else(|| namespace.clone(), |home| names.share(home));
+    let hashes = annotation(metadata, terms::CONFIG_HASHES);
+    let mirror = annotation(metadata, terms::CONFIG_HASHES_MIRROR);
+    let spelled = hashes
+        .or(mirror)
+        .or_else(|| annotation(metadata, CONFIG_SPEC_HASH_ALTERNATIVE));
+    let manifests: Vec<&ManifestCondition> = parsed
+        .status
+        .iter()
+        .flat_map(|status| &status.resource_status)
+        .flat_map(|status| &status.manifests)
+        .collect();
+    let work = Work {
+        name: shared(metadata.name.as_ref(), names),
+        hosted: home.is_some(),
+        owners: owners(metadata.owner_references.as_ref(), names),
+        digest: object
+            .get("spec")
+            .map_or_else(|| Digest::of_spec(&Value::Null), Digest::of_spec),
+        hashes: shared(spelled, names),
+        mirror: shared(mirror.filter(|_| hashes.is_some()), names),
+        applied: signal(parsed, WORK_APPLIED, meta.generation, names),
+        available: signal(parsed, WORK_AVAILABLE, meta.generation, names),
+        failure: names.share(&failure(&manifests)),
+        workloads: manifests
+            .iter()
+            .filter_map(|manifest| workload(manifest, names))
+            .collect(),
+        namespace,
+        meta,
+    };
+    Ok(Some((names.share(addon), cluster, work)))
+}
+
+fn signal(work: &ManifestWork, kind: &str, generation: i64, names: &mut Names) -> Option<Signal> {
+    let stated = work.status.iter().flat_map(|status| &status.conditions);
+    let condition = stated.into_iter().find(|condition| condition.type_ == kind)?;
+    Some(Signal {
+        status: status_of(&condition.status),
+        current: condition.observed_generation == Some(generation),
+        message: names.share(&condition.message),
+    })
+}
+
+/// The first manifest that was not applied, with what the agent said about it.
+fn failure(manifests: &[&ManifestCondition]) -> String {
+    let failed = manifests.iter().find_map(|manifest| {
+        let applied = manifest
+            .conditions
+            .iter()
+            .find(|condition| condition.type_ == WORK_APPLIED)?;
+        (status_of(&applied.status) == Status::False).then_some((manifest, &applied.message))
+    });
+    failed.map_or_else(String::new, |(manifest, message)| {
+        let place = &manifest.resource_meta;
+        let at = if place.namespace.is_empty() {
+            String::new()
+        } else {
+            format!("{}/", place.namespace)
+        };
+        format!("{} {at}{}: {message}", place.kind, place.name)
+    })
+}
+
+fn workload(manifest: &ManifestCondition, names: &mut Names) -> Option<Workload> {
+    let place = &manifest.resource_meta;
+    let ready = match (place.group.as_str(), place.resource.as_str()) {
+        ("apps", "deployments") => ["Replicas", "ReadyReplicas"],
+        ("apps", "daemonsets") => ["DesiredNumberScheduled", "NumberReady"],
+        _ => return None,
+    };
+    let values = manifest
+        .status_feedback
+        .as_ref()
+        .map(|feedback| feedback.values.as_slice())
+        .unwrap_or_default();
+    let number = |name: &str| {
+        values
+            .iter()
+            .find(|value| value.name == name)?
+            .field_value
+            .integer
+    };
+    let [desired, ready] = ready.map(number);
+    Some(Workload {
+        resource: names.share(&place.resource),
+        namespace: names.share(&place.namespace),
+        name: names.share(&place.name),
+        desired,
+        ready,
+        probed: !values.is_empty(),
+    })
+}

@@ -1,0 +1,139 @@
+//! Expectations of own writes: which objects the store has yet to see again after this program wrote them.
+//!
+//! Decides whether a cache is too old to plan from. Never waits: the caller asks, and gives up after its own deadline.
+
+use std::collections::BTreeMap;
+
+use super::kind::ObjectKey;
+use super::names::Name;
+
+/// What the watch must show before the object may be planned for again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// This revision or a later one.
+    Version(Name),
+    /// That the object with this uid is gone, or is being deleted.
+    Gone(Name),
+}
+
+/// What the watch shows of an object.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sight<'a> {
+    /// `metadata.uid`
+    pub uid: &'a str,
+    /// `metadata.resourceVersion`
+    pub version: &'a str,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+}
+
+/// The open expectations, by add-on.
+#[derive(Debug, Default)]
+pub(super) struct Expectations {
+    open: BTreeMap<Name, BTreeMap<ObjectKey, Expected>>,
+}
+
+impl Expectations {
+    /// Records what a write of `addon`'s plan makes us wait for.
+    pub(super) fn expect(&mut self, addon: &Name, key: ObjectKey, expected: Expected) {
+        self.open.entry(addon.clone()).or_default().insert(key, expected);
+    }
+
+    /// Settles what `sight` (`None`: the object is not there) answers; returns the add-ons that waited for it.
+    pub(super) fn settle(&mut self, key: &ObjectKey, sight: Option<Sight<'_>>) -> Vec<Name> {
+        let mut settled = Vec::new();
+        self.open.retain(|addon, objects| {
+            if objects.get(key).is_some_and(|expected| is_met(expected, sight)) {
+                objects.remove(key);
+                settled.push(addon.clone());
+            }
+            !objects.is_empty()
+        });
+        settled
+    }
+
+    /// Returns how many objects the add-on waits for.
+    pub(super) fn open(&self, addon: &str) -> usize {
+        self.open.get(addon).map_or(0, BTreeMap::len)
+    }
+
+    /// Gives up waiting for the add-on's objects; writes stay guarded by their resource versions.
+    pub(super) fn forget(&mut self, addon: &str) {
+        self.open.remove(addon);
+    }
+}
+
+/// Returns whether what is seen satisfies what was expected.
+pub(super) fn is_met(expected: &Expected, sight: Option<Sight<'_>>) -> bool {
+    match (expected, sight) {
+        (Expected::Version(_) | Expected::Gone(_), None) => true,
+        (Expected::Version(version), Some(seen)) => reaches(seen.version, version),
+        (Expected::Gone(uid), Some(seen)) => seen.uid != &**uid || seen.deleting,
+    }
+}
+
+/// Resource versions of one kind are comparable numbers; where they are not, only equality counts.
+fn reaches(seen: &str, expected: &str) -> bool {
+    match (seen.parse::<u64>(), expected.parse::<u64>()) {
+        (Ok(seen), Ok(expected)) => seen >= expected,
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => seen == expected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::Kind;
+
+    fn key() -> ObjectKey {
+        ObjectKey::new(Kind::Work, "cluster1", "addon-a-deploy-0")
+    }
+
+    fn sight(version: &str) -> Option<Sight<'_>> {
+        Some(Sight {
+            uid: "u1",
+            version,
+            deleting: false,
+        })
+    }
+
+    #[test]
+    fn waits_until_the_own_write_is_seen() {
+        let mut open = Expectations::default();
+        open.expect(&Name::from("a"), key(), Expected::Version("10".into()));
+        assert!(open.settle(&key(), sight("9")).is_empty());
+        assert_eq!(open.open("a"), 1);
+        assert_eq!(open.settle(&key(), sight("10")), [Name::from("a")]);
+        assert_eq!(open.open("a"), 0);
+    }
+
+    #[test]
+    fn a_later_revision_or_a_missing_object_settles_too() {
+        assert!(is_met(&Expected::Version("9".into()), sight("10")));
+        assert!(is_met(&Expected::Version("9".into()), None));
+        assert!(!is_met(&Expected::Version("abc".into()), sight("10")));
+    }
+
+    #[test]
+    fn a_deletion_is_settled_by_absence_another_uid_or_a_deletion_mark() {
+        let gone = Expected::Gone("u1".into());
+        assert!(!is_met(&gone, sight("1")));
+        assert!(is_met(&gone, None));
+        assert!(is_met(
+            &gone,
+            Some(Sight {
+                uid: "u2",
+                version: "1",
+                deleting: false
+            })
+        ));
+        assert!(is_met(
+            &gone,
+            Some(Sight {
+                uid: "u1",
+                version: "1",
+                deleting: true
+            })
+        ));
+    }
+}

@@ -1,0 +1,291 @@
+//! Filing records: each kind into its map and its indexes, and which add-ons that touches.
+//!
+//! Decides whether a record differs in anything that a plan reads: a new revision alone touches nobody.
+
+use std::collections::BTreeMap;
+
+use super::decode;
+use super::kind::{Kind, ObjectKey};
+use super::names::Name;
+use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Meta, Placement, Work};
+use super::store::{Place, Store, Touched};
+
+/// Puts `new` into `slot` and returns whether anything but the revision differs.
+fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&mut T) -> &mut Meta) -> bool {
+    let Some(old) = slot else {
+        *slot = Some(new);
+        return true;
+    };
+    let version = std::mem::replace(&mut meta(&mut new).version, meta(old).version.clone());
+    let differs = *old != new;
+    meta(&mut new).version = version;
+    *old = new;
+    differs
+}
+
+impl Store {
+    pub(super) fn insert_cluster(&mut self, key: &ObjectKey, record: Cluster, touched: &mut Touched) {
+        let mut slot = self.clusters.remove(&key.name);
+        let differs = replace(&mut slot, record, |record| &mut record.meta);
+        self.clusters
+            .extend(slot.map(|record| (key.name.clone(), record)));
+        if differs {
+            self.touch_cluster(&key.name, touched);
+        }
+    }
+
+    pub(super) fn insert_placement(&mut self, key: &ObjectKey, record: Placement, touched: &mut Touched) {
+        let place = (key.namespace.clone(), key.name.clone());
+        let mut slot = self.placements.remove(&place);
+        let differs = replace(&mut slot, record, |record| &mut record.meta);
+        if differs {
+            touched.extend(self.by_placement.of(&place).cloned());
+        }
+        self.placements.extend(slot.map(|record| (place, record)));
+    }
+
+    pub(super) fn insert_decision(&mut self, key: &ObjectKey, record: Decision, touched: &mut Touched) {
+        let at = (key.namespace.clone(), key.name.clone());
+        let place = (key.namespace.clone(), record.placement.clone());
+        if self.decision_places.get(&at).is_some_and(|filed| *filed != place) {
+            self.remove(key, touched);
+        }
+        let filed = self.decisions.entry(place.clone()).or_default();
+        let mut slot = filed.remove(&key.name);
+        for cluster in slot.iter().flat_map(|old| &old.clusters) {
+            self.placements_by_cluster.remove(cluster, &place);
+        }
+        for cluster in &record.clusters {
+            self.placements_by_cluster.add(cluster, &place);
+        }
+        let differs = replace(&mut slot, record, |record| &mut record.meta);
+        filed.extend(slot.map(|record| (key.name.clone(), record)));
+        if differs {
+            self.published.decisions_changed(&place);
+            touched.extend(self.by_placement.of(&place).cloned());
+        }
+        self.decision_places.insert(at, place);
+    }
+
+    pub(super) fn insert_addon(&mut self, record: AddOn, touched: &mut Touched) {
+        let name = record.name.clone();
+        let mut slot = self.addons.remove(&name);
+        if let Some(old) = &slot {
+            self.index_addon(old, Mentioned::NoMore);
+        }
+        self.index_addon(&record, Mentioned::Now);
+        if replace(&mut slot, record, |record| &mut record.meta) {
+            self.published.addon_changed(&name);
+            touched.insert(name.clone());
+        }
+        self.addons.extend(slot.map(|record| (name, record)));
+    }
+
+    pub(super) fn insert_instance(&mut self, record: Instance, touched: &mut Touched) {
+        let (addon, cluster) = (record.addon.clone(), record.cluster.clone());
+        let mut slot = self
+            .instances
+            .get_mut(&addon)
+            .and_then(|all| all.remove(&cluster));
+        if let Some(old) = &slot {
+            self.index_instance(old, Mentioned::NoMore);
+        }
+        self.index_instance(&record, Mentioned::Now);
+        if replace(&mut slot, record, |record| &mut record.meta) {
+            self.published.instance_changed(&cluster, &addon);
+            touched.insert(addon.clone());
+        }
+        self.instances
+            .entry(addon)
+            .or_default()
+            .extend(slot.map(|record| (cluster, record)));
+    }
+
+    pub(super) fn insert_config(&mut self, key: &ObjectKey, record: Config, touched: &mut Touched) {
+        let config = decode::config_ref(key);
+        let mut slot = self.configs.remove(&config);
+        if replace(&mut slot, record, |record| &mut record.meta) {
+            touched.extend(self.by_config.of(&config).cloned());
+        }
+        self.configs.extend(slot.map(|record| (config, record)));
+    }
+
+    pub(super) fn insert_work(&mut self, filed: (Name, Name), record: Work, touched: &mut Touched) {
+        let place = (record.namespace.clone(), record.name.clone());
+        if self
+            .work_places
+            .get(&place)
+            .is_some_and(|before| *before != filed)
+        {
+            self.remove(
+                &ObjectKey::new(Kind::Work, place.0.clone(), place.1.clone()),
+                touched,
+            );
+        }
+        let works = self
+            .works
+            .entry(filed.0.clone())
+            .or_default()
+            .entry(filed.1.clone())
+            .or_default();
+        let mut slot = works.remove(&place);
+        if replace(&mut slot, record, |record| &mut record.meta) {
+            touched.insert(filed.0.clone());
+        }
+        works.extend(slot.map(|record| (place.clone(), record)));
+        self.work_places.insert(place, filed);
+    }
+
+    /// Removes an object from its map and its indexes.
+    pub(super) fn remove(&mut self, key: &ObjectKey, touched: &mut Touched) {
+        let place = (key.namespace.clone(), key.name.clone());
+        match key.kind {
+            Kind::Cluster => {
+                if self.clusters.remove(&key.name).is_some() {
+                    self.touch_cluster(&key.name, touched);
+                }
+            }
+            Kind::Placement => {
+                self.placements.remove(&place);
+                touched.extend(self.by_placement.of(&place).cloned());
+            }
+            Kind::Decision => self.remove_decision(&place, touched),
+            Kind::AddOn => {
+                if let Some(old) = self.addons.remove(&key.name) {
+                    self.published.addon_changed(&key.name);
+                    self.index_addon(&old, Mentioned::NoMore);
+                    touched.insert(key.name.clone());
+                }
+            }
+            Kind::Instance => self.remove_instance(key, touched),
+            Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
+                let config = decode::config_ref(key);
+                self.configs.remove(&config);
+                touched.extend(self.by_config.of(&config).cloned());
+            }
+            Kind::Work => self.remove_work(&place, touched),
+        }
+    }
+
+    fn remove_decision(&mut self, at: &Place, touched: &mut Touched) {
+        let Some(place) = self.decision_places.remove(at) else {
+            return;
+        };
+        self.published.decisions_changed(&place);
+        touched.extend(self.by_placement.of(&place).cloned());
+        let Some(filed) = self.decisions.get_mut(&place) else {
+            return;
+        };
+        for cluster in filed.remove(&at.1).iter().flat_map(|old| &old.clusters) {
+            self.placements_by_cluster.remove(cluster, &place);
+        }
+        if filed.is_empty() {
+            self.decisions.remove(&place);
+        }
+    }
+
+    fn remove_instance(&mut self, key: &ObjectKey, touched: &mut Touched) {
+        let Some(all) = self.instances.get_mut(&key.name) else {
+            return;
+        };
+        let Some(old) = all.remove(&key.namespace) else {
+            return;
+        };
+        if all.is_empty() {
+            self.instances.remove(&key.name);
+        }
+        self.published.instance_changed(&key.namespace, &key.name);
+        self.index_instance(&old, Mentioned::NoMore);
+        touched.insert(key.name.clone());
+    }
+
+    fn remove_work(&mut self, place: &Place, touched: &mut Touched) {
+        let Some((addon, cluster)) = self.work_places.remove(place) else {
+            return;
+        };
+        touched.insert(addon.clone());
+        let Some(clusters) = self.works.get_mut(&addon) else {
+            return;
+        };
+        let Some(works) = clusters.get_mut(&cluster) else {
+            return;
+        };
+        works.remove(place);
+        if works.is_empty() {
+            clusters.remove(&cluster);
+        }
+        if clusters.is_empty() {
+            self.works.remove(&addon);
+        }
+    }
+
+    fn touch_cluster(&self, cluster: &Name, touched: &mut Touched) {
+        touched.extend(self.by_cluster.of(cluster).cloned());
+        for place in self.placements_by_cluster.of(cluster) {
+            touched.extend(self.by_placement.of(place).cloned());
+        }
+    }
+
+    fn index_addon(&mut self, addon: &AddOn, mentioned: Mentioned) {
+        for used in &addon.placements {
+            let place = (used.namespace.clone(), used.name.clone());
+            mentioned.note(&mut self.by_placement, &place, &addon.name);
+            for config in &used.configs {
+                mentioned.note(&mut self.by_config, config, &addon.name);
+            }
+        }
+        let defaults = addon
+            .supported
+            .iter()
+            .filter_map(|supported| supported.config.as_ref());
+        for config in defaults.chain(&addon.configuration) {
+            mentioned.note(&mut self.by_config, config, &addon.name);
+        }
+    }
+
+    fn index_instance(&mut self, instance: &Instance, mentioned: Mentioned) {
+        mentioned.note(&mut self.by_cluster, &instance.cluster, &instance.addon);
+        for config in &instance.configs {
+            mentioned.note(&mut self.by_config, config, &instance.addon);
+        }
+    }
+
+    /// Returns the works of one add-on on one cluster.
+    pub(super) fn works_of<'s>(
+        &'s self,
+        addon: &str,
+        cluster: &str,
+    ) -> impl Iterator<Item = &'s Work> + use<'s> {
+        self.works
+            .get(addon)
+            .and_then(|all| all.get(cluster))
+            .into_iter()
+            .flat_map(BTreeMap::values)
+    }
+
+    /// Returns a configuration object.
+    pub(super) fn config(&self, config: &ConfigRef) -> Option<&Config> {
+        self.configs.get(config)
+    }
+}
+
+/// Whether a record begins or ceases to mention others.
+#[derive(Debug, Clone, Copy)]
+enum Mentioned {
+    Now,
+    NoMore,
+}
+
+impl Mentioned {
+    fn note<K: Ord + Clone, V: Ord + Clone>(
+        self,
+        index: &mut super::index::Mentions<K, V>,
+        key: &K,
+        value: &V,
+    ) {
+        match self {
+            Self::Now => index.add(key, value),
+            Self::NoMore => index.remove(key, value),
+        }
+    }
+}

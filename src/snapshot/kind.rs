@@ -1,0 +1,176 @@
+//! The kinds that the tide watches or writes, and the key of one object.
+//!
+//! Decides how a kind is addressed on the API. Never knows the content of an object.
+
+use super::names::Name;
+
+/// A kind of object that the store knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// `ManagedCluster`
+    Cluster,
+    /// `Placement`
+    Placement,
+    /// `PlacementDecision`
+    Decision,
+    /// `ClusterManagementAddOn`
+    AddOn,
+    /// `ManagedClusterAddOn`
+    Instance,
+    /// `AddOnDeploymentConfig`
+    DeploymentConfig,
+    /// `AddOnTemplate`
+    Template,
+    /// `AddOnHubConfig`
+    HubConfig,
+    /// `ManifestWork`
+    Work,
+}
+
+/// How a kind is addressed on the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address {
+    /// The API group.
+    pub group: &'static str,
+    /// The version that the tide speaks.
+    pub version: &'static str,
+    /// The kind, as manifests spell it.
+    pub kind: &'static str,
+    /// The resource (plural), as URLs spell it.
+    pub resource: &'static str,
+    /// Whether objects live in namespaces.
+    pub namespaced: bool,
+}
+
+/// Group of the add-on kinds.
+pub const ADDON_GROUP: &str = "addon.open-cluster-management.io";
+const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
+const WORK_GROUP: &str = "work.open-cluster-management.io";
+
+impl Kind {
+    /// Every kind, in the order in which a start reads them: what others point to comes first.
+    pub const ALL: [Self; 9] = [
+        Self::Cluster,
+        Self::Placement,
+        Self::Decision,
+        Self::DeploymentConfig,
+        Self::Template,
+        Self::HubConfig,
+        Self::AddOn,
+        Self::Instance,
+        Self::Work,
+    ];
+
+    /// Returns how the kind is addressed on the API.
+    pub const fn address(self) -> Address {
+        match self {
+            Self::Cluster => cluster_scoped(CLUSTER_GROUP, "v1", "ManagedCluster", "managedclusters"),
+            Self::Placement => namespaced(CLUSTER_GROUP, "v1beta1", "Placement", "placements"),
+            Self::Decision => namespaced(
+                CLUSTER_GROUP,
+                "v1beta1",
+                "PlacementDecision",
+                "placementdecisions",
+            ),
+            Self::AddOn => cluster_scoped(
+                ADDON_GROUP,
+                "v1alpha1",
+                "ClusterManagementAddOn",
+                "clustermanagementaddons",
+            ),
+            Self::Instance => namespaced(
+                ADDON_GROUP,
+                "v1alpha1",
+                "ManagedClusterAddOn",
+                "managedclusteraddons",
+            ),
+            Self::DeploymentConfig => namespaced(
+                ADDON_GROUP,
+                "v1alpha1",
+                "AddOnDeploymentConfig",
+                "addondeploymentconfigs",
+            ),
+            Self::Template => cluster_scoped(ADDON_GROUP, "v1alpha1", "AddOnTemplate", "addontemplates"),
+            Self::HubConfig => cluster_scoped(ADDON_GROUP, "v1alpha1", "AddOnHubConfig", "addonhubconfigs"),
+            Self::Work => namespaced(WORK_GROUP, "v1", "ManifestWork", "manifestworks"),
+        }
+    }
+
+    /// Returns `group/version` as manifests spell it.
+    pub fn api_version(self) -> String {
+        let Address { group, version, .. } = self.address();
+        format!("{group}/{version}")
+    }
+
+    /// Returns the configuration kind behind a group and resource, if the store watches it.
+    pub fn of_config(group: &str, resource: &str) -> Option<Self> {
+        [Self::DeploymentConfig, Self::Template, Self::HubConfig]
+            .into_iter()
+            .find(|kind| {
+                let address = kind.address();
+                address.group == group && address.resource == resource
+            })
+    }
+}
+
+const fn cluster_scoped(
+    group: &'static str,
+    version: &'static str,
+    kind: &'static str,
+    resource: &'static str,
+) -> Address {
+    Address {
+        group,
+        version,
+        kind,
+        resource,
+        namespaced: false,
+    }
+}
+
+const fn namespaced(
+    group: &'static str,
+    version: &'static str,
+    kind: &'static str,
+    resource: &'static str,
+) -> Address {
+    Address {
+        group,
+        version,
+        kind,
+        resource,
+        namespaced: true,
+    }
+}
+
+/// Which object: kind, namespace ("" when cluster-scoped) and name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectKey {
+    /// The kind.
+    pub kind: Kind,
+    /// The namespace, "" for cluster-scoped kinds.
+    pub namespace: Name,
+    /// The name.
+    pub name: Name,
+}
+
+impl ObjectKey {
+    /// Builds the key of one object.
+    pub fn new(kind: Kind, namespace: impl Into<Name>, name: impl Into<Name>) -> Self {
+        Self {
+            kind,
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+}
+
+impl std::fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = self.kind.address().kind;
+        if self.namespace.is_empty() {
+            return write!(f, "{kind} {}", self.name);
+        }
+        write!(f, "{kind} {}/{}", self.namespace, self.name)
+    }
+}

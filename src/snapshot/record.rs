@@ -1,0 +1,450 @@
+//! What the store remembers of each object: the parsed, compact form that plans are made from.
+//!
+//! Decides which parts of an object matter. Never keeps managed fields, foreign spec or whole manifests of works.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::digest::Digest;
+use super::facts::AddonFacts;
+use super::names::Name;
+
+/// Identity and revision of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meta {
+    /// `metadata.uid`
+    pub uid: Name,
+    /// `metadata.resourceVersion`
+    pub version: Name,
+    /// `metadata.generation`
+    pub generation: i64,
+    /// Whether `metadata.deletionTimestamp` is set.
+    pub deleting: bool,
+}
+
+/// Type of a configuration: group and resource.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConfigType {
+    /// The API group, "" for the core group.
+    pub group: Name,
+    /// The resource (plural).
+    pub resource: Name,
+}
+
+impl std::fmt::Display for ConfigType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.group.is_empty() {
+            return write!(f, "{}", self.resource);
+        }
+        write!(f, "{}.{}", self.resource, self.group)
+    }
+}
+
+/// Reference to one configuration object.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConfigRef {
+    /// Group and resource.
+    pub of: ConfigType,
+    /// Namespace, "" when cluster-scoped.
+    pub namespace: Name,
+    /// Name.
+    pub name: Name,
+}
+
+impl std::fmt::Display for ConfigRef {
+    /// Writes the form that works carry in their annotation: `<resource>.<group>/<namespace>/<name>`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}/{}", self.of, self.namespace, self.name)
+    }
+}
+
+/// One entry of `status.configReferences`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// The object referred to.
+    pub config: ConfigRef,
+    /// Spec hash assigned to this cluster, "" when it is not known.
+    pub desired: Name,
+    /// What the agent confirmed last.
+    pub applied: Option<Applied>,
+    /// `lastObservedGeneration`
+    pub generation: i64,
+    /// Whether the stored entry has exactly the form that this program writes (mirrors included).
+    pub exact: bool,
+}
+
+impl Reference {
+    /// Returns whether the agent confirmed what is desired.
+    pub fn is_applied(&self) -> bool {
+        self.applied.as_ref().is_some_and(|applied| {
+            applied.hash == self.desired
+                && applied.name == self.config.name
+                && applied.namespace == self.config.namespace
+        })
+    }
+}
+
+/// A configuration that the agent confirmed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// Namespace of the configuration.
+    pub namespace: Name,
+    /// Name of the configuration.
+    pub name: Name,
+    /// Its spec hash when it was applied.
+    pub hash: Name,
+}
+
+/// Status of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// `True`
+    True,
+    /// `False`
+    False,
+    /// `Unknown`, and everything else that somebody may have written.
+    Unknown,
+}
+
+impl Status {
+    /// Returns the text that the API uses.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::True => "True",
+            Self::False => "False",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+/// A condition as it stands in a status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// `type`
+    pub kind: Name,
+    /// `status`
+    pub status: Status,
+    /// `reason`
+    pub reason: Name,
+    /// `message`
+    pub message: Name,
+    /// `lastTransitionTime`
+    pub since: Option<Timestamp>,
+    /// `observedGeneration`
+    pub generation: Option<i64>,
+}
+
+/// An owner reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// `apiVersion`
+    pub api_version: Name,
+    /// `kind`
+    pub kind: Name,
+    /// `name`
+    pub name: Name,
+    /// `uid`
+    pub uid: Name,
+    /// `controller`
+    pub controller: Option<bool>,
+    /// `blockOwnerDeletion`
+    pub block: Option<bool>,
+}
+
+/// A `ManagedCluster`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cluster {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// Annotations that travel to the add-on when it is created.
+    pub annotations: BTreeMap<Name, Name>,
+    /// The cluster's own availability.
+    pub available: Option<Status>,
+}
+
+/// A `Placement`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// `status.numberOfSelectedClusters`: tells "selects nothing" from "not decided yet".
+    pub selected: Option<i64>,
+}
+
+/// A `PlacementDecision`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// Name of the placement that it belongs to.
+    pub placement: Name,
+    /// Index of the decision group; absent or unreadable counts as 0.
+    pub group_index: u32,
+    /// Name of the decision group, "" when it has none.
+    pub group_name: Name,
+    /// The clusters decided for.
+    pub clusters: Vec<Name>,
+}
+
+/// How an add-on finds its clusters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InstallStrategy {
+    /// A human or another program creates the add-ons.
+    Manual,
+    /// The union of placements.
+    Placements,
+    /// A type that this version does not drive.
+    Other(Name),
+}
+
+/// How a change travels over the clusters of a placement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RolloutKind {
+    /// Everywhere at once.
+    All,
+    /// In steps of a number of clusters.
+    Progressive,
+    /// Group after group.
+    ProgressivePerGroup,
+    /// Only clusters of another placement, a number at a time.
+    RollingUpdateWithPlacement,
+    /// A type that nobody knows.
+    Other(Name),
+}
+
+impl RolloutKind {
+    /// Returns the name that the API uses.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::All => "All",
+            Self::Progressive => "Progressive",
+            Self::ProgressivePerGroup => "ProgressivePerGroup",
+            Self::RollingUpdateWithPlacement => "RollingUpdateWithPlacement",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+/// The spec that a `ManagedClusterAddOn` is created with.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Creation {
+    /// `installNamespace`
+    pub install_namespace: Option<Name>,
+    /// `configs`
+    pub configs: Vec<ConfigRef>,
+    /// `desiredVersion`
+    pub desired_version: Option<Name>,
+}
+
+/// One entry of `spec.installStrategy.placements`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacementUse {
+    /// Namespace of the placement.
+    pub namespace: Name,
+    /// Name of the placement.
+    pub name: Name,
+    /// Configurations of the clusters that it selects.
+    pub configs: Vec<ConfigRef>,
+    /// How changes travel over them.
+    pub rollout: RolloutKind,
+    /// The spec that add-ons of this placement are created with.
+    pub creation: Creation,
+}
+
+/// A default configuration, in the place where its author wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefaultConfig {
+    /// Group and resource.
+    pub of: ConfigType,
+    /// The object, absent where the type is supported without a default.
+    pub config: Option<ConfigRef>,
+}
+
+/// One entry of `status.installProgressions`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progression {
+    /// Namespace of the placement.
+    pub namespace: Name,
+    /// Name of the placement.
+    pub name: Name,
+    /// What its clusters are configured with.
+    pub references: Vec<ProgressionReference>,
+    /// How far they are.
+    pub conditions: Vec<Condition>,
+}
+
+/// One configuration of a progression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgressionReference {
+    /// The object.
+    pub config: ConfigRef,
+    /// Its hash, "" when unknown.
+    pub desired: Name,
+    /// What all clusters of the placement confirmed last.
+    pub applied: Option<Applied>,
+    /// What was last known to be good.
+    pub known_good: Option<Applied>,
+}
+
+/// A `ClusterManagementAddOn`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddOn {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// The add-on's name.
+    pub name: Name,
+    /// Whether the lifecycle annotation leaves the add-on to us.
+    pub managed: bool,
+    /// `spec.supportedConfigs`, in order.
+    pub supported: Vec<DefaultConfig>,
+    /// `spec.configuration.configs`, in order.
+    pub configuration: Vec<ConfigRef>,
+    /// How changes of `spec.configuration.configs` travel.
+    pub configuration_rollout: RolloutKind,
+    /// How the add-on finds its clusters.
+    pub strategy: InstallStrategy,
+    /// `spec.installStrategy.placements`, in order.
+    pub placements: Vec<PlacementUse>,
+    /// `status.defaultconfigReferences`, with their hashes.
+    pub defaults: Vec<(ConfigRef, Name)>,
+    /// `status.installProgressions`, absent when nobody has written it yet.
+    pub progressions: Option<Vec<Progression>>,
+    /// What admission may ask about the add-on.
+    pub facts: Arc<AddonFacts>,
+}
+
+/// A `ManagedClusterAddOn`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// The add-on (the object's name).
+    pub addon: Name,
+    /// The cluster (the object's namespace).
+    pub cluster: Name,
+    /// Its owners.
+    pub owners: Vec<Owner>,
+    /// The placement that made us create it, "" when the mark is absent: then we never delete it.
+    pub installed_by: Name,
+    /// The hosting cluster, "" when the agent runs on the cluster itself.
+    pub hosting_cluster: Name,
+    /// `spec.installNamespace`
+    pub install_namespace: Name,
+    /// `spec.configs`
+    pub configs: Vec<ConfigRef>,
+    /// `status.supportedConfigs`
+    pub supported: Vec<ConfigType>,
+    /// `status.configReferences`
+    pub references: Vec<Reference>,
+    /// `status.conditions`, those of other writers included: a list is patched as a whole.
+    pub conditions: Vec<Condition>,
+}
+
+impl Instance {
+    /// Returns the condition of a type.
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|condition| &*condition.kind == kind)
+    }
+}
+
+/// Content of a configuration object.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// An `AddOnDeploymentConfig`.
+    Deployment(DeploymentConfig),
+    /// An `AddOnTemplate`.
+    Template(Template),
+    /// An `AddOnHubConfig`.
+    Hub,
+}
+
+/// The parts of an `AddOnDeploymentConfig` that rendering uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeploymentConfig {
+    /// `customizedVariables`, in order.
+    pub variables: Vec<(Name, Name)>,
+    /// `agentInstallNamespace`; "" means "leave the template's namespaces alone".
+    pub install_namespace: Name,
+    /// Fields that are set but that this version does not apply.
+    pub not_applied: Vec<&'static str>,
+}
+
+/// The parts of an `AddOnTemplate` that rendering uses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Template {
+    /// `spec.agentSpec`: the body of the work before substitution.
+    pub agent: Value,
+    /// Whether `spec.registration` is present.
+    pub registers: bool,
+}
+
+/// A configuration object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// Its spec hash.
+    pub hash: Name,
+    /// What it says.
+    pub content: Arc<Content>,
+}
+
+/// What an agent says about one work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signal {
+    /// The condition's status.
+    pub status: Status,
+    /// Whether it speaks about the present generation of the work.
+    pub current: bool,
+    /// The condition's message.
+    pub message: Name,
+}
+
+/// Feedback of one deployment or daemon set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workload {
+    /// Resource: `deployments` or `daemonsets`.
+    pub resource: Name,
+    /// Namespace on the cluster.
+    pub namespace: Name,
+    /// Name on the cluster.
+    pub name: Name,
+    /// How many replicas are wanted.
+    pub desired: Option<i64>,
+    /// How many are ready.
+    pub ready: Option<i64>,
+    /// Whether any feedback came at all.
+    pub probed: bool,
+}
+
+/// A `ManifestWork` of an add-on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// Namespace of the work: the cluster that applies it.
+    pub namespace: Name,
+    /// Name of the work.
+    pub name: Name,
+    /// Whether it is applied on a hosting cluster for another one.
+    pub hosted: bool,
+    /// Its owners.
+    pub owners: Vec<Owner>,
+    /// Digest of its spec.
+    pub digest: Digest,
+    /// The configuration hashes that it carries, whatever annotation they stand in; "" when there are none.
+    pub hashes: Name,
+    /// The lifecycle mirror of the annotation, "" unless both are there.
+    pub mirror: Name,
+    /// Condition `Applied`.
+    pub applied: Option<Signal>,
+    /// Condition `Available`.
+    pub available: Option<Signal>,
+    /// First manifest that the agent could not apply, with its message; "" when there is none.
+    pub failure: Name,
+    /// Feedback of its workloads.
+    pub workloads: Vec<Workload>,
+}

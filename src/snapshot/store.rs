@@ -1,0 +1,275 @@
+//! The store: what the tide knows of the hub. One writer applies events; readers take views.
+//!
+//! Decides which add-ons an event touches. Never awaits, never decides what should change, and lets no malformed object
+//! stop the others: it keeps the last good record and remembers the fault.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::decode::{self, Record};
+use super::expect::{Expectations, Expected, Sight, is_met};
+use super::index::Mentions;
+use super::kind::{Kind, ObjectKey};
+use super::names::{Name, Names};
+use super::publish::Published;
+use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Meta, Placement, Work};
+use super::settings::Settings;
+use super::view::View;
+
+/// Namespace and name.
+pub type Place = (Name, Name);
+/// The works of one cluster, by namespace and name.
+pub(super) type Works = BTreeMap<Place, Work>;
+
+/// Something that happened on the hub.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// An object was created or changed.
+    Applied {
+        /// Its kind.
+        kind: Kind,
+        /// The object.
+        object: Value,
+    },
+    /// An object is gone.
+    Deleted {
+        /// Its kind.
+        kind: Kind,
+        /// The last state of the object.
+        object: Value,
+    },
+    /// A complete list of a kind: what is not in it is gone.
+    Listed {
+        /// The kind.
+        kind: Kind,
+        /// All its objects.
+        objects: Vec<Value>,
+    },
+}
+
+/// The names of the add-ons that an event touches.
+pub type Touched = BTreeSet<Name>;
+
+/// What the tide knows of the hub.
+#[derive(Debug, Default)]
+pub struct Store {
+    pub(super) settings: Settings,
+    pub(super) names: Names,
+    pub(super) addons: BTreeMap<Name, AddOn>,
+    pub(super) instances: BTreeMap<Name, BTreeMap<Name, Instance>>,
+    pub(super) works: BTreeMap<Name, BTreeMap<Name, Works>>,
+    /// Where each work is filed: add-on and cluster.
+    pub(super) work_places: BTreeMap<Place, (Name, Name)>,
+    pub(super) clusters: BTreeMap<Name, Cluster>,
+    pub(super) placements: BTreeMap<Place, Placement>,
+    pub(super) decisions: BTreeMap<Place, BTreeMap<Name, Decision>>,
+    /// The placement under which each decision is filed.
+    pub(super) decision_places: BTreeMap<Place, Place>,
+    pub(super) configs: BTreeMap<ConfigRef, Config>,
+    pub(super) by_placement: Mentions<Place, Name>,
+    pub(super) by_config: Mentions<ConfigRef, Name>,
+    pub(super) by_cluster: Mentions<Name, Name>,
+    pub(super) placements_by_cluster: Mentions<Name, Place>,
+    pub(super) published: Published,
+    expectations: Expectations,
+    faults: BTreeMap<ObjectKey, String>,
+    new_faults: Vec<(ObjectKey, String)>,
+}
+
+impl Store {
+    /// Returns an empty store.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            ..Self::default()
+        }
+    }
+
+    /// Applies an event and returns the add-ons whose plan may differ now.
+    pub fn apply(&mut self, event: Event) -> Touched {
+        let mut touched = Touched::new();
+        match event {
+            Event::Applied { kind, object } => self.apply_object(kind, &object, &mut touched),
+            Event::Deleted { kind, object } => {
+                let key = decode::key(kind, &object);
+                self.delete(&key, &mut touched);
+            }
+            Event::Listed { kind, objects } => {
+                let listed: BTreeSet<ObjectKey> =
+                    objects.iter().map(|object| decode::key(kind, object)).collect();
+                for key in self.keys(kind) {
+                    if !listed.contains(&key) {
+                        self.delete(&key, &mut touched);
+                    }
+                }
+                for object in &objects {
+                    self.apply_object(kind, object, &mut touched);
+                }
+            }
+        }
+        touched
+    }
+
+    fn apply_object(&mut self, kind: Kind, object: &Value, touched: &mut Touched) {
+        let key = decode::key(kind, object);
+        match decode::record(kind, object, &mut self.names) {
+            Ok(record) => {
+                self.faults.remove(&key);
+                if record.meta().is_some_and(|meta| self.is_older(&key, meta)) {
+                    return;
+                }
+                self.insert(&key, record, touched);
+            }
+            Err(fault) => {
+                if self.faults.insert(key.clone(), fault.clone()).as_ref() != Some(&fault) {
+                    self.new_faults.push((key.clone(), fault));
+                }
+            }
+        }
+        let seen = self.meta(&key).cloned();
+        touched.extend(self.expectations.settle(&key, seen.as_ref().map(sight)));
+    }
+
+    /// A relist may bring an older state than the watch has shown already.
+    fn is_older(&self, key: &ObjectKey, new: &Meta) -> bool {
+        self.meta(key).is_some_and(|old| {
+            let (old_version, new_version) = (old.version.parse::<u64>(), new.version.parse::<u64>());
+            old.uid == new.uid && matches!((old_version, new_version), (Ok(old), Ok(new)) if new < old)
+        })
+    }
+
+    fn delete(&mut self, key: &ObjectKey, touched: &mut Touched) {
+        self.faults.remove(key);
+        self.remove(key, touched);
+        touched.extend(self.expectations.settle(key, None));
+    }
+
+    /// Returns the view of one add-on, if the add-on exists.
+    pub fn view(&self, addon: &str) -> Option<View<'_>> {
+        self.addons.get(addon).map(|addon| View::new(self, addon))
+    }
+
+    /// Returns the names of all add-ons.
+    pub fn addons(&self) -> impl Iterator<Item = &Name> {
+        self.addons.keys()
+    }
+
+    /// Returns the objects that could not be decoded, with the reason.
+    pub fn faults(&self) -> &BTreeMap<ObjectKey, String> {
+        &self.faults
+    }
+
+    /// Takes the faults that were found since the last call.
+    pub fn take_new_faults(&mut self) -> Vec<(ObjectKey, String)> {
+        std::mem::take(&mut self.new_faults)
+    }
+
+    /// Records that `addon` must not be planned until the store has seen the own write of `key`.
+    pub fn expect(&mut self, addon: &Name, key: ObjectKey, expected: Expected) {
+        let sight = self.meta(&key).map(sight);
+        let met = match (&expected, sight) {
+            (Expected::Version(_), None) => false,
+            (Expected::Version(_) | Expected::Gone(_), _) => is_met(&expected, sight),
+        };
+        if !met {
+            self.expectations.expect(addon, key, expected);
+        }
+    }
+
+    /// Returns how many own writes of `addon` the store has yet to see.
+    pub fn awaited(&self, addon: &str) -> usize {
+        self.expectations.open(addon)
+    }
+
+    /// Gives up waiting for the own writes of `addon`.
+    pub fn forget_awaited(&mut self, addon: &str) {
+        self.expectations.forget(addon);
+    }
+
+    /// Returns identity and revision of an object, if the store has it.
+    pub fn meta(&self, key: &ObjectKey) -> Option<&Meta> {
+        let place = (key.namespace.clone(), key.name.clone());
+        match key.kind {
+            Kind::Cluster => self.clusters.get(&key.name).map(|found| &found.meta),
+            Kind::Placement => self.placements.get(&place).map(|found| &found.meta),
+            Kind::Decision => {
+                let filed = self.decision_places.get(&place)?;
+                self.decisions.get(filed)?.get(&key.name).map(|found| &found.meta)
+            }
+            Kind::AddOn => self.addons.get(&key.name).map(|found| &found.meta),
+            Kind::Instance => self
+                .instances
+                .get(&key.name)?
+                .get(&key.namespace)
+                .map(|found| &found.meta),
+            Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => self
+                .configs
+                .get(&decode::config_ref(key))
+                .map(|found| &found.meta),
+            Kind::Work => {
+                let (addon, cluster) = self.work_places.get(&place)?;
+                self.works
+                    .get(addon)?
+                    .get(cluster)?
+                    .get(&place)
+                    .map(|found| &found.meta)
+            }
+        }
+    }
+
+    /// Returns the keys of all objects of a kind.
+    fn keys(&self, kind: Kind) -> Vec<ObjectKey> {
+        let at = |(namespace, name): &Place| ObjectKey::new(kind, namespace.clone(), name.clone());
+        match kind {
+            Kind::Cluster => self
+                .clusters
+                .keys()
+                .map(|name| ObjectKey::new(kind, "", name.clone()))
+                .collect(),
+            Kind::AddOn => self
+                .addons
+                .keys()
+                .map(|name| ObjectKey::new(kind, "", name.clone()))
+                .collect(),
+            Kind::Placement => self.placements.keys().map(at).collect(),
+            Kind::Decision => self.decision_places.keys().map(at).collect(),
+            Kind::Work => self.work_places.keys().map(at).collect(),
+            Kind::Instance => {
+                let all = self.instances.values().flat_map(BTreeMap::values);
+                all.map(|found| ObjectKey::new(kind, found.cluster.clone(), found.addon.clone()))
+                    .collect()
+            }
+            Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
+                let address = kind.address();
+                let all = self
+                    .configs
+                    .keys()
+                    .filter(|config| &*config.of.resource == address.resource);
+                all.map(|config| ObjectKey::new(kind, config.namespace.clone(), config.name.clone()))
+                    .collect()
+            }
+        }
+    }
+
+    fn insert(&mut self, key: &ObjectKey, record: Record, touched: &mut Touched) {
+        match record {
+            Record::Cluster(record) => self.insert_cluster(key, record, touched),
+            Record::Placement(record) => self.insert_placement(key, record, touched),
+            Record::Decision(record) => self.insert_decision(key, record, touched),
+            Record::AddOn(record) => self.insert_addon(record, touched),
+            Record::Instance(record) => self.insert_instance(record, touched),
+            Record::Config(record) => self.insert_config(key, record, touched),
+            Record::Work(Some((addon, cluster, work))) => self.insert_work((addon, cluster), work, touched),
+            Record::Work(None) => self.remove(key, touched),
+        }
+    }
+}
+
+fn sight(meta: &Meta) -> Sight<'_> {
+    Sight {
+        uid: &meta.uid,
+        version: &meta.version,
+        deleting: meta.deleting,
+    }
+}

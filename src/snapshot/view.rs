@@ -1,0 +1,75 @@
+//! The view of one add-on: everything its plan may read, sorted.
+//!
+//! Decides nothing, copies nothing, and shows no other add-on.
+
+use std::collections::BTreeMap;
+
+use super::names::Name;
+use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Placement, Work};
+use super::settings::Settings;
+use super::store::Store;
+
+/// Everything that the plan of one add-on may read.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'s> {
+    store: &'s Store,
+    /// The add-on.
+    pub addon: &'s AddOn,
+}
+
+impl<'s> View<'s> {
+    pub(super) fn new(store: &'s Store, addon: &'s AddOn) -> Self {
+        Self { store, addon }
+    }
+
+    /// Returns the operator's choices.
+    pub fn settings(&self) -> Settings {
+        self.store.settings
+    }
+
+    /// Returns the add-on's instances in order of clusters.
+    pub fn instances(&self) -> impl Iterator<Item = &'s Instance> + use<'s> {
+        self.store
+            .instances
+            .get(&self.addon.name)
+            .into_iter()
+            .flat_map(BTreeMap::values)
+    }
+
+    /// Returns the add-on's instance on a cluster.
+    pub fn instance(&self, cluster: &str) -> Option<&'s Instance> {
+        self.store.instances.get(&self.addon.name)?.get(cluster)
+    }
+
+    /// Returns a cluster.
+    pub fn cluster(&self, name: &str) -> Option<&'s Cluster> {
+        self.store.clusters.get(name)
+    }
+
+    /// Returns a placement.
+    pub fn placement(&self, namespace: &Name, name: &Name) -> Option<&'s Placement> {
+        self.store.placements.get(&(namespace.clone(), name.clone()))
+    }
+
+    /// Returns the decisions of a placement in order of their names.
+    pub fn decisions(&self, namespace: &Name, name: &Name) -> impl Iterator<Item = &'s Decision> + use<'s> {
+        let filed = self.store.decisions.get(&(namespace.clone(), name.clone()));
+        filed.into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// Returns a configuration object.
+    pub fn config(&self, config: &ConfigRef) -> Option<&'s Config> {
+        self.store.config(config)
+    }
+
+    /// Returns the object of a reference only if its present content is the one with `hash`: a cluster is never given
+    /// content that its rollout has not assigned to it.
+    pub fn content(&self, config: &ConfigRef, hash: &str) -> Option<&'s Config> {
+        self.config(config).filter(|found| &*found.hash == hash)
+    }
+
+    /// Returns the add-on's works for a cluster, sorted by namespace and name.
+    pub fn works(&self, cluster: &str) -> impl Iterator<Item = &'s Work> + use<'s> {
+        self.store.works_of(&self.addon.name, cluster)
+    }
+}

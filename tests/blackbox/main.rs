@@ -1,0 +1,8 @@
+//! The program as a user meets it: the real binary, the real `kubectl`, real TLS.
+//!
+//! Decides whether the main job works end to end. Never looks inside the program.
+
+mod admission;
+mod command_line;
+mod main_job;
+mod rig;

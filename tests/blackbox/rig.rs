@@ -1,0 +1,206 @@
+//! Starts `tidegate dev` in a folder of its own and talks to it with `kubectl`.
+//!
+//! Never asserts about add-ons; the stories do.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Condvar, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// How long anything may take before a story gives up.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running `tidegate dev`; ended when dropped.
+pub struct Dev {
+    child: Child,
+    folder: tempfile::TempDir,
+    pub kubeconfig: PathBuf,
+    _place: Place,
+}
+
+impl Dev {
+    /// Starts the binary with extra flags and waits for its READY line.
+    pub fn start(flags: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = Place::take();
+        let mut child = tidegate()
+            .arg("dev")
+            .args(["--dir", &folder.path().join("state").to_string_lossy()])
+            .args(flags)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let ready = wait_for_ready(&mut child);
+        let kubeconfig = ready
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix("kubeconfig="))
+            .unwrap_or_else(|| panic!("no kubeconfig in {ready:?}"))
+            .into();
+        Self { child, folder, kubeconfig, _place: place }
+    }
+
+    /// Runs kubectl against the hub.
+    pub fn kubectl(&self, args: &[&str]) -> Run {
+        self.kubectl_with(args, "")
+    }
+
+    /// Runs `kubectl apply -f -` on a manifest.
+    pub fn apply(&self, manifest: &str) -> Run {
+        self.kubectl_with(&["apply", "-f", "-"], manifest)
+    }
+
+    /// Runs kubectl with text on its standard input.
+    pub fn kubectl_with(&self, args: &[&str], stdin: &str) -> Run {
+        let mut child = Command::new("kubectl")
+            .env("KUBECONFIG", &self.kubeconfig)
+            .env("HOME", self.folder.path())
+            .args(["--cache-dir", &self.folder.path().join("cache").to_string_lossy()])
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("these tests need kubectl on the PATH");
+        child.stdin.take().expect("stdin is piped").write_all(stdin.as_bytes()).expect("kubectl reads");
+        Run::from(child.wait_with_output().expect("kubectl ends"))
+    }
+
+    /// Reads an object as JSON.
+    pub fn read(&self, args: &[&str]) -> Value {
+        let run = self.kubectl(&[&["get", "-o", "json"], args].concat());
+        assert!(run.ok, "kubectl get {args:?}: {}", run.stderr);
+        serde_json::from_str(&run.stdout).expect("kubectl prints JSON")
+    }
+
+    /// Reads again and again until `holds` says yes; panics with the last object when patience ends.
+    pub fn until(&self, what: &str, args: &[&str], holds: impl Fn(&Value) -> bool) -> Value {
+        let begun = Instant::now();
+        loop {
+            let seen = self.read(args);
+            if holds(&seen) {
+                return seen;
+            }
+            assert!(begun.elapsed() < PATIENCE, "still not so: {what}\n{seen:#}");
+            std::thread::sleep(Duration::from_millis(150));
+        }
+    }
+
+    /// The folder that the program was told to use.
+    pub fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    /// Sends a signal by name and waits for the end.
+    pub fn end(&mut self, signal: &str) -> ExitStatus {
+        let sent = Command::new("kill")
+            .args([&format!("-{signal}"), &self.child.id().to_string()])
+            .status()
+            .expect("kill is there");
+        assert!(sent.success(), "the signal reaches the program");
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("the program can be waited for") {
+                return status;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(15), "the program does not end on {signal}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Dev {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Hubs that run side by side; more would only make each other slow.
+static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+const PLACES: usize = 2;
+
+/// The right to run a hub; given back when dropped.
+struct Place;
+
+impl Place {
+    fn take() -> Self {
+        let (count, freed) = &RUNNING;
+        let count = count.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut count = freed.wait_while(count, |count| *count >= PLACES).unwrap_or_else(PoisonError::into_inner);
+        *count += 1;
+        Self
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let (count, freed) = &RUNNING;
+        *count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        freed.notify_one();
+    }
+}
+
+/// What a command printed.
+#[derive(Debug)]
+pub struct Run {
+    pub ok: bool,
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            ok: output.status.success(),
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// The binary under test.
+pub fn tidegate() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_tidegate"))
+}
+
+/// Runs the binary to its end.
+pub fn run(args: &[&str]) -> Run {
+    Run::from(tidegate().args(args).output().expect("the binary starts"))
+}
+
+/// A file of the repository.
+pub fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Returns a condition of an object.
+pub fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
+    object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
+}
+
+/// Returns status and reason of a condition, `-` where it is absent.
+pub fn state_of(object: &Value, kind: &str) -> (String, String) {
+    let text = |key: &str| {
+        condition(object, kind).and_then(|found| found[key].as_str()).map_or_else(|| "-".to_owned(), str::to_owned)
+    };
+    (text("status"), text("reason"))
+}
+
+fn wait_for_ready(child: &mut Child) -> String {
+    let stdout = child.stdout.take().expect("stdout is piped");
+    let (tell, told) = mpsc::channel();
+    // The reader goes on after READY: a full pipe would stop the program under test.
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if line.starts_with("READY ") {
+                tell.send(line).ok();
+            }
+        }
+    });
+    told.recv_timeout(PATIENCE).expect("the program prints READY")
+}

@@ -1,0 +1,304 @@
+//! A hub in memory for plan tests: objects with revisions, and just enough of an API server to apply plans to.
+//!
+//! Checks every precondition of a write. Never decides what should change.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use tidegate::plan::{self, Action, Plan, Revision};
+use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
+
+/// A hub in memory.
+pub(crate) struct World {
+    pub(crate) objects: BTreeMap<ObjectKey, Value>,
+    pub(crate) store: Store,
+    pub(crate) now: Timestamp,
+    revision: u64,
+}
+
+impl World {
+    pub(crate) fn new(settings: Settings) -> Self {
+        let now = "2030-01-01T00:00:00Z".parse().expect("a literal time");
+        Self {
+            objects: BTreeMap::new(),
+            store: Store::new(settings),
+            now,
+            revision: 0,
+        }
+    }
+
+    pub(crate) fn tick(&mut self, by: SignedDuration) {
+        self.now += by;
+    }
+
+    pub(crate) fn key(kind: Kind, object: &Value) -> ObjectKey {
+        let text = |pointer: &str| {
+            object
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        ObjectKey::new(kind, text("/metadata/namespace"), text("/metadata/name"))
+    }
+
+    /// Creates an object or replaces everything but its status.
+    pub(crate) fn put(&mut self, kind: Kind, mut object: Value) -> ObjectKey {
+        let key = Self::key(kind, &object);
+        default_fields(kind, &mut object);
+        let old = self.objects.get(&key).cloned();
+        let generation = match &old {
+            None => 1,
+            Some(old) => {
+                let before = old["metadata"]["generation"].as_i64().unwrap_or(1);
+                if old.get("spec") == object.get("spec") {
+                    before
+                } else {
+                    before + 1
+                }
+            }
+        };
+        self.revision += 1;
+        let uid = old.as_ref().map_or_else(
+            || json!(format!("uid-{}", self.revision)),
+            |old| old["metadata"]["uid"].clone(),
+        );
+        object["metadata"]["uid"] = uid;
+        object["metadata"]["generation"] = json!(generation);
+        if let Some(status) = old.and_then(|old| old.get("status").cloned()) {
+            object["status"] = status;
+        }
+        self.save(&key, object);
+        key
+    }
+
+    /// Merges a patch into the status.
+    pub(crate) fn put_status(&mut self, key: &ObjectKey, patch: &Value) {
+        let mut object = self.objects[key].clone();
+        json_patch::merge(&mut object, &json!({"status": patch}));
+        self.save(key, object);
+    }
+
+    /// Deletes an object and everything that it owns.
+    pub(crate) fn delete(&mut self, key: &ObjectKey) {
+        let Some(object) = self.objects.remove(key) else {
+            return;
+        };
+        let uid = object["metadata"]["uid"].clone();
+        self.store.apply(Event::Deleted {
+            kind: key.kind,
+            object,
+        });
+        let owns = |object: &Value| {
+            let owners = object
+                .pointer("/metadata/ownerReferences")
+                .and_then(Value::as_array);
+            owners.into_iter().flatten().any(|owner| owner["uid"] == uid)
+        };
+        let owned: Vec<ObjectKey> = self
+            .objects
+            .iter()
+            .filter(|(_, object)| owns(object))
+            .map(|(key, _)| key.clone())
+            .collect();
+        owned.iter().for_each(|key| self.delete(key));
+    }
+
+    /// Marks an object as being deleted, as a finalizer would keep it.
+    pub(crate) fn mark_deleting(&mut self, key: &ObjectKey) {
+        let mut object = self.objects[key].clone();
+        object["metadata"]["deletionTimestamp"] = json!(self.now.to_string());
+        self.save(key, object);
+    }
+
+    fn save(&mut self, key: &ObjectKey, mut object: Value) {
+        self.revision += 1;
+        object["metadata"]["resourceVersion"] = json!(self.revision.to_string());
+        self.objects.insert(key.clone(), object.clone());
+        self.store.apply(Event::Applied {
+            kind: key.kind,
+            object,
+        });
+    }
+
+    /// Plans an add-on; the plan must keep all invariants.
+    pub(crate) fn plan(&self, addon: &str) -> Plan {
+        let Some(view) = self.store.view(addon) else {
+            return Plan::default();
+        };
+        let plan = plan::addon(&view, self.now);
+        assert_eq!(
+            plan::check(&view, &plan),
+            Vec::<String>::new(),
+            "a plan breaks an invariant"
+        );
+        plan
+    }
+
+    /// Applies a plan as an API server would, preconditions included.
+    pub(crate) fn apply(&mut self, plan: &Plan) {
+        for action in &plan.actions {
+            match action {
+                Action::Create { object, body, .. } => {
+                    assert!(!self.objects.contains_key(object), "{object} exists");
+                    assert_eq!(&self.put(object.kind, body.clone()), object);
+                }
+                Action::Replace {
+                    object,
+                    before,
+                    patch,
+                    ..
+                } => {
+                    // A status write of the same plan has moved the revision of an instance; works are written once.
+                    self.check(object, before);
+                    let mut merged = self.objects[object].clone();
+                    json_patch::merge(&mut merged, patch);
+                    self.put(object.kind, merged);
+                }
+                Action::Status {
+                    object,
+                    before,
+                    patch,
+                    ..
+                } => {
+                    self.check(object, before);
+                    let old = self.objects[object].clone();
+                    self.put_status(object, &patch["status"]);
+                    let status = |object: &Value| object.get("status").cloned();
+                    assert_ne!(
+                        status(&old),
+                        status(&self.objects[object]),
+                        "an unchanged status was written: {object}"
+                    );
+                }
+                Action::Delete { object, before, .. } => {
+                    self.check(object, before);
+                    self.delete(object);
+                }
+            }
+        }
+    }
+
+    fn check(&self, object: &ObjectKey, before: &Revision) {
+        let stored = self
+            .objects
+            .get(object)
+            .unwrap_or_else(|| panic!("{object} does not exist"));
+        assert_eq!(stored["metadata"]["uid"], json!(&*before.uid), "{object}");
+        assert_eq!(
+            stored["metadata"]["resourceVersion"],
+            json!(&*before.version),
+            "{object}"
+        );
+    }
+
+    /// Plans and applies until nothing is left; panics when that does not come to an end.
+    pub(crate) fn settle(&mut self, addon: &str) -> usize {
+        for round in 0..6 {
+            let plan = self.plan(addon);
+            if plan.actions.is_empty() {
+                return round;
+            }
+            self.apply(&plan);
+        }
+        panic!("plans do not come to an end: {:#?}", self.plan(addon));
+    }
+
+    pub(crate) fn add_cluster(&mut self, name: &str) {
+        let condition = json!({"type": "ManagedClusterConditionAvailable", "status": "True", "reason": "Up", "message": "",
+            "lastTransitionTime": self.now.to_string()});
+        let key = self.put(
+            Kind::Cluster,
+            json!({"metadata": {"name": name}, "spec": {"hubAcceptsClient": true}}),
+        );
+        self.put_status(&key, &json!({"conditions": [condition]}));
+    }
+
+    /// Creates a placement in namespace `default` and decides it for `clusters`.
+    pub(crate) fn decide(&mut self, placement: &str, clusters: &[String]) {
+        let meta = json!({"name": placement, "namespace": "default"});
+        let key = self.put(Kind::Placement, json!({"metadata": meta, "spec": {}}));
+        self.put_status(&key, &json!({"numberOfSelectedClusters": clusters.len()}));
+        let labels = json!({"cluster.open-cluster-management.io/placement": placement,
+            "cluster.open-cluster-management.io/decision-group-index": "0"});
+        let meta =
+            json!({"name": format!("{placement}-decision-1"), "namespace": "default", "labels": labels});
+        let key = self.put(Kind::Decision, json!({"metadata": meta}));
+        let decisions: Vec<Value> = clusters
+            .iter()
+            .map(|cluster| json!({"clusterName": cluster, "reason": ""}))
+            .collect();
+        self.put_status(&key, &json!({"decisions": decisions}));
+    }
+
+    /// Returns the works of a cluster.
+    pub(crate) fn works(&self, cluster: &str) -> Vec<ObjectKey> {
+        let here = |key: &&ObjectKey| key.kind == Kind::Work && &*key.namespace == cluster;
+        self.objects.keys().filter(here).cloned().collect()
+    }
+
+    /// Lets the agent of a cluster report on its works; `failure` is its message when it could not apply them.
+    pub(crate) fn report(&mut self, cluster: &str, failure: Option<&str>, available: bool) {
+        self.works(cluster)
+            .iter()
+            .for_each(|key| self.report_on(key, failure, available));
+    }
+
+    /// Lets the agent report on one work.
+    pub(crate) fn report_on(&mut self, key: &ObjectKey, failure: Option<&str>, available: bool) {
+        let work = self.objects[key].clone();
+        let condition = |kind: &str, status: bool, message: &str| {
+            json!({"type": kind, "status": if status { "True" } else { "False" }, "reason": "Reported",
+                    "message": message, "observedGeneration": work["metadata"]["generation"],
+                    "lastTransitionTime": self.now.to_string()})
+        };
+        let manifests = work
+            .pointer("/spec/workload/manifests")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
+        let reports: Vec<Value> = manifests
+            .iter()
+            .enumerate()
+            .map(|(index, manifest)| manifest_report(index, manifest, available))
+            .collect();
+        let status = json!({
+            "conditions": [
+                condition("Applied", failure.is_none(), failure.unwrap_or("applied")),
+                condition("Available", failure.is_none() && available, if available { "there" } else { "not there" }),
+            ],
+            "resourceStatus": {"manifests": reports},
+        });
+        self.put_status(key, &status);
+    }
+}
+
+fn manifest_report(index: usize, manifest: &Value, available: bool) -> Value {
+    let is_deployment = manifest["kind"] == "Deployment";
+    let ready = i64::from(available);
+    let feedback =
+        |name: &str, number: i64| json!({"name": name, "fieldValue": {"type": "Integer", "integer": number}});
+    let mut report = json!({
+        "resourceMeta": {"ordinal": index, "group": if is_deployment { "apps" } else { "" }, "version": "v1",
+            "kind": manifest["kind"], "resource": if is_deployment { "deployments" } else { "things" },
+            "name": manifest["metadata"]["name"], "namespace": manifest["metadata"]["namespace"]},
+        "conditions": [],
+    });
+    if is_deployment {
+        report["statusFeedback"] =
+            json!({"values": [feedback("Replicas", 1), feedback("ReadyReplicas", ready)]});
+    }
+    report
+}
+
+/// What the CRDs default.
+fn default_fields(kind: Kind, object: &mut Value) {
+    let field = match kind {
+        Kind::Instance => "installNamespace",
+        Kind::DeploymentConfig => "agentInstallNamespace",
+        _ => return,
+    };
+    if object["spec"].get(field).is_none() {
+        object["spec"][field] = json!("open-cluster-management-agent-addon");
+    }
+}

@@ -1,0 +1,208 @@
+//! Properties of plans: they come to an end, they keep their invariants, and the order of events never matters.
+
+#[path = "plan/world.rs"]
+mod world;
+
+use jiff::SignedDuration;
+use proptest::prelude::*;
+use serde_json::json;
+use tidegate::plan;
+use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
+use world::World;
+
+const GROUP: &str = "addon.open-cluster-management.io";
+
+/// Something that a user, an agent or the scheduler does.
+#[derive(Debug, Clone)]
+enum Step {
+    Decide(usize, u8),
+    Undecide(usize),
+    Forget(usize),
+    Config(usize, u8),
+    DropConfig(usize),
+    Template(u8),
+    Own(usize, bool),
+    Leave(usize),
+    Report(usize, bool),
+    Strategy(bool),
+    Settle,
+    ApplyOnce,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        (0..2_usize, any::<u8>()).prop_map(|(placement, mask)| Step::Decide(placement, mask)),
+        (0..2_usize).prop_map(Step::Undecide),
+        (0..2_usize).prop_map(Step::Forget),
+        (0..2_usize, 0..3_u8).prop_map(|(config, value)| Step::Config(config, value)),
+        (0..2_usize).prop_map(Step::DropConfig),
+        (0..4_u8).prop_map(Step::Template),
+        (0..4_usize, any::<bool>()).prop_map(|(cluster, own)| Step::Own(cluster, own)),
+        (0..4_usize).prop_map(Step::Leave),
+        (0..4_usize, any::<bool>()).prop_map(|(cluster, fine)| Step::Report(cluster, fine)),
+        any::<bool>().prop_map(Step::Strategy),
+        Just(Step::Settle),
+        Just(Step::ApplyOnce),
+    ]
+}
+
+fn cluster(n: usize) -> String {
+    format!("c{n}")
+}
+
+fn placement(n: usize) -> String {
+    format!("p{n}")
+}
+
+fn act(world: &mut World, step: &Step) {
+    world.tick(SignedDuration::from_secs(1));
+    match step {
+        Step::Decide(which, mask) => {
+            let clusters: Vec<String> = (0..4).filter(|n| mask & (1 << n) != 0).map(cluster).collect();
+            world.decide(&placement(*which), &clusters);
+        }
+        Step::Undecide(which) => {
+            world.delete(&ObjectKey::new(
+                Kind::Decision,
+                "default",
+                format!("p{which}-decision-1"),
+            ));
+        }
+        Step::Forget(which) => world.delete(&ObjectKey::new(Kind::Placement, "default", placement(*which))),
+        Step::Config(which, value) => {
+            let variables = json!([{"name": "MESSAGE", "value": value.to_string()}]);
+            let metadata = json!({"name": format!("config{which}"), "namespace": "default"});
+            let object = json!({"metadata": metadata, "spec": {"customizedVariables": variables}});
+            world.put(Kind::DeploymentConfig, object);
+        }
+        Step::DropConfig(which) => {
+            world.delete(&ObjectKey::new(
+                Kind::DeploymentConfig,
+                "default",
+                format!("config{which}"),
+            ));
+        }
+        Step::Template(variant) => put_template(world, *variant),
+        Step::Own(n, own) => put_instance(world, &cluster(*n), *own),
+        Step::Leave(n) => world.mark_deleting(&ObjectKey::new(Kind::Cluster, "", cluster(*n))),
+        Step::Report(n, fine) => world.report(&cluster(*n), (!fine).then_some("no"), *fine),
+        Step::Strategy(placements) => put_addon(world, *placements),
+        Step::Settle => {
+            world.settle("hello");
+        }
+        Step::ApplyOnce => {
+            let plan = world.plan("hello");
+            world.apply(&plan);
+        }
+    }
+}
+
+fn put_template(world: &mut World, variant: u8) {
+    let text = ["{{MESSAGE}}", "{{CLUSTER_NAME}}", "{{UNKNOWN}}", "plain"][usize::from(variant)];
+    let manifest =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"text": text}});
+    let manifests = if variant == 3 {
+        json!([])
+    } else {
+        json!([manifest])
+    };
+    let spec = json!({"addonName": "hello", "agentSpec": {"workload": {"manifests": manifests}}});
+    world.put(
+        Kind::Template,
+        json!({"metadata": {"name": "hello"}, "spec": spec}),
+    );
+}
+
+fn put_instance(world: &mut World, cluster: &str, own: bool) {
+    let key = ObjectKey::new(Kind::Instance, cluster, "hello");
+    let list = json!([{"group": GROUP, "resource": "addondeploymentconfigs", "name": "config1", "namespace": "default"}]);
+    let configs = if own { list } else { json!([]) };
+    let mut object = world
+        .objects
+        .get(&key)
+        .cloned()
+        .unwrap_or_else(|| json!({"metadata": {"name": "hello", "namespace": cluster}, "spec": {}}));
+    object["spec"]["configs"] = configs;
+    world.put(Kind::Instance, object);
+}
+
+fn put_addon(world: &mut World, placements: bool) {
+    let config = |n: usize| json!({"group": GROUP, "resource": "addondeploymentconfigs", "name": format!("config{n}"), "namespace": "default"});
+    let strategy = if placements {
+        json!({"type": "Placements", "placements": [
+            {"name": "p0", "namespace": "default"}, {"name": "p1", "namespace": "default", "configs": [config(1)]}]})
+    } else {
+        json!({"type": "Manual"})
+    };
+    let spec = json!({
+        "supportedConfigs": [
+            {"group": GROUP, "resource": "addontemplates", "defaultConfig": {"name": "hello"}},
+            {"group": GROUP, "resource": "addondeploymentconfigs",
+                "defaultConfig": {"name": "config0", "namespace": "default"}}],
+        "installStrategy": strategy,
+    });
+    world.put(Kind::AddOn, json!({"metadata": {"name": "hello"}, "spec": spec}));
+}
+
+fn start() -> World {
+    let mut world = World::new(Settings::default());
+    (0..4).for_each(|n| world.add_cluster(&cluster(n)));
+    act(&mut world, &Step::Config(0, 0));
+    act(&mut world, &Step::Config(1, 1));
+    put_template(&mut world, 0);
+    put_addon(&mut world, true);
+    world
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    /// Whatever happens, plans end, and a settled hub is never written to again.
+    #[test]
+    fn plans_come_to_an_end(steps in prop::collection::vec(step(), 1..40)) {
+        let mut world = start();
+        for step in &steps {
+            act(&mut world, step);
+            let _checked = world.plan("hello");
+        }
+        world.settle("hello");
+        world.tick(SignedDuration::from_mins(5));
+        prop_assert!(world.plan("hello").actions.is_empty());
+    }
+
+    /// A store that saw the same objects in another order, some of them twice, plans the same.
+    #[test]
+    fn the_order_of_events_never_changes_the_plan(
+        steps in prop::collection::vec(step(), 1..30),
+        order in prop::collection::vec(any::<u32>(), 64),
+    ) {
+        let mut world = start();
+        steps.iter().for_each(|step| act(&mut world, step));
+        let mut events: Vec<(u32, Event)> = world.objects.iter().zip(order.iter().cycle()).map(|((key, object), at)| {
+            (*at, Event::Applied { kind: key.kind, object: object.clone() })
+        }).collect();
+        events.extend(events.clone().into_iter().step_by(3).map(|(at, event)| (at.wrapping_mul(31), event)));
+        events.sort_by_key(|(at, _)| *at);
+        let mut other = Store::new(Settings::default());
+        for (_, event) in events {
+            other.apply(event);
+        }
+        let planned = |store: &Store| store.view("hello").map(|view| plan::addon(&view, world.now));
+        prop_assert_eq!(planned(&other), planned(&world.store));
+    }
+
+    /// A relist of every kind, after any history, changes nothing either.
+    #[test]
+    fn a_relist_changes_no_plan_and_touches_nobody(steps in prop::collection::vec(step(), 1..30)) {
+        let mut world = start();
+        steps.iter().for_each(|step| act(&mut world, step));
+        let before = world.plan("hello");
+        for kind in Kind::ALL {
+            let here = world.objects.iter().filter(|(key, _)| key.kind == kind);
+            let objects = here.map(|(_, object)| object.clone()).collect();
+            let touched = world.store.apply(Event::Listed { kind, objects });
+            prop_assert!(touched.is_empty(), "touched {:?}", touched);
+        }
+        prop_assert_eq!(world.plan("hello"), before);
+    }
+}

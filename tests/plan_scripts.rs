@@ -1,0 +1,444 @@
+//! Plan scripts: stories in `tests/plan/*.txt`, told to a hub in memory; what was planned stands beside them in `*.out`.
+//!
+//! `UPDATE=1 cargo test --test plan_scripts` writes the outputs anew. Every story ends with a proof: after the last
+//! line, plans come to an end and leave nothing to write.
+
+#[path = "plan/world.rs"]
+mod world;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tidegate::plan::{Action, Plan};
+use tidegate::snapshot::{Kind, ObjectKey, Settings, Vocabulary};
+use world::World;
+
+#[test]
+fn every_story_ends_as_written() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plan");
+    let mut stories: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .expect("the folder of stories")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
+        .collect();
+    stories.sort();
+    assert!(stories.len() >= 8, "the stories are gone");
+    let wrong: Vec<String> = stories.iter().filter_map(|story| tell(story)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn tell(story: &Path) -> Option<String> {
+    let script = std::fs::read_to_string(story).expect("a story");
+    let told = Teller::new(&script).tell(&script);
+    let golden = story.with_extension("out");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&golden, &told).expect("the output is written");
+        return None;
+    }
+    let expected = std::fs::read_to_string(&golden).unwrap_or_default();
+    (told != expected).then(|| format!("{} differs from {}:\n{told}", story.display(), golden.display()))
+}
+
+struct Teller {
+    world: World,
+    addon: String,
+    out: String,
+}
+
+impl Teller {
+    fn new(script: &str) -> Self {
+        let reasons = if script.contains("vocabulary ocm") {
+            Vocabulary::Ocm
+        } else {
+            Vocabulary::Lifecycle
+        };
+        Self {
+            world: World::new(Settings { reasons }),
+            addon: "hello".to_owned(),
+            out: String::new(),
+        }
+    }
+
+    fn tell(mut self, script: &str) -> String {
+        let mut lines = script.lines().peekable();
+        while let Some(line) = lines.next() {
+            let mut block = String::new();
+            while let Some(indented) = lines.next_if(|next| next.starts_with("  ")) {
+                block.push_str(indented);
+                block.push('\n');
+            }
+            if line.trim().is_empty() {
+                continue;
+            }
+            if line.starts_with('#') {
+                writeln!(self.out, "{line}").expect("a string takes text");
+                continue;
+            }
+            writeln!(self.out, "> {line}").expect("a string takes text");
+            self.act(line, &block);
+        }
+        self.world.settle(&self.addon);
+        assert!(self.world.plan(&self.addon).actions.is_empty());
+        self.out
+    }
+
+    fn act(&mut self, line: &str, block: &str) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["vocabulary", _] => {}
+            ["given"] => self.given(block),
+            ["cluster", "add", names @ ..] => {
+                expand(names).iter().for_each(|name| self.world.add_cluster(name))
+            }
+            ["cluster", "leave", name] => self
+                .world
+                .mark_deleting(&ObjectKey::new(Kind::Cluster, "", *name)),
+            ["placement", name, "deleted"] => {
+                self.world
+                    .delete(&ObjectKey::new(Kind::Placement, "default", *name));
+                self.world.delete(&ObjectKey::new(
+                    Kind::Decision,
+                    "default",
+                    format!("{name}-decision-1"),
+                ));
+            }
+            ["placement", name, "undecided"] => {
+                self.world.delete(&ObjectKey::new(
+                    Kind::Decision,
+                    "default",
+                    format!("{name}-decision-1"),
+                ));
+            }
+            ["placement", name, clusters @ ..] => self.world.decide(name, &expand(clusters)),
+            ["config", "set", name, pairs @ ..] => self.config(name, pairs),
+            ["delete", kind, place] => self.delete(kind, place),
+            ["work", "applied", names @ ..] => {
+                expand(names)
+                    .iter()
+                    .for_each(|name| self.world.report(name, None, true));
+            }
+            ["work", "unavailable", name] => self.world.report(name, None, false),
+            ["work", "failed", name, ..] => {
+                let message = line.split('"').nth(1).expect("a message in quotes").to_owned();
+                self.world.report(name, Some(&message), false);
+            }
+            ["work", "edited", name] => self.edit_work(name),
+            ["status", kind, place] => self.status(kind, place, block),
+            ["foreign", "work", cluster] => self.foreign_work(cluster),
+            ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
+            ["plan"] => self.print_plan(),
+            ["apply"] => {
+                let plan = self.world.plan(&self.addon);
+                self.world.apply(&plan);
+            }
+            ["settle"] => {
+                self.world.settle(&self.addon);
+            }
+            ["show", "addon"] => self.show_addon(),
+            ["show", "work", cluster] => self.show_work(cluster),
+            ["show", names @ ..] => expand(names).iter().for_each(|name| self.show(name)),
+            other => panic!("no such line: {other:?}"),
+        }
+    }
+
+    fn given(&mut self, block: &str) {
+        for text in block.split("  ---\n") {
+            let object: Value =
+                serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            let kind = Kind::ALL
+                .into_iter()
+                .find(|kind| object["kind"] == kind.address().kind);
+            self.world.put(kind.expect("a known kind"), object);
+        }
+    }
+
+    fn config(&mut self, name: &str, pairs: &[&str]) {
+        let variables: Vec<Value> = pairs
+            .iter()
+            .filter_map(|pair| pair.split_once('='))
+            .map(|(name, value)| serde_json::json!({"name": name, "value": value}))
+            .collect();
+        let spec = serde_json::json!({"customizedVariables": variables, "agentInstallNamespace": ""});
+        let metadata = serde_json::json!({"name": name, "namespace": "default"});
+        self.world.put(
+            Kind::DeploymentConfig,
+            serde_json::json!({"metadata": metadata, "spec": spec}),
+        );
+    }
+
+    fn delete(&mut self, kind: &str, place: &str) {
+        let kind = Kind::ALL
+            .into_iter()
+            .find(|known| known.address().kind == kind)
+            .expect("a known kind");
+        let (namespace, name) = place.split_once('/').unwrap_or(("", place));
+        self.world.delete(&ObjectKey::new(kind, namespace, name));
+    }
+
+    fn status(&mut self, kind: &str, place: &str, block: &str) {
+        let kind = Kind::ALL
+            .into_iter()
+            .find(|known| known.address().kind == kind)
+            .expect("a known kind");
+        let (namespace, name) = place.split_once('/').unwrap_or(("", place));
+        let status: Value = serde_saphyr::from_str(block).expect("a status");
+        self.world
+            .put_status(&ObjectKey::new(kind, namespace, name), &status);
+    }
+
+    /// What an add-on framework does: a work of its own, stamped with the hashes of the status.
+    fn foreign_work(&mut self, cluster: &str) {
+        let instance = &self.world.objects[&ObjectKey::new(Kind::Instance, cluster, self.addon.as_str())];
+        let references = instance["status"]["configReferences"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        let hashes: serde_json::Map<String, Value> = references
+            .map(|one| {
+                let text = |pointer: &str| one.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+                let (resource, group) = (text("/resource"), text("/group"));
+                let place = format!(
+                    "{}/{}",
+                    text("/desiredConfig/namespace"),
+                    text("/desiredConfig/name")
+                );
+                (
+                    format!("{resource}.{group}/{place}"),
+                    one["desiredConfig"]["specHash"].clone(),
+                )
+            })
+            .collect();
+        let annotation = Value::Object(hashes).to_string();
+        let metadata = serde_json::json!({"name": "addon-hello-deploy-0", "namespace": cluster,
+            "labels": {"open-cluster-management.io/addon-name": "hello"},
+            "annotations": {"open-cluster-management.io/config-spec-hash": annotation}});
+        let spec = serde_json::json!({"workload": {"manifests": []}});
+        self.world.put(
+            Kind::Work,
+            serde_json::json!({"metadata": metadata, "spec": spec}),
+        );
+    }
+
+    fn edit_work(&mut self, cluster: &str) {
+        for key in self.world.works(cluster) {
+            let mut work = self.world.objects[&key].clone();
+            work["spec"]["workload"]["manifests"] = serde_json::json!([]);
+            work["metadata"]["labels"]["foreign"] = serde_json::json!("kept");
+            self.world.put(Kind::Work, work);
+        }
+    }
+
+    fn print_plan(&mut self) {
+        let plan = self.world.plan(&self.addon);
+        let Plan {
+            actions,
+            waits,
+            recheck_at,
+        } = &plan;
+        let lines = actions.iter().map(describe).chain(waits.iter().map(|wait| {
+            (
+                wait.cluster.as_deref().unwrap_or_default().to_owned(),
+                format!("  wait {wait}"),
+            )
+        }));
+        // Clusters with the same line share it.
+        let mut grouped: Vec<(String, Vec<String>)> = Vec::new();
+        for (cluster, line) in lines {
+            let general = if cluster.is_empty() {
+                line
+            } else {
+                line.replace(&cluster, "*")
+            };
+            match grouped.iter_mut().find(|(known, _)| *known == general) {
+                Some((_, clusters)) => clusters.push(cluster),
+                None => grouped.push((general, vec![cluster])),
+            }
+        }
+        if grouped.is_empty() {
+            self.out.push_str("  nothing to do\n");
+        }
+        for (line, clusters) in grouped {
+            let clusters = clusters.join(",");
+            let of = if clusters.is_empty() {
+                String::new()
+            } else {
+                format!("  [* = {clusters}]")
+            };
+            writeln!(self.out, "{line}{of}").expect("a string takes text");
+        }
+        if let Some(at) = recheck_at {
+            writeln!(self.out, "  again at {at}").expect("a string takes text");
+        }
+    }
+
+    fn show(&mut self, cluster: &str) {
+        let key = ObjectKey::new(Kind::Instance, cluster, self.addon.as_str());
+        let Some(instance) = self.world.objects.get(&key) else {
+            writeln!(self.out, "  {cluster}: no add-on").expect("a string takes text");
+            return;
+        };
+        let status = &instance["status"];
+        let mut text = format!("  {cluster} spec={}\n", instance["spec"]);
+        for reference in status["configReferences"].as_array().into_iter().flatten() {
+            writeln!(text, "    {}", reference_line(reference)).expect("a string takes text");
+        }
+        for condition in status["conditions"].as_array().into_iter().flatten() {
+            writeln!(text, "    {}", condition_line(condition)).expect("a string takes text");
+        }
+        self.out.push_str(&text);
+    }
+
+    fn show_addon(&mut self) {
+        let status = &self.world.objects[&ObjectKey::new(Kind::AddOn, "", self.addon.as_str())]["status"];
+        let mut text = String::new();
+        for reference in status["defaultconfigReferences"].as_array().into_iter().flatten() {
+            writeln!(text, "  default {}", reference_line(reference)).expect("a string takes text");
+        }
+        for progression in status["installProgressions"].as_array().into_iter().flatten() {
+            writeln!(
+                text,
+                "  placement {}",
+                progression["name"].as_str().unwrap_or_default()
+            )
+            .expect("text");
+            for reference in progression["configReferences"].as_array().into_iter().flatten() {
+                writeln!(text, "    {}", reference_line(reference)).expect("a string takes text");
+            }
+            for condition in progression["conditions"].as_array().into_iter().flatten() {
+                writeln!(text, "    {}", condition_line(condition)).expect("a string takes text");
+            }
+        }
+        self.out.push_str(&text);
+    }
+
+    fn show_work(&mut self, cluster: &str) {
+        for key in self.world.works(cluster) {
+            let work = &self.world.objects[&key];
+            let mut shown = serde_json::json!({"labels": work["metadata"]["labels"], "spec": work["spec"]});
+            shown["annotations"] = work["metadata"]["annotations"]
+                .as_object()
+                .map(|all| all.keys().cloned().collect())
+                .unwrap_or_default();
+            let text = serde_json::to_string_pretty(&shown).expect("JSON");
+            writeln!(self.out, "  {}", text.replace('\n', "\n  ")).expect("a string takes text");
+        }
+    }
+}
+
+fn describe(action: &Action) -> (String, String) {
+    let object = action.object();
+    let line = match action {
+        Action::Create { why, body, .. } => {
+            format!("  create {object} ({why}) spec={}", shape(&body["spec"]))
+        }
+        Action::Replace { why, patch, .. } => format!("  patch {object} ({why}): {}", shape(patch)),
+        Action::Delete { why, .. } => format!("  delete {object} ({why})"),
+        Action::Status { patch, note, .. } => {
+            let mut text = format!("  status {object}");
+            let status = &patch["status"];
+            for reference in status["configReferences"].as_array().into_iter().flatten() {
+                write!(text, "\n      {}", reference_line(reference)).expect("a string takes text");
+            }
+            let conditions = status["conditions"].as_array().into_iter().flatten();
+            for condition in conditions.filter(|condition| condition["type"] == "Progressing") {
+                write!(text, "\n      {}", condition_line(condition)).expect("a string takes text");
+            }
+            for progression in status["installProgressions"].as_array().into_iter().flatten() {
+                for condition in progression["conditions"].as_array().into_iter().flatten() {
+                    let name = progression["name"].as_str().unwrap_or_default();
+                    write!(text, "\n      {name}: {}", condition_line(condition))
+                        .expect("a string takes text");
+                }
+            }
+            if let Some(note) = note {
+                write!(text, "\n      note: {note}").expect("a string takes text");
+            }
+            text
+        }
+    };
+    (object.namespace.to_string(), line)
+}
+
+/// Keys without the manifests: the shape of a patch.
+fn shape(value: &Value) -> String {
+    match value {
+        Value::Object(fields) if fields.contains_key("workload") => {
+            let manifests = fields["workload"]["manifests"].as_array().map_or(0, Vec::len);
+            format!("{manifests} manifests")
+        }
+        Value::Object(fields) => {
+            let each: Vec<String> = fields
+                .iter()
+                .map(|(key, value)| format!("{key}: {}", shape(value)))
+                .collect();
+            format!("{{{}}}", each.join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(shape).collect::<Vec<_>>().join(", ")),
+        Value::String(text) if text.starts_with('{') => "hashes".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn reference_line(reference: &Value) -> String {
+    let text = |pointer: &str| {
+        reference
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let short = |hash: &str| hash.chars().take(6).collect::<String>();
+    let hash = |pointer: &str| match text(pointer) {
+        "" => "none".to_owned(),
+        hash => short(hash),
+    };
+    let place = |form: &str| match text(&format!("/{form}/namespace")) {
+        "" => text(&format!("/{form}/name")).to_owned(),
+        namespace => format!("{namespace}/{}", text(&format!("/{form}/name"))),
+    };
+    let mut line = format!(
+        "{} {} desired={}",
+        text("/resource"),
+        place("desiredConfig"),
+        hash("/desiredConfig/specHash")
+    );
+    if reference.get("lastAppliedConfig").is_some() {
+        write!(line, " applied={}", hash("/lastAppliedConfig/specHash")).expect("a string takes text");
+        if place("lastAppliedConfig") != place("desiredConfig") {
+            write!(line, " ({})", place("lastAppliedConfig")).expect("a string takes text");
+        }
+    }
+    line
+}
+
+fn condition_line(condition: &Value) -> String {
+    let text = |field: &str| condition[field].as_str().unwrap_or_default();
+    let since = text("lastTransitionTime")
+        .split_once('T')
+        .map_or("", |(_, time)| time.trim_end_matches('Z'));
+    format!(
+        "{}={} {} {since} | {}",
+        text("type"),
+        text("status"),
+        text("reason"),
+        text("message")
+    )
+}
+
+fn expand(names: &[&str]) -> Vec<String> {
+    let range = |name: &str| {
+        let (first, last) = name.split_once("..")?;
+        let number = |text: &str| text.trim_start_matches('c').parse::<usize>().ok();
+        Some(
+            (number(first)?..=number(last)?)
+                .map(|n| format!("c{n}"))
+                .collect::<Vec<_>>(),
+        )
+    };
+    let one = |name: &&str| range(name).unwrap_or_else(|| vec![(*name).to_owned()]);
+    names
+        .iter()
+        .filter(|name| **name != "none")
+        .flat_map(one)
+        .collect()
+}
