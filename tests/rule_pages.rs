@@ -161,7 +161,7 @@ fn spoken(verdict: &Verdict) -> impl Iterator<Item = &Violation> {
     verdict
         .violations()
         .iter()
-        .chain(verdict.warnings().iter().map(|warning| warning.violation()))
+        .chain(verdict.warnings().iter().map(tidegate::field::Warning::violation))
 }
 
 fn parent(path: &Path) -> Path {
@@ -282,15 +282,15 @@ fn example(title: String, section: &str, shared: &WrittenFacts) -> Example {
             "yaml facts" => facts = yaml::<WrittenFacts>(&body).read(),
             "yaml old" => old = Some(yaml(&body)),
             "yaml object" if old.is_some() => ask(Operation::Update, "", old.take()),
-            "yaml object" => ask(Operation::Create, "", None),
+            "yaml object" => asked = Some(Asked::create(yaml(&body))),
             "yaml delete" => ask(Operation::Delete, "", None),
             "yaml status" => ask(Operation::Update, "status", None),
             "text answer" => answer = Some(body),
-            _ => panic!("{title}: no block is called {kind}"),
+            other => assert_eq!(other, "a known kind of block", "{title}"),
         }
     }
-    let asked = asked.unwrap_or_else(|| panic!("{title}: no question"));
-    let answer = answer.unwrap_or_else(|| panic!("{title}: no answer"));
+    let asked = asked.expect("every example asks something");
+    let answer = answer.expect("every example has an answer");
     Example {
         title,
         asked,
@@ -304,11 +304,9 @@ fn blocks(text: &str) -> Vec<(String, String)> {
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         if let Some(kind) = line.strip_prefix("```") {
-            let body: String = lines
-                .by_ref()
-                .take_while(|line| *line != "```")
-                .map(|line| format!("{line}\n"))
-                .collect();
+            let body: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            let body = body.join("\n") + "\n";
+            let body = if body == "\n" { String::new() } else { body };
             found.push((kind.to_owned(), body));
         }
     }
@@ -316,7 +314,14 @@ fn blocks(text: &str) -> Vec<(String, String)> {
 }
 
 fn yaml<T: serde::de::DeserializeOwned>(text: &str) -> T {
-    serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    serde_saphyr::from_str(text)
+        .map_err(|error| {
+            format!(
+                "{error}
+{text}"
+            )
+        })
+        .expect("a YAML document")
 }
 
 fn with_answer(page: &str, title: &str, answer: &str) -> String {

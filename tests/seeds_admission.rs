@@ -7,22 +7,25 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use asked::Asked;
+use asked::{Asked, WrittenFacts};
 use serde_json::Value;
 use tidegate::admission::Door;
-use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
-use tidegate::model::ConfigType;
-use tidegate::snapshot::{AddonFacts, Facts};
+use tidegate::api::v1alpha1::ClusterManagementAddOn;
+use tidegate::snapshot::Facts;
 
 fn read(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/seeds")
         .join(file);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    std::fs::read_to_string(&path)
+        .map_err(|error| format!("{}: {error}", path.display()))
+        .expect("a file")
 }
 
 fn document(file: &str) -> Value {
-    serde_saphyr::from_str(&read(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    serde_saphyr::from_str(&read(file))
+        .map_err(|error| format!("{file}: {error}"))
+        .expect("a YAML document")
 }
 
 /// One line of the index.
@@ -41,13 +44,12 @@ fn rows() -> Vec<Row> {
     lines
         .map(|line| {
             let columns: Vec<&str> = line.split('\t').collect();
-            let [file, _, verdict, _, given, status] = columns.as_slice() else {
-                panic!("six columns: {line}")
-            };
+            let columns: [&str; 6] = columns.try_into().expect("six columns");
+            let [file, _, verdict, _, given, status] = columns;
             let given = column(given).map(|files| files.split(',').map(str::to_owned).collect());
             Row {
-                file: (*file).to_owned(),
-                verdict: (*verdict).to_owned(),
+                file: file.to_owned(),
+                verdict: verdict.to_owned(),
                 given: given.unwrap_or_default(),
                 status: column(status),
             }
@@ -57,32 +59,36 @@ fn rows() -> Vec<Row> {
 
 /// What the hub knows: the add-ons that are given, and what the agent declared in the object's status.
 fn facts(row: &Row, object: &Value) -> Facts {
-    let mut facts = Facts::default();
-    for file in &row.given {
-        let given = document(file);
+    let mut written = WrittenFacts::default();
+    for given in row.given.iter().map(|file| document(file)) {
         if given.get("kind") == Some(&Value::from("ClusterManagementAddOn")) {
             let addon: ClusterManagementAddOn = serde_json::from_value(given).expect("a wire type");
-            let name = addon.metadata.name.clone().expect("a name");
-            facts = facts.with_addon(&name, AddonFacts::of(&addon.spec));
+            written
+                .addons
+                .insert(addon.metadata.name.expect("a name"), addon.spec);
         }
     }
     if let Some(status) = &row.status {
-        let mut whole = object.clone();
-        whole["status"] = document(status).get("status").cloned().unwrap_or_default();
-        if let Ok(addon) = serde_json::from_value::<ManagedClusterAddOn>(whole) {
-            let types = addon.status.iter().flat_map(|status| &status.supported_configs);
-            let types: Vec<ConfigType> = types
-                .filter_map(|config| ConfigType::parse(&config.group, &config.resource).ok())
-                .collect();
-            let name = |text: &Option<String>| text.clone().unwrap_or_default();
-            facts = facts.with_declared(
-                &name(&addon.metadata.namespace),
-                &name(&addon.metadata.name),
-                types,
-            );
-        }
+        let status = document(status);
+        let types = status
+            .pointer("/status/supportedConfigs")
+            .and_then(Value::as_array);
+        let text = |value: &Value, name: &str| {
+            value
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let types = types
+            .into_iter()
+            .flatten()
+            .map(|one| format!("{}.{}", text(one, "resource"), text(one, "group")));
+        let metadata = object.get("metadata").expect("metadata");
+        let agent = format!("{}/{}", text(metadata, "namespace"), text(metadata, "name"));
+        written.agents.insert(agent, types.collect());
     }
-    facts.completed()
+    written.read()
 }
 
 #[test]
@@ -130,10 +136,8 @@ fn manifests_that_cannot_hold_as_printed_are_refused_or_doubted() {
         .map(|line| line.split('\t').collect::<Vec<_>>());
     let mut asked = 0;
     for row in rows {
-        let [file, _, how, ..] = row.as_slice() else {
-            panic!("columns: {row:?}")
-        };
-        if !["field", "type"].contains(how) {
+        let (file, how) = (row[0], row[2]);
+        if !["field", "type"].contains(&how) {
             continue;
         }
         let object = document(file);

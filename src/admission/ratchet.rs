@@ -36,9 +36,9 @@ pub(super) fn soften(findings: Findings, object: &Value, before: &Findings, old:
             softened.deny(violation);
         }
     }
-    warnings
-        .into_iter()
-        .for_each(|warning| softened.warn(warning.violation().clone()));
+    for warning in warnings {
+        softened.warn(warning.violation().clone());
+    }
     softened
 }
 

@@ -1,4 +1,4 @@
-//! AdmissionReview v1: bytes to request, verdict to bytes.
+//! `AdmissionReview` v1: bytes to request, verdict to bytes.
 //!
 //! Decides how a question is read and an answer is written. Borrows from the bytes it gets: the object stays text until
 //! somebody must look inside.

@@ -29,16 +29,19 @@ impl Path {
     }
 
     /// Returns the path of the field `name` below this one.
+    #[must_use]
     pub fn key(&self, name: impl Into<Cow<'static, str>>) -> Self {
         self.with(Segment::Key(name.into()))
     }
 
     /// Returns the path of item `index` below this one.
+    #[must_use]
     pub fn index(&self, index: usize) -> Self {
         self.with(Segment::Index(index))
     }
 
     /// Returns the path of the map entry `name` below this one.
+    #[must_use]
     pub fn entry(&self, name: impl Into<String>) -> Self {
         self.with(Segment::Entry(name.into()))
     }

@@ -26,7 +26,8 @@ pub struct Identity {
 /// A `Status` of the Kubernetes API, as an admission response carries it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Status {
-    status: &'static str,
+    #[serde(rename = "status")]
+    outcome: &'static str,
     message: String,
     reason: &'static str,
     code: u16,
@@ -63,7 +64,7 @@ impl Status {
             });
         }
         Self {
-            status: "Failure",
+            outcome: "Failure",
             message: message(identity, violations, more),
             reason: "Invalid",
             code: 422,
@@ -80,7 +81,7 @@ impl Status {
     pub fn failure(code: u16, reason: &'static str, message: impl AsRef<str>) -> Self {
         let message = text::one_line(message.as_ref());
         Self {
-            status: "Failure",
+            outcome: "Failure",
             message: capped(message),
             reason,
             code,

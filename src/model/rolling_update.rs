@@ -38,7 +38,7 @@ pub enum ConfigRollout {
 }
 
 /// The leaves of `spec.configuration.rolloutStrategy`, as a document has them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawConfigRollout<'a> {
     /// `type`.
     pub kind: Option<Scalar<'a>>,
@@ -47,7 +47,7 @@ pub struct RawConfigRollout<'a> {
 }
 
 /// The leaves of `rollingUpdateWithPlacement`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RawRollingUpdate<'a> {
     /// `name`.
     pub name: Option<&'a str>,
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use crate::model::Percent;
 
-    fn rolling<'a>(at_once: Option<Scalar<'a>>) -> RawConfigRollout<'a> {
+    fn rolling(at_once: Option<Scalar<'_>>) -> RawConfigRollout<'_> {
         RawConfigRollout {
             kind: Some(Scalar::Text(ROLLING)),
             rolling: Some(RawRollingUpdate {

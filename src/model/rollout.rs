@@ -137,7 +137,7 @@ impl RolloutStrategy {
 }
 
 /// The leaves of a strategy, as a document has them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawStrategy<'a> {
     /// `type`.
     pub kind: Option<Scalar<'a>>,
@@ -150,7 +150,7 @@ pub struct RawStrategy<'a> {
 }
 
 /// The leaves of one block of a strategy.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawBlock<'a> {
     /// `mandatoryDecisionGroups`.
     pub groups: Vec<RawGroup<'a>>,
@@ -165,7 +165,7 @@ pub struct RawBlock<'a> {
 }
 
 /// The leaves of one entry of `mandatoryDecisionGroups`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RawGroup<'a> {
     /// `groupName`.
     pub name: Option<&'a str>,
@@ -225,13 +225,15 @@ impl RawBlock<'_> {
     pub fn tolerance(&self, path: &Path) -> Result<Tolerance, Violation> {
         let parsed = self
             .max_failures
-            .map_or(Ok(Tolerance::default()), Tolerance::parse);
+            .map_or_else(|| Ok(Tolerance::default()), Tolerance::parse);
         parsed.map_err(|fault| fault.at(path.key("maxFailures"), rule::MAX_FAILURES))
     }
 
     /// Returns how long a cluster must stay successful.
     pub fn soak(&self, path: &Path) -> Result<Soak, Violation> {
-        let parsed = self.min_success_time.map_or(Ok(Soak::default()), Soak::parse);
+        let parsed = self
+            .min_success_time
+            .map_or_else(|| Ok(Soak::default()), Soak::parse);
         parsed.map_err(|fault| fault.at(path.key("minSuccessTime"), rule::MIN_SUCCESS_TIME))
     }
 
@@ -411,7 +413,7 @@ mod tests {
         };
         let pace = Pace {
             soak: Soak::parse(Scalar::Text("5m")).expect("a duration"),
-            deadline: ProgressDeadline::After(Duration::from_secs(600)),
+            deadline: ProgressDeadline::After(Duration::from_mins(10)),
             tolerance: Tolerance::Clusters(2),
         };
         let groups = vec![MandatoryGroup::Named("canary".into()), MandatoryGroup::At(3)];

@@ -8,7 +8,7 @@ use crate::api::IntOrString;
 use crate::field::{Class, Fault};
 
 /// A number, a text, or something that is neither.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar<'a> {
     /// A whole number.
     Int(i64),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
@@ -60,27 +61,21 @@ pub(super) async fn serve(hall: Hall, tcp: TcpStream) {
         }
     });
     if h2 {
-        let mut builder = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+        let mut builder = http2::Builder::new(TokioExecutor::new());
         builder
             .timer(TokioTimer::new())
             .max_concurrent_streams(H2_STREAMS)
             .max_header_list_size(H2_HEADERS)
             .keep_alive_interval(H2_PING);
         let connection = std::pin::pin!(builder.serve_connection(io, service));
-        finish(connection, &hall.closing, |connection| {
-            connection.graceful_shutdown()
-        })
-        .await;
+        finish(connection, &hall.closing, http2::Connection::graceful_shutdown).await;
     } else {
-        let mut builder = hyper::server::conn::http1::Builder::new();
+        let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
             .header_read_timeout(hall.limits.idle);
         let connection = std::pin::pin!(builder.serve_connection(io, service));
-        finish(connection, &hall.closing, |connection| {
-            connection.graceful_shutdown()
-        })
-        .await;
+        finish(connection, &hall.closing, http1::Connection::graceful_shutdown).await;
     }
 }
 

@@ -31,21 +31,24 @@ impl JsonBounds {
         let mut open: Vec<usize> = Vec::with_capacity(self.depth);
         let mut bytes = text.iter();
         while let Some(byte) = bytes.next() {
-            match byte {
+            let items = match byte {
                 b'"' if !self.string_fits(&mut bytes) => return Some("a string of the body is too long"),
                 b'[' | b'{' if open.len() == self.depth => return Some("the body nests too deep"),
-                b'[' | b'{' => open.push(1),
+                b'[' | b'{' => {
+                    open.push(1);
+                    continue;
+                }
                 b']' | b'}' => {
                     open.pop();
+                    continue;
                 }
-                b',' => {
-                    let Some(items) = open.last_mut() else { continue };
-                    *items += 1;
-                    if *items > self.items {
-                        return Some("a list of the body is too long");
-                    }
-                }
-                _ => {}
+                b',' => open.last_mut(),
+                _ => continue,
+            };
+            let Some(items) = items else { continue };
+            *items += 1;
+            if *items > self.items {
+                return Some("a list of the body is too long");
             }
         }
         None

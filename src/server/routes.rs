@@ -120,18 +120,16 @@ fn decided(desk: &Desk, door: Door, review: &Review<'_>) -> Response<Body> {
         let verdict = (desk.decide)(&review.request(door), &facts);
         wire::encode(review.uid(), &verdict)
     }));
-    match verdict {
-        Ok(bytes) => json(StatusCode::OK, bytes),
-        Err(_) => {
-            error!(uid = review.uid(), "a decision panicked");
-            let message = format!("the gate failed on request {}; this is a bug", review.uid());
-            let status = Status::failure(500, "InternalError", message);
-            json(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                wire::encode_failure(review.uid(), status),
-            )
-        }
+    if let Ok(bytes) = verdict {
+        return json(StatusCode::OK, bytes);
     }
+    error!(uid = review.uid(), "a decision panicked");
+    let message = format!("the gate failed on request {}; this is a bug", review.uid());
+    let status = Status::failure(500, "InternalError", message);
+    json(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        wire::encode_failure(review.uid(), status),
+    )
 }
 
 async fn read(desk: &Desk, request: Request<Body>) -> Result<Bytes, Response<Body>> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use base64::Engine as _;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -21,7 +22,7 @@ use super::gate::{Gate, GateOptions};
 use super::routes::Decide;
 use super::{Authority, JsonBounds, Limits};
 use crate::admission::{Request, Verdict, decide};
-use crate::snapshot::Facts;
+use crate::snapshot::{AddonFacts, Facts};
 
 struct Rig {
     gate: Gate,
@@ -187,7 +188,6 @@ async fn a_wrong_object_is_refused_over_both_protocols() {
 
 #[tokio::test]
 async fn an_addition_travels_as_a_json_patch() {
-    use crate::snapshot::AddonFacts;
     let rig = Rig::start(quick()).await;
     let addon = json!({"installStrategy": {"type": "Placements", "placements": [
         {"namespace": "default", "name": "all", "addonSpec": {"installNamespace": "agents"}}]}});
@@ -198,7 +198,6 @@ async fn an_addition_travels_as_a_json_patch() {
     let (_, body) = rig.post("/mutate?timeout=2s", review(&json!({}))).await;
     let answer: Value = serde_json::from_str(&body).expect("JSON");
     assert_eq!(answer["response"]["patchType"], "JSONPatch");
-    use base64::Engine as _;
     let patch = answer["response"]["patch"].as_str().expect("a patch");
     let patch = base64::engine::general_purpose::STANDARD
         .decode(patch)
@@ -295,14 +294,13 @@ async fn a_dribbled_head_is_hung_up_on() {
     })
     .await;
     let mut stream = rig.tls(&[b"http/1.1"]).await;
+    let head = b"POST /validate HTTP/1.1\r\nhost: localhost\r\nx-slow: 0123456789";
     let dribble = async {
-        for byte in b"POST /validate HTTP/1.1\r\nhost: localhost\r\nx-slow: 0123456789"
-            .iter()
-            .cycle()
-        {
-            if stream.write_all(&[*byte]).await.is_err() || stream.flush().await.is_err() {
-                break;
-            }
+        let mut bytes = head.iter().cycle();
+        let mut open = true;
+        while open {
+            let byte = [*bytes.next().expect("a cycle never ends")];
+            open = stream.write_all(&byte).await.is_ok() && stream.flush().await.is_ok();
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

@@ -54,7 +54,7 @@ mod tests {
 
     #[tokio::test]
     async fn those_who_wait_get_the_place_that_becomes_free() {
-        let turnstile = Turnstile::new(1, 1, Duration::from_secs(60));
+        let turnstile = Turnstile::new(1, 1, Duration::from_mins(1));
         let inside = turnstile.enter(1).await;
         let (next, ()) = tokio::join!(turnstile.enter(1), async { drop(inside) });
         assert!(next.is_some());
@@ -62,7 +62,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_queue_sends_away_at_once() {
-        let turnstile = Turnstile::new(1, 1, Duration::from_secs(60));
+        let turnstile = Turnstile::new(1, 1, Duration::from_mins(1));
         let inside = turnstile.enter(1).await;
         let (waited, ()) = tokio::join!(turnstile.enter(1), async {
             // Would wait for a minute if there were room in the queue.

@@ -84,6 +84,7 @@ impl AddonFacts {
 }
 
 type Clusters = BTreeSet<Arc<str>>;
+type Named<T> = BTreeMap<Arc<str>, T>;
 
 /// The facts of the whole fleet.
 ///
@@ -93,11 +94,11 @@ pub struct Facts {
     /// Whether everything that exists is in here. Until then the absence of something means nothing.
     pub complete: bool,
     /// Add-ons by name.
-    pub addons: Arc<BTreeMap<Arc<str>, Arc<AddonFacts>>>,
+    pub addons: Arc<Named<Arc<AddonFacts>>>,
     /// Clusters by the placement that selects them: namespace, then name.
-    pub placements: Arc<BTreeMap<Arc<str>, BTreeMap<Arc<str>, Arc<Clusters>>>>,
+    pub placements: Arc<Named<Named<Arc<Clusters>>>>,
     /// Types that agents declared in `status.supportedConfigs`: cluster, then add-on.
-    pub declared: Arc<BTreeMap<Arc<str>, BTreeMap<Arc<str>, Arc<[ConfigType]>>>>,
+    pub declared: Arc<Named<Named<Arc<[ConfigType]>>>>,
 }
 
 impl Facts {

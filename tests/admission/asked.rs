@@ -14,15 +14,15 @@ use tidegate::snapshot::{AddonFacts, Facts};
 
 /// What is asked about one object.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    pub operation: Operation,
-    pub subresource: &'static str,
-    pub object: Value,
-    pub old: Option<Value>,
+pub(crate) struct Asked {
+    pub(crate) operation: Operation,
+    pub(crate) subresource: &'static str,
+    pub(crate) object: Value,
+    pub(crate) old: Option<Value>,
 }
 
 impl Asked {
-    pub fn create(object: Value) -> Self {
+    pub(crate) fn create(object: Value) -> Self {
         Self {
             operation: Operation::Create,
             subresource: "",
@@ -32,7 +32,7 @@ impl Asked {
     }
 
     /// Asks at one of the doors.
-    pub fn at(&self, door: Door, facts: &Facts) -> Verdict {
+    pub(crate) fn at(&self, door: Door, facts: &Facts) -> Verdict {
         let text = |name: &str| {
             self.object
                 .get(name)
@@ -80,7 +80,7 @@ impl Asked {
 }
 
 /// Returns the plural of a kind: ours from their definitions, others by their looks.
-pub fn resource(group: &str, kind: &str) -> String {
+pub(crate) fn resource(group: &str, kind: &str) -> String {
     let ours = DEFINITIONS
         .iter()
         .find(|crd| crd.spec.group == group && crd.spec.names.kind == kind);
@@ -91,16 +91,16 @@ pub fn resource(group: &str, kind: &str) -> String {
 }
 
 /// The definitions of our kinds, made once.
-pub static DEFINITIONS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(tidegate::api::crds);
+pub(crate) static DEFINITIONS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(tidegate::api::crds);
 
 /// Facts as a page writes them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct WrittenFacts {
-    pub complete: bool,
-    pub addons: BTreeMap<String, ClusterManagementAddOnSpec>,
-    pub placements: BTreeMap<String, Vec<String>>,
-    pub agents: BTreeMap<String, Vec<String>>,
+pub(crate) struct WrittenFacts {
+    pub(crate) complete: bool,
+    pub(crate) addons: BTreeMap<String, ClusterManagementAddOnSpec>,
+    pub(crate) placements: BTreeMap<String, Vec<String>>,
+    pub(crate) agents: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for WrittenFacts {
@@ -115,7 +115,7 @@ impl Default for WrittenFacts {
 }
 
 impl WrittenFacts {
-    pub fn read(&self) -> Facts {
+    pub(crate) fn read(&self) -> Facts {
         let mut facts = Facts {
             complete: self.complete,
             ..Facts::default()
