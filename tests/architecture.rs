@@ -12,7 +12,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("api", &[]),
     ("hash", &[]),
     ("model", &["field", "api"]),
-    ("snapshot", &["api", "model", "hash"]),
+    ("snapshot", &["field", "api", "model", "hash"]),
     ("plan", &["api", "model", "snapshot", "hash"]),
     ("policy", &["field"]),
     ("admission", &["api", "model", "field", "snapshot", "policy"]),

@@ -2,12 +2,19 @@
 //!
 //! Decides only the order. Never goes around the gate: the examples are admitted like anybody's objects.
 
-use kube::api::{DynamicObject, PostParams};
+use std::time::Duration;
+
+use kube::api::{DynamicObject, ListParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::{self, Scope};
 use kube::{Api, Client, ResourceExt};
 
+use crate::api::v1alpha1::ManagedClusterAddOn;
 use crate::cli::CliError;
+
+const BEGIN_WITHIN: Duration = Duration::from_secs(3);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The examples in the order in which `kubectl apply -f manifests/examples/` sends them.
 const EXAMPLES: &[(&str, &str)] = &[
@@ -37,14 +44,30 @@ const EXAMPLES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Stores every object of the examples that is not there yet.
-pub(super) async fn store(client: &Client) -> Result<(), CliError> {
+/// Stores every object of the examples that is not there yet, and waits until the add-on has begun on every cluster, so
+/// that whoever waits for it right after the READY line finds it.
+pub(super) async fn store(client: &Client, clusters: usize) -> Result<(), CliError> {
     for (file, text) in EXAMPLES {
-        for object in parse(text).map_err(|source| failed(file, source))? {
+        for mut object in parse(text).map_err(|source| failed(file, source))? {
+            remember(&mut object).map_err(|source| failed(file, source))?;
             create(client, object)
                 .await
                 .map_err(|source| failed(file, source.into()))?;
         }
+    }
+    // Slow or not, the hub serves: a fleet of thousands is not waited for.
+    let begun = tokio::time::timeout(BEGIN_WITHIN, begun_everywhere(client, clusters)).await;
+    match begun {
+        Ok(Ok(())) | Err(_) => Ok(()),
+        Ok(Err(error)) => Err(failed("06-cluster-management-addon.yaml", error.into())),
+    }
+}
+
+async fn begun_everywhere(client: &Client, clusters: usize) -> Result<(), kube::Error> {
+    let api: Api<ManagedClusterAddOn> = Api::all(client.clone());
+    let mine = ListParams::default().fields("metadata.name=helloworld");
+    while api.list_metadata(&mine).await?.items.len() < clusters {
+        tokio::time::sleep(LOOK_AGAIN).await;
     }
     Ok(())
 }
@@ -61,6 +84,13 @@ fn failed(file: &str, source: Cause) -> CliError {
 
 fn parse(text: &str) -> Result<Vec<DynamicObject>, Cause> {
     Ok(serde_saphyr::from_multiple(text)?)
+}
+
+/// Notes the object as applied, in kubectl's words, so that a later `kubectl apply` of the same file changes nothing.
+fn remember(object: &mut DynamicObject) -> Result<(), Cause> {
+    let text = format!("{}\n", serde_json::to_string(object)?);
+    object.annotations_mut().insert(LAST_APPLIED.to_owned(), text);
+    Ok(())
 }
 
 async fn create(client: &Client, object: DynamicObject) -> Result<(), kube::Error> {

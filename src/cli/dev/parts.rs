@@ -63,7 +63,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
         .await
         .map_err(|error| cannot_start("the simulated clusters", error))?;
     if !args.no_demo {
-        demo::store(&client).await?;
+        demo::store(&client, usize::from(args.clusters)).await?;
     }
     Ok(Parts {
         hub,
