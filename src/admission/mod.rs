@@ -29,3 +29,5 @@ pub use registration::{Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations};
 pub use request::{Door, Operation, Request};
 pub use subject::Operations;
 pub use verdict::Verdict;
+
+pub use crate::snapshot::Facts;

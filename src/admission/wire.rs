@@ -186,11 +186,12 @@ pub fn encode(uid: &str, verdict: &Verdict) -> Vec<u8> {
 }
 
 /// Returns the bytes of an answer that refuses because the gate itself failed.
-pub fn encode_failure(uid: &str, status: Status) -> Vec<u8> {
+pub fn encode_failure(uid: &str) -> Vec<u8> {
+    let message = format!("the gate failed on request {uid}; this is a bug");
     bytes(Answer {
         uid,
         allowed: false,
-        status: Some(status),
+        status: Some(Status::failure(500, "InternalError", message)),
         patch_type: None,
         patch: None,
         warnings: Vec::new(),
@@ -227,6 +228,9 @@ fn to_json(value: &impl Serialize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admission::decide;
+    use crate::api::v1alpha1::{GROUP, VERSION};
+    use crate::snapshot::{AddonFacts, Facts};
     use serde_json::{Value, json};
 
     fn review(request: &Value) -> Vec<u8> {
@@ -272,6 +276,35 @@ mod tests {
             Review::decode(&review(&json!({"uid": "u", "operation": "PATCH"}))),
             Err(DecodeError::ParseReview(_))
         ));
+    }
+
+    #[test]
+    fn an_addition_travels_as_a_json_patch() {
+        let addon = json!({"installStrategy": {"type": "Placements", "placements": [
+            {"namespace": "default", "name": "all", "addonSpec": {"installNamespace": "agents"}}]}});
+        let addon = AddonFacts::of(&serde_json::from_value(addon).expect("a wire type"));
+        let facts =
+            Facts::default()
+                .with_addon("helloworld", addon)
+                .with_placement("default", "all", ["cluster1"]);
+        let kind = json!({"group": GROUP, "version": VERSION, "kind": "ManagedClusterAddOn"});
+        let resource = json!({"group": GROUP, "version": VERSION, "resource": "managedclusteraddons"});
+        let bytes = review(&json!({
+            "uid": "u1", "operation": "CREATE", "name": "helloworld", "namespace": "cluster1", "kind": kind,
+            "resource": resource, "object": {"metadata": {"name": "helloworld"}, "spec": {}},
+        }));
+        let review = Review::decode(&bytes).expect("a review");
+        let verdict = decide(&review.request(Door::Mutate), &facts);
+        let answer: Value = serde_json::from_slice(&encode(review.uid(), &verdict)).expect("JSON");
+        assert_eq!(answer["response"]["patchType"], "JSONPatch");
+        let patch = STANDARD
+            .decode(answer["response"]["patch"].as_str().expect("a patch"))
+            .expect("base64");
+        let patch: Value = serde_json::from_slice(&patch).expect("JSON");
+        assert_eq!(
+            patch,
+            json!([{"op": "add", "path": "/spec/installNamespace", "value": "agents"}])
+        );
     }
 
     #[test]

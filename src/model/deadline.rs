@@ -62,7 +62,7 @@ impl Soak {
         match GoDuration::parse(text) {
             Ok(duration) => match duration.length() {
                 Some(length) => Ok(Self(length)),
-                None => Err(value.fault(Class::Invalid, "must not be negative")),
+                None => Err(value.fault(Class::Invalid, "must be 0 or longer, such as \"5m\"")),
             },
             Err(DurationError::MissingUnit) => Err(value
                 .fault(Class::Invalid, SOAK)

@@ -39,7 +39,7 @@ pub enum Limit {
 impl Limit {
     /// Reads a number from 0 up or a text from `"0%"` to `"100%"`.
     pub fn parse(value: Scalar<'_>) -> Result<Self, Fault> {
-        Ok(match amount(value, "between 1% and 100%")? {
+        Ok(match amount(value, &AT_ONCE)? {
             Amount::Clusters(count) => NonZeroU32::new(count).map_or(Self::All, Self::Clusters),
             Amount::Percent(Percent(0)) => Self::All,
             Amount::Percent(percent) => Self::Percent(percent),
@@ -82,7 +82,7 @@ impl Default for Tolerance {
 impl Tolerance {
     /// Reads a number from 0 up or a text from `"0%"` to `"100%"`.
     pub fn parse(value: Scalar<'_>) -> Result<Self, Fault> {
-        Ok(match amount(value, "between 0% and 100%")? {
+        Ok(match amount(value, &FAILED)? {
             Amount::Clusters(count) => Self::Clusters(count),
             Amount::Percent(percent) => Self::Percent(percent),
         })
@@ -102,22 +102,37 @@ enum Amount {
     Percent(Percent),
 }
 
+/// What a message says would be right.
+struct Cure {
+    count: &'static str,
+    share: &'static str,
+}
+
+const AT_ONCE: Cure = Cure {
+    count: "must be 1 or more, or a percentage such as \"25%\"",
+    share: "must be between 1% and 100%",
+};
+const FAILED: Cure = Cure {
+    count: "must be 0 or more, or a percentage such as \"10%\"",
+    share: "must be between 0% and 100%",
+};
+
 const FORM: &str = "must be a whole number or a percentage such as \"25%\"";
 
-fn amount(value: Scalar<'_>, range: &str) -> Result<Amount, Fault> {
+fn amount(value: Scalar<'_>, cure: &Cure) -> Result<Amount, Fault> {
     match value {
-        Scalar::Int(number) => count(number)
+        Scalar::Int(number) => count(number, cure)
             .map(Amount::Clusters)
             .map_err(|detail| value.fault(Class::Invalid, detail)),
-        Scalar::Text(text) => share(value, text, range).map(Amount::Percent),
+        Scalar::Text(text) => share(value, text, cure).map(Amount::Percent),
         Scalar::Other(_) => Err(value.fault(Class::Type, FORM)),
     }
 }
 
 // The managers beside us decode the number into 32 bits; a larger one stops their watch of every object.
-fn count(number: i64) -> Result<u32, &'static str> {
+fn count(number: i64, cure: &Cure) -> Result<u32, &'static str> {
     if number < 0 {
-        return Err("must not be negative");
+        return Err(cure.count);
     }
     i32::try_from(number)
         .ok()
@@ -125,30 +140,30 @@ fn count(number: i64) -> Result<u32, &'static str> {
         .ok_or("must be at most 2147483647")
 }
 
-fn share(value: Scalar<'_>, text: &str, range: &str) -> Result<Percent, Fault> {
+fn share(value: Scalar<'_>, text: &str, cure: &Cure) -> Result<Percent, Fault> {
     let Some(digits) = text.strip_suffix('%') else {
-        return Err(not_a_share(value, text));
+        return Err(not_a_share(value, text, cure));
     };
     if digits.starts_with('-') {
-        return Err(value.fault(Class::Invalid, format!("must be {range}")));
+        return Err(value.fault(Class::Invalid, cure.share));
     }
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
-        return Err(not_a_share(value, text));
+        return Err(not_a_share(value, text, cure));
     }
     let percent = digits.parse::<u8>().ok().and_then(Percent::new);
     // Three digits are for 100 alone: OCM's pattern refuses "025%".
     let percent = percent.filter(|percent| digits.len() <= 2 || percent.0 == 100 && digits.len() == 3);
-    percent.ok_or_else(|| value.fault(Class::Invalid, format!("must be {range}")))
+    percent.ok_or_else(|| value.fault(Class::Invalid, cure.share))
 }
 
-fn not_a_share(value: Scalar<'_>, text: &str) -> Fault {
+fn not_a_share(value: Scalar<'_>, text: &str, cure: &Cure) -> Fault {
     let bare: String = text
         .chars()
         .filter(|letter| !letter.is_whitespace() && *letter != '%')
         .collect();
     let number = bare.parse::<i64>().ok();
     match number {
-        Some(number) if number < 0 => value.fault(Class::Invalid, "must not be negative"),
+        Some(number) if number < 0 => value.fault(Class::Invalid, cure.count),
         Some(number) if number <= 100 => value
             .fault(Class::Invalid, "must end in \"%\" when it is a text")
             .hint(format!(
@@ -201,10 +216,13 @@ mod tests {
     #[test]
     fn limits_that_have_no_meaning_are_refused() {
         for (value, text) in [
-            (json!(-5), "n: Invalid value: -5: must not be negative [a/b]"),
+            (
+                json!(-5),
+                "n: Invalid value: -5: must be 1 or more, or a percentage such as \"25%\" [a/b]",
+            ),
             (
                 json!("-5"),
-                "n: Invalid value: \"-5\": must not be negative [a/b]",
+                "n: Invalid value: \"-5\": must be 1 or more, or a percentage such as \"25%\" [a/b]",
             ),
             (
                 json!("130%"),

@@ -21,8 +21,7 @@ use super::certificate::{Certificate, Shown};
 use super::connection::{self, Hall};
 use super::limits::Limits;
 use super::routes::{self, Decide, Desk};
-use crate::admission;
-use crate::snapshot::Facts;
+use crate::admission::{self, Facts};
 
 /// What a gate is started with.
 #[derive(Debug)]

@@ -20,4 +20,4 @@ pub use json_bounds::JsonBounds;
 pub use limits::Limits;
 
 #[cfg(test)]
-mod tests;
+mod trials;

@@ -20,9 +20,7 @@ use tracing::error;
 use super::limits::Limits;
 use super::turnstile::Turnstile;
 use crate::admission::wire::{self, Review};
-use crate::admission::{self, Door, MUTATE_PATH, VALIDATE_PATH, Verdict};
-use crate::field::Status;
-use crate::snapshot::Facts;
+use crate::admission::{self, Door, Facts, MUTATE_PATH, VALIDATE_PATH, Verdict};
 
 /// The function that answers a question.
 pub(super) type Decide = fn(&admission::Request<'_>, &Facts) -> Verdict;
@@ -124,11 +122,9 @@ fn decided(desk: &Desk, door: Door, review: &Review<'_>) -> Response<Body> {
         return json(StatusCode::OK, bytes);
     }
     error!(uid = review.uid(), "a decision panicked");
-    let message = format!("the gate failed on request {}; this is a bug", review.uid());
-    let status = Status::failure(500, "InternalError", message);
     json(
         StatusCode::INTERNAL_SERVER_ERROR,
-        wire::encode_failure(review.uid(), status),
+        wire::encode_failure(review.uid()),
     )
 }
 

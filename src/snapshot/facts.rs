@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::api::v1alpha1 as wire;
-use crate::field::Path;
 use crate::model::{ConfigReference, ConfigType, InstallNamespace, RawReference};
 
 /// The spec that a placement gives to the add-ons it creates.
@@ -68,7 +67,7 @@ impl AddonFacts {
                     namespace: Some(&default.namespace),
                     name: Some(&default.name),
                 };
-                facts.defaults.extend(ConfigReference::parse(raw, &Path::root()));
+                facts.defaults.extend(ConfigReference::read(raw));
             }
             facts.supported.insert(config);
         }
@@ -191,7 +190,7 @@ fn reference(config: &crate::api::AddOnConfig) -> Option<ConfigReference> {
         namespace: Some(&config.namespace),
         name: Some(&config.name),
     };
-    ConfigReference::parse(raw, &Path::root()).ok()
+    ConfigReference::read(raw)
 }
 
 fn placement(strategy: &wire::PlacementStrategy) -> AddonPlacement {

@@ -1,0 +1,207 @@
+//! Each limit of the serving path, met by a caller that does not keep it.
+//!
+//! Never asks what an answer means.
+
+use std::time::Duration;
+
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::rig::{Rig, get, quick, read, review};
+use crate::admission::{Facts, Request, Verdict};
+use crate::server::{JsonBounds, Limits};
+
+#[tokio::test]
+async fn a_body_over_the_cap_is_refused_whether_or_not_it_says_so() {
+    let limits = Limits {
+        body_bytes: 64,
+        ..quick()
+    };
+    let rig = Rig::start(limits).await;
+    let too_large = (413, "the body is too large\n".to_owned());
+    assert_eq!(rig.post("/validate", vec![b' '; 65]).await, too_large);
+    let mut stream = rig.tls(&[b"http/1.1"]).await;
+    let head = "POST /validate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+    let chunk = format!("41\r\n{}\r\n0\r\n\r\n", " ".repeat(0x41));
+    stream
+        .write_all(format!("{head}{chunk}").as_bytes())
+        .await
+        .expect("sent");
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.expect("an answer");
+    assert_eq!(&answer, b"HTTP/1.1 413");
+}
+
+#[tokio::test]
+async fn json_beyond_its_bounds_is_refused_before_it_is_parsed() {
+    let json = JsonBounds {
+        depth: 8,
+        ..JsonBounds::default()
+    };
+    let rig = Rig::start(Limits { json, ..quick() }).await;
+    let deep = format!("{}{}", "[".repeat(9), "]".repeat(9));
+    assert_eq!(
+        rig.post("/validate", deep).await,
+        (400, "the body nests too deep\n".into())
+    );
+}
+
+#[tokio::test]
+async fn a_silent_handshake_is_hung_up_on() {
+    let rig = Rig::start(Limits {
+        handshake: Duration::from_millis(100),
+        ..quick()
+    })
+    .await;
+    let mut tcp = TcpStream::connect(rig.gate.address())
+        .await
+        .expect("a connection");
+    assert_eq!(ended(&mut tcp).await, 0);
+}
+
+#[tokio::test]
+async fn a_dribbled_head_is_hung_up_on() {
+    let rig = Rig::start(Limits {
+        head: Duration::from_millis(300),
+        ..quick()
+    })
+    .await;
+    let mut stream = rig.tls(&[b"http/1.1"]).await;
+    let head = b"POST /validate HTTP/1.1\r\nhost: localhost\r\nx-slow: 0123456789";
+    let dribble = async {
+        let mut bytes = head.iter().cycle();
+        let mut open = true;
+        while open {
+            let byte = [*bytes.next().expect("a cycle never ends")];
+            open = stream.write_all(&byte).await.is_ok() && stream.flush().await.is_ok();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(5), dribble)
+        .await
+        .expect("the dribbling caller was hung up on");
+}
+
+#[tokio::test]
+async fn a_connection_may_rest_longer_than_a_head_may_take() {
+    let rig = Rig::start(Limits {
+        head: Duration::from_millis(100),
+        ..quick()
+    })
+    .await;
+    let io = TokioIo::new(rig.tls(&[b"http/1.1"]).await);
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.expect("HTTP/1.1");
+    tokio::spawn(connection);
+    for _ in 0..3 {
+        let response = sender
+            .send_request(get("/healthz"))
+            .await
+            .expect("the connection is still open");
+        assert_eq!(read(response).await.0, 200);
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_resting_connection_is_closed_in_the_end() {
+    let rig = Rig::start(Limits {
+        idle: Duration::from_millis(200),
+        ..quick()
+    })
+    .await;
+    let mut stream = rig.tls(&[b"http/1.1"]).await;
+    stream
+        .write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .await
+        .expect("sent");
+    let mut all = Vec::new();
+    let closed = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut all)).await;
+    closed.expect("the resting connection was closed").ok();
+    assert!(all.starts_with(b"HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn a_body_that_never_ends_is_answered_408() {
+    let rig = Rig::start(Limits {
+        body: Duration::from_millis(100),
+        ..quick()
+    })
+    .await;
+    let mut stream = rig.tls(&[b"http/1.1"]).await;
+    let head = "POST /validate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{";
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.expect("an answer");
+    assert_eq!(&answer, b"HTTP/1.1 408");
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_wait_for_a_place() {
+    let rig = Rig::start(Limits {
+        connections: 1,
+        ..quick()
+    })
+    .await;
+    let mut first = rig.tls(&[b"http/1.1"]).await;
+    let second = tokio::time::timeout(Duration::from_millis(200), rig.tls(&[b"http/1.1"]));
+    assert!(second.await.is_err(), "there is one place");
+    first.shutdown().await.expect("closed");
+    drop(first);
+    let second = tokio::time::timeout(Duration::from_secs(5), rig.tls(&[b"http/1.1"]));
+    assert!(second.await.is_ok(), "the place is free again");
+}
+
+fn slow(_: &Request<'_>, _: &Facts) -> Verdict {
+    std::thread::sleep(Duration::from_millis(600));
+    Verdict::pass()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn requests_beyond_the_limit_are_shed() {
+    let limits = Limits {
+        concurrent: 1,
+        waiting: 1,
+        patience: Duration::from_millis(50),
+        ..quick()
+    };
+    let rig = Rig::deciding(limits, slow).await;
+    let ask = || rig.post("/validate", review(&json!({})));
+    let answers = tokio::join!(ask(), ask(), ask());
+    let mut statuses = [answers.0.0, answers.1.0, answers.2.0];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 429, 429]);
+}
+
+#[tokio::test]
+async fn answers_stay_small_whatever_is_asked() {
+    let rig = Rig::start(quick()).await;
+    let entry =
+        json!({"group": "x".repeat(9000), "resource": "Y".repeat(9000), "name": "\u{202e}\n".repeat(900)});
+    let (status, body) = rig
+        .post("/mutate", review(&json!({"configs": vec![entry; 60]})))
+        .await;
+    assert_eq!(status, 200);
+    let answer: Value = serde_json::from_str(&body).expect("JSON");
+    assert!(
+        answer["response"]["status"]["message"]
+            .as_str()
+            .expect("a message")
+            .len()
+            <= 4096
+    );
+    assert_eq!(
+        answer["response"]["status"]["details"]["causes"]
+            .as_array()
+            .map(Vec::len),
+        Some(21)
+    );
+    assert!(body.len() < 64 << 10, "{}", body.len());
+}
+
+async fn ended(tcp: &mut TcpStream) -> usize {
+    let mut byte = [0; 1];
+    let read = tokio::time::timeout(Duration::from_secs(5), tcp.read(&mut byte)).await;
+    read.expect("the connection ends").unwrap_or(0)
+}

@@ -1,0 +1,149 @@
+//! A running gate with a client that trusts it.
+//!
+//! Decides nothing about the gate; it only asks.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::rt::TokioIo;
+use rustls::RootCertStore;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::admission::{Facts, decide};
+use crate::server::gate::{Gate, GateOptions};
+use crate::server::routes::Decide;
+use crate::server::{Authority, Limits};
+
+pub(super) struct Rig {
+    pub(super) gate: Gate,
+    pub(super) authority: Authority,
+    pub(super) facts: Arc<ArcSwap<Facts>>,
+}
+
+impl Rig {
+    pub(super) async fn start(limits: Limits) -> Self {
+        Self::deciding(limits, decide).await
+    }
+
+    pub(super) async fn deciding(limits: Limits, decide: Decide) -> Self {
+        let authority = Authority::generate().expect("an authority");
+        let certificate = authority
+            .issue(["localhost"])
+            .expect("a certificate")
+            .certificate()
+            .clone();
+        let facts = Arc::new(ArcSwap::from_pointee(Facts::default().completed()));
+        let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let options = GateOptions {
+            bind,
+            certificate,
+            facts: Arc::clone(&facts),
+        };
+        let gate = Gate::start_deciding(options, limits, decide)
+            .await
+            .expect("the gate starts");
+        Self {
+            gate,
+            authority,
+            facts,
+        }
+    }
+
+    pub(super) fn connector(&self, alpn: &[&[u8]]) -> TlsConnector {
+        let mut roots = RootCertStore::empty();
+        let ca = CertificateDer::from_pem_slice(self.authority.ca_pem().as_bytes()).expect("a certificate");
+        roots.add(ca).expect("an authority");
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let mut config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+        TlsConnector::from(Arc::new(config))
+    }
+
+    pub(super) async fn tls(&self, alpn: &[&[u8]]) -> TlsStream<TcpStream> {
+        let tcp = TcpStream::connect(self.gate.address())
+            .await
+            .expect("a connection");
+        let name = ServerName::try_from("localhost").expect("a name");
+        self.connector(alpn)
+            .connect(name, tcp)
+            .await
+            .expect("a handshake")
+    }
+
+    pub(super) async fn send(&self, request: http::Request<Full<Bytes>>) -> (u16, String) {
+        let io = TokioIo::new(self.tls(&[b"http/1.1"]).await);
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.expect("HTTP/1.1");
+        tokio::spawn(connection);
+        let response = sender.send_request(request).await.expect("a response");
+        read(response).await
+    }
+
+    pub(super) async fn post(&self, path: &str, body: impl Into<Bytes>) -> (u16, String) {
+        self.send(post(path, body)).await
+    }
+}
+
+pub(super) async fn read(response: http::Response<hyper::body::Incoming>) -> (u16, String) {
+    let status = response.status().as_u16();
+    let body = response
+        .into_body()
+        .collect()
+        .await
+        .expect("a whole body")
+        .to_bytes();
+    (status, String::from_utf8(body.to_vec()).expect("text"))
+}
+
+pub(super) fn post(path: &str, body: impl Into<Bytes>) -> http::Request<Full<Bytes>> {
+    http::Request::post(path)
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .body(Full::new(body.into()))
+        .expect("a request")
+}
+
+pub(super) fn get(path: &str) -> http::Request<Full<Bytes>> {
+    http::Request::get(path)
+        .header("host", "localhost")
+        .body(Full::new(Bytes::new()))
+        .expect("a request")
+}
+
+pub(super) fn review(spec: &Value) -> Vec<u8> {
+    let object = json!({
+        "apiVersion": "addon.open-cluster-management.io/v1alpha1",
+        "kind": "ManagedClusterAddOn",
+        "metadata": {"name": "helloworld", "namespace": "cluster1"},
+        "spec": spec,
+    });
+    let resource = json!({
+        "group": "addon.open-cluster-management.io", "version": "v1alpha1", "resource": "managedclusteraddons",
+    });
+    let request = json!({
+        "uid": "u-1", "operation": "CREATE", "name": "helloworld", "namespace": "cluster1",
+        "kind": {"group": "addon.open-cluster-management.io", "version": "v1alpha1", "kind": "ManagedClusterAddOn"},
+        "resource": resource, "object": object,
+    });
+    let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
+    serde_json::to_vec(&review).expect("JSON")
+}
+
+pub(super) fn quick() -> Limits {
+    Limits {
+        drain: Duration::from_secs(2),
+        ..Limits::default()
+    }
+}
