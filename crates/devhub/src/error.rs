@@ -15,6 +15,8 @@ pub struct ApiError {
     pub message: String,
     /// `details` of the status, `None` where Kubernetes leaves it out.
     pub details: Option<Map<String, Value>>,
+    /// Token in the metadata with which a list can go on although its state is forgotten.
+    pub continue_token: Option<String>,
 }
 
 impl ApiError {
@@ -25,6 +27,7 @@ impl ApiError {
             reason: reason.to_owned(),
             message: message.into(),
             details: None,
+            continue_token: None,
         }
     }
 
@@ -34,6 +37,13 @@ impl ApiError {
         if let Value::Object(map) = details {
             self.details = Some(map);
         }
+        self
+    }
+
+    /// Returns this error with a token with which a list can go on.
+    #[must_use]
+    pub fn with_continue(mut self, token: String) -> Self {
+        self.continue_token = Some(token);
         self
     }
 
@@ -58,6 +68,9 @@ impl ApiError {
         if let Value::Object(map) = &mut status {
             if !self.reason.is_empty() {
                 map.insert("reason".to_owned(), Value::String(self.reason.clone()));
+            }
+            if let Some(token) = &self.continue_token {
+                map.insert("metadata".to_owned(), json!({ "continue": token }));
             }
             if let Some(details) = &self.details {
                 map.insert("details".to_owned(), Value::Object(details.clone()));

@@ -2,8 +2,27 @@
 //!
 //! Knows kinds only from custom resource definitions and from its own built-in descriptors; nothing of any product by name.
 
+pub mod admission;
+pub mod builtin;
+mod controllers;
+mod crd;
+pub mod discovery;
+mod documents;
 pub mod error;
+mod http;
+mod hub;
+mod identity;
+mod instance;
+pub mod openapi;
+pub mod patch;
+mod registry;
 pub mod resource;
+mod rest;
+mod seed;
+pub mod selector;
+pub mod store;
+pub mod table;
 
 pub use error::ApiError;
+pub use instance::{Builder, DevHub, StartError};
 pub use resource::{Column, Resource, ScalePaths, Scope};

@@ -3,6 +3,33 @@
 //! Decides what a value of a custom resource looks like after pruning and defaulting, and what is wrong with it.
 //! Never talks to a server and knows no kind by name.
 
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+pub mod cel;
+mod check;
+mod correlate;
+mod defaults;
+mod embedded;
 mod error;
+mod fault;
+mod golang;
+mod lists;
+mod node;
+mod objectmeta;
+mod parse;
+mod path;
+mod prune;
+mod regexp;
+mod rule;
+mod rules;
+mod schema;
+mod walk;
 
 pub use error::{ErrorClass, FieldError};
+pub use schema::{Check, Outcome, Part, Schema};
+pub use walk::Segment;

@@ -1,0 +1,25 @@
+//! Admission webhooks: which are called for a write, what they are told, and what their answers mean.
+//!
+//! Decides nothing about storage: it knows no store and holds no lock while a webhook is called.
+
+mod answer;
+mod attributes;
+mod chain;
+mod client;
+mod conditions;
+pub mod configuration;
+mod decode;
+mod endpoint;
+mod hook;
+mod matching;
+mod patching;
+mod review;
+mod selector;
+mod status_text;
+mod warnings;
+
+pub use attributes::{Attributes, Kind, Operation, UserInfo};
+pub use chain::{Chain, Settle};
+pub use endpoint::Services;
+pub use hook::Hooks;
+pub use warnings::Warnings;

@@ -1,0 +1,64 @@
+//! The `AdmissionReview` that is sent to a webhook.
+//!
+//! Decides its version and shape; never sends it.
+
+use serde_json::{Value, json};
+
+use super::{
+    attributes::Attributes,
+    hook::Hook,
+    matching::{Invocation, in_version},
+};
+
+/// A version of the `AdmissionReview` protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol {
+    V1,
+    V1Beta1,
+}
+
+impl Protocol {
+    /// Returns the version as written in `apiVersion`, without the group.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::V1Beta1 => "v1beta1",
+        }
+    }
+}
+
+/// A request body and what the answer has to refer to.
+#[derive(Debug)]
+pub(super) struct Review {
+    pub(super) uid: String,
+    pub(super) protocol: Protocol,
+    pub(super) body: Value,
+}
+
+/// Builds the review of one call in the first version that `hook` prefers and this hub speaks.
+pub(super) fn build(
+    hook: &Hook,
+    invocation: &Invocation,
+    request: &Attributes,
+    object: Option<&Value>,
+) -> Result<Review, String> {
+    let protocol = hook
+        .review_versions
+        .iter()
+        .find_map(|version| match version.as_str() {
+            "v1" => Some(Protocol::V1),
+            "v1beta1" => Some(Protocol::V1Beta1),
+            _ => None,
+        })
+        .ok_or("could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)")?;
+    let uid = uuid::Uuid::new_v4().to_string();
+    let seen =
+        |object: Option<&Value>| object.map_or(Value::Null, |object| in_version(object, request, invocation));
+    let mut inner = request.to_request(&invocation.kind, &invocation.version);
+    inner.insert("uid".to_owned(), json!(uid));
+    inner.insert("object".to_owned(), seen(object));
+    inner.insert("oldObject".to_owned(), seen(request.old_object.as_ref()));
+    let api_version = format!("admission.k8s.io/{}", protocol.name());
+    let body = json!({ "kind": "AdmissionReview", "apiVersion": api_version, "request": inner });
+    Ok(Review { uid, protocol, body })
+}

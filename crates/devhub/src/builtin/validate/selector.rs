@@ -1,0 +1,58 @@
+//! `LabelSelector` objects.
+//!
+//! Decides faults of their form; matching is in the `selector` room.
+
+use ::schema::FieldError;
+use serde_json::Value;
+
+use crate::builtin::faults::{forbidden, invalid, list, required, text};
+use crate::builtin::metadata::validate_labels;
+use crate::selector::{Named, label_value_faults, qualified_name_faults};
+
+/// Returns the faults of the selector that stands at `field`.
+pub fn validate(field: &str, selector: &Value) -> Vec<FieldError> {
+    let mut errors = validate_labels(&format!("{field}.matchLabels"), selector.get("matchLabels"));
+    for (index, expression) in list(selector, "/matchExpressions").iter().enumerate() {
+        let at = format!("{field}.matchExpressions[{index}]");
+        let values = list(expression, "/values");
+        match text(expression, "/operator") {
+            "In" | "NotIn" => {
+                if values.is_empty() {
+                    errors.push(required(
+                        &format!("{at}.values"),
+                        "must be specified when `operator` is 'In' or 'NotIn'",
+                    ));
+                }
+            }
+            "Exists" | "DoesNotExist" => {
+                if !values.is_empty() {
+                    errors.push(forbidden(
+                        &format!("{at}.values"),
+                        "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+                    ));
+                }
+            }
+            other => errors.push(invalid(
+                &format!("{at}.operator"),
+                other,
+                "not a valid selector operator",
+            )),
+        }
+        let key = text(expression, "/key");
+        errors.extend(
+            qualified_name_faults(key, Named::LabelKey)
+                .iter()
+                .map(|fault| invalid(&format!("{at}.key"), key, fault)),
+        );
+        for (place, value) in values.iter().enumerate() {
+            let value = value.as_str().unwrap_or_default();
+            let faults = label_value_faults(value);
+            errors.extend(
+                faults
+                    .iter()
+                    .map(|fault| invalid(&format!("{at}.values[{place}]"), value, fault)),
+            );
+        }
+    }
+    errors
+}

@@ -1,0 +1,301 @@
+//! Garbage collection.
+//!
+//! Decides which objects go because their owners went, which owners wait for their dependents, and which dependents are set free.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream::{BoxStream, SelectAll};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
+use kube::core::PartialObjectMeta;
+use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::{Api, Client};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::catalogue::{self, Kind};
+use super::graph::{Graph, Node};
+
+const RETRY: Duration = Duration::from_millis(500);
+
+type Meta = PartialObjectMeta<DynamicObject>;
+type Seen = (String, watcher::Result<watcher::Event<Meta>>);
+type Events = SelectAll<BoxStream<'static, Seen>>;
+
+/// Collects garbage for ever.
+pub(super) async fn run(client: Client) {
+    let mut collector = Collector::new(client.clone());
+    let mut events = Events::new();
+    while let Err(error) = collector.refresh(&mut events).await {
+        tracing::debug!(%error, "discovery failed");
+        tokio::time::sleep(RETRY).await;
+    }
+    let definitions: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client);
+    let mut definitions = watcher(definitions, watcher::Config::default()).default_backoff().boxed();
+    loop {
+        tokio::select! {
+            Some(change) = definitions.next() => {
+                if change.is_ok() && let Err(error) = collector.refresh(&mut events).await {
+                    tracing::debug!(%error, "discovery failed");
+                }
+            }
+            Some((kind, event)) = events.next() => collector.see(&kind, event).await,
+            () = tokio::time::sleep(RETRY), if !collector.again.is_empty() => collector.retry().await,
+            else => return,
+        }
+    }
+}
+
+struct Collector {
+    client: Client,
+    graph: Graph,
+    kinds: BTreeMap<String, (Kind, CancellationToken)>,
+    /// Objects seen during a new list, per kind; the others are gone.
+    listing: BTreeMap<String, BTreeSet<String>>,
+    /// Objects whose last attempt failed.
+    again: BTreeSet<String>,
+}
+
+impl Collector {
+    fn new(client: Client) -> Self {
+        Self {
+            client,
+            graph: Graph::default(),
+            kinds: BTreeMap::new(),
+            listing: BTreeMap::new(),
+            again: BTreeSet::new(),
+        }
+    }
+
+    /// Watches what is new and forgets what is no longer served.
+    async fn refresh(&mut self, events: &mut Events) -> Result<(), kube::Error> {
+        let served = catalogue::kinds(&self.client).await?;
+        let ids: BTreeSet<String> = served.iter().map(Kind::id).collect();
+        let gone: Vec<String> = self.kinds.keys().filter(|id| !ids.contains(*id)).cloned().collect();
+        for id in gone {
+            if let Some((_, stop)) = self.kinds.remove(&id) {
+                stop.cancel();
+            }
+            for uid in self.graph.of_kind(&id) {
+                self.graph.remove(&uid);
+            }
+        }
+        for kind in served {
+            let id = kind.id();
+            if self.kinds.contains_key(&id) {
+                continue;
+            }
+            let api: Api<Meta> = Api::all_with(self.client.clone(), &kind.resource);
+            let (stop, name) = (CancellationToken::new(), id.clone());
+            let changes = watcher(api, watcher::Config::default())
+                .default_backoff()
+                .map(move |event| (name.clone(), event))
+                .take_until(stop.clone().cancelled_owned());
+            events.push(changes.boxed());
+            self.kinds.insert(id, (kind, stop));
+        }
+        Ok(())
+    }
+
+    async fn see(&mut self, kind: &str, event: watcher::Result<watcher::Event<Meta>>) {
+        match event {
+            Ok(watcher::Event::Init) => {
+                self.listing.insert(kind.to_owned(), BTreeSet::new());
+            }
+            Ok(watcher::Event::InitApply(object)) => {
+                if let (Some(listing), Some(uid)) = (self.listing.get_mut(kind), object.metadata.uid.clone()) {
+                    listing.insert(uid);
+                }
+                self.put(kind, &object.metadata).await;
+            }
+            Ok(watcher::Event::Apply(object)) => self.put(kind, &object.metadata).await,
+            Ok(watcher::Event::Delete(object)) => {
+                let uid = object.metadata.uid.unwrap_or_default();
+                self.gone(&uid).await;
+            }
+            Ok(watcher::Event::InitDone) => {
+                let listed = self.listing.remove(kind).unwrap_or_default();
+                for uid in self.graph.of_kind(kind) {
+                    if !listed.contains(&uid) {
+                        self.gone(&uid).await;
+                    }
+                }
+            }
+            Err(error) => tracing::debug!(%kind, %error, "watch failed"),
+        }
+    }
+
+    async fn put(&mut self, kind: &str, metadata: &ObjectMeta) {
+        let uid = metadata.uid.clone().unwrap_or_default();
+        self.graph.put(&uid, Node::of(kind, metadata));
+        self.attend(&uid).await;
+        // An owner in the foreground may have waited for exactly this change.
+        for owner in metadata.owner_references.iter().flatten() {
+            self.attend_owner(&owner.uid).await;
+        }
+    }
+
+    async fn gone(&mut self, uid: &str) {
+        let dependents = self.graph.dependents(uid);
+        let node = self.graph.remove(uid);
+        self.again.remove(uid);
+        for dependent in dependents {
+            self.attend(&dependent).await;
+        }
+        for owner in node.into_iter().flat_map(|node| node.owners) {
+            self.attend_owner(&owner.uid).await;
+        }
+    }
+
+    async fn attend_owner(&mut self, uid: &str) {
+        let waits = |node: &Node| node.waits_for("foregroundDeletion") || node.waits_for("orphan");
+        if self.graph.node(uid).is_some_and(waits) {
+            self.attend(uid).await;
+        }
+    }
+
+    async fn retry(&mut self) {
+        for uid in std::mem::take(&mut self.again) {
+            self.attend(&uid).await;
+        }
+    }
+
+    /// Does for one object what is due.
+    async fn attend(&mut self, uid: &str) {
+        let Some(node) = self.graph.node(uid).cloned() else { return };
+        let outcome = if node.waits_for("orphan") {
+            self.set_free(uid, &node).await
+        } else if node.waits_for("foregroundDeletion") {
+            self.clear_way(uid, &node).await
+        } else if node.deleting {
+            Ok(())
+        } else {
+            self.judge(uid, &node).await
+        };
+        match outcome {
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => {
+                tracing::debug!(name = %node.name, %error, "will collect again");
+                self.again.insert(uid.to_owned());
+            }
+            Ok(()) => {}
+        }
+    }
+
+    fn api(&self, kind: &str, namespace: &str) -> Option<Api<Meta>> {
+        let (kind, _) = self.kinds.get(kind)?;
+        let client = self.client.clone();
+        Some(if kind.namespaced && !namespace.is_empty() {
+            Api::namespaced_with(client, namespace, &kind.resource)
+        } else {
+            Api::all_with(client, &kind.resource)
+        })
+    }
+
+    /// Deletes an object all of whose owners are gone, and takes gone owners off one that still has another.
+    async fn judge(&self, uid: &str, node: &Node) -> Result<(), kube::Error> {
+        if node.owners.is_empty() {
+            return Ok(());
+        }
+        let (mut absent, mut present, mut waiting) = (Vec::new(), 0, 0);
+        for owner in &node.owners {
+            match self.owner_state(node, owner).await? {
+                OwnerState::Present => present += 1,
+                OwnerState::Waiting => waiting += 1,
+                OwnerState::Absent => absent.push(owner.uid.clone()),
+            }
+        }
+        if present > 0 {
+            return if absent.is_empty() { Ok(()) } else { self.drop_owners(uid, node, &absent).await };
+        }
+        if waiting > 0 {
+            let policy =
+                if self.graph.blockers(uid).is_empty() { PropagationPolicy::Background } else { PropagationPolicy::Foreground };
+            return self.delete(uid, node, policy).await;
+        }
+        self.delete(uid, node, PropagationPolicy::Background).await
+    }
+
+    async fn delete(&self, uid: &str, node: &Node, policy: PropagationPolicy) -> Result<(), kube::Error> {
+        let Some(api) = self.api(&node.kind, &node.namespace) else { return Ok(()) };
+        let params = DeleteParams {
+            propagation_policy: Some(policy),
+            preconditions: Some(Preconditions { uid: Some(uid.to_owned()), resource_version: None }),
+            ..DeleteParams::default()
+        };
+        api.delete(&node.name, &params).await.map(|_| ())
+    }
+
+    async fn owner_state(&self, node: &Node, owner: &OwnerReference) -> Result<OwnerState, kube::Error> {
+        if let Some(known) = self.graph.node(&owner.uid)
+            && (known.namespace.is_empty() || known.namespace == node.namespace)
+        {
+            let state = if known.waits_for("foregroundDeletion") { OwnerState::Waiting } else { OwnerState::Present };
+            return Ok(state);
+        }
+        let (group, _) = owner.api_version.split_once('/').unwrap_or(("", &owner.api_version));
+        let kind = self.kinds.values().map(|(kind, _)| kind).find(|kind| {
+            kind.resource.group == group && kind.resource.kind == owner.kind
+        });
+        // A kind that is not served is no proof that the owner is gone; nor is an owner that cannot be where it should be.
+        let Some(kind) = kind else { return Ok(OwnerState::Present) };
+        if kind.namespaced && node.namespace.is_empty() {
+            return Ok(OwnerState::Present);
+        }
+        let Some(api) = self.api(&kind.id(), &node.namespace) else { return Ok(OwnerState::Present) };
+        let found = api.get_opt(&owner.name).await?;
+        let same = found.is_some_and(|found| found.metadata.uid.as_deref() == Some(&owner.uid));
+        Ok(if same { OwnerState::Present } else { OwnerState::Absent })
+    }
+
+    async fn drop_owners(&self, uid: &str, node: &Node, gone: &[String]) -> Result<(), kube::Error> {
+        let kept: Vec<&OwnerReference> = node.owners.iter().filter(|owner| !gone.contains(&owner.uid)).collect();
+        self.patch(node, &json!({ "metadata": { "uid": uid, "ownerReferences": kept } })).await
+    }
+
+    async fn patch(&self, node: &Node, patch: &serde_json::Value) -> Result<(), kube::Error> {
+        let Some(api) = self.api(&node.kind, &node.namespace) else { return Ok(()) };
+        api.patch(&node.name, &PatchParams::default(), &Patch::Merge(patch)).await.map(|_| ())
+    }
+
+    /// Deletes the dependents of an owner that waits for them, and lets it go when none blocks it any more.
+    async fn clear_way(&self, uid: &str, node: &Node) -> Result<(), kube::Error> {
+        for dependent in self.graph.dependents(uid) {
+            let Some(other) = self.graph.node(&dependent).filter(|other| !other.deleting) else { continue };
+            let outcome = self.judge(&dependent, other).await;
+            if !matches!(&outcome, Err(kube::Error::Api(status)) if status.code == 404) {
+                outcome?;
+            }
+        }
+        if self.graph.blockers(uid).is_empty() { self.take_finalizer(uid, node, "foregroundDeletion").await } else { Ok(()) }
+    }
+
+    /// Takes an owner that shall leave orphans off its dependents, and lets it go.
+    async fn set_free(&self, uid: &str, node: &Node) -> Result<(), kube::Error> {
+        for dependent in self.graph.dependents(uid) {
+            let Some(other) = self.graph.node(&dependent) else { continue };
+            let outcome = self.drop_owners(&dependent, other, &[uid.to_owned()]).await;
+            if !matches!(&outcome, Err(kube::Error::Api(status)) if status.code == 404) {
+                outcome?;
+            }
+        }
+        self.take_finalizer(uid, node, "orphan").await
+    }
+
+    async fn take_finalizer(&self, uid: &str, node: &Node, finalizer: &str) -> Result<(), kube::Error> {
+        let kept: Vec<&String> = node.finalizers.iter().filter(|held| *held != finalizer).collect();
+        self.patch(node, &json!({ "metadata": { "uid": uid, "finalizers": kept } })).await
+    }
+}
+
+enum OwnerState {
+    /// It exists, or nobody can tell.
+    Present,
+    /// It exists and waits for its dependents to go.
+    Waiting,
+    /// It does not exist.
+    Absent,
+}

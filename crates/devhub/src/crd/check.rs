@@ -1,0 +1,248 @@
+//! Rules for definitions.
+//!
+//! Decides which definitions are refused, in Kubernetes' words; schemas themselves are judged by the schema crate.
+
+use schema::{ErrorClass, FieldError};
+use serde_json::{Value, json};
+
+use super::check_version::check_versions;
+use crate::selector::{is_label, subdomain_faults};
+
+/// Collects faults of a definition.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    /// Faults so far.
+    pub(super) errors: Vec<FieldError>,
+}
+
+impl Findings {
+    /// Notes a fault.
+    pub(super) fn add(&mut self, field: &str, class: ErrorClass, message: impl Into<String>) {
+        self.errors.push(FieldError { field: field.to_owned(), class, message: message.into() });
+    }
+
+    /// Notes a value that is wrong.
+    pub(super) fn invalid(&mut self, field: &str, value: &Value, cause: &str) {
+        self.add(field, ErrorClass::Invalid, format!("Invalid value: {value}: {cause}"));
+    }
+
+    /// Notes a value that is missing.
+    pub(super) fn required(&mut self, field: &str, cause: &str) {
+        let text = if cause.is_empty() { "Required value".to_owned() } else { format!("Required value: {cause}") };
+        self.add(field, ErrorClass::Required, text);
+    }
+}
+
+/// Returns the faults of a name that should be a DNS-1035 label.
+fn dns_label_1035(name: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    if name.len() > 63 {
+        faults.push("must be no more than 63 bytes".to_owned());
+    }
+    if !is_label(name) || !name.starts_with(|first: char| first.is_ascii_lowercase()) {
+        faults.push("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')".to_owned());
+    }
+    faults
+}
+
+/// Returns a text of a tree, empty if absent.
+pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Checks a new definition.
+pub(crate) fn check_new(definition: &Value, errors: &mut Vec<FieldError>, warnings: &mut Vec<String>) {
+    let mut findings = Findings::default();
+    check_name(definition, &mut findings);
+    check_group(definition, &mut findings);
+    check_names(definition, &mut findings);
+    check_scope(definition, &mut findings);
+    check_storage(definition, &mut findings);
+    check_conversion(definition, &mut findings);
+    if definition.pointer("/spec/preserveUnknownFields") == Some(&Value::Bool(true)) {
+        let cause = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
+        findings.invalid("spec.preserveUnknownFields", &json!(true), cause);
+    }
+    check_versions(definition, &mut findings, warnings);
+    errors.extend(findings.errors);
+}
+
+/// Checks a changed definition: what may never change, then everything else.
+pub(crate) fn check_changed(
+    definition: &Value,
+    old: &Value,
+    errors: &mut Vec<FieldError>,
+    warnings: &mut Vec<String>,
+) {
+    let mut findings = Findings::default();
+    let established = super::status::is_true(old, "Established");
+    for pointer in ["/spec/group", "/spec/scope", "/spec/names/kind", "/spec/names/plural"] {
+        let part = |value: &Value| value.pointer(pointer).cloned().unwrap_or_default();
+        let always = matches!(pointer, "/spec/group" | "/spec/names/plural");
+        if (established || always) && part(definition) != part(old) {
+            let field = pointer.trim_start_matches('/').replace('/', ".");
+            findings.invalid(&field, &part(definition), "field is immutable");
+        }
+    }
+    errors.extend(findings.errors);
+    check_new(definition, errors, warnings);
+}
+
+fn check_name(definition: &Value, findings: &mut Findings) {
+    let name = text(definition, "/metadata/name");
+    let wanted = format!("{}.{}", text(definition, "/spec/names/plural"), text(definition, "/spec/group"));
+    if name != wanted {
+        findings.invalid("metadata.name", &json!(name), "must be spec.names.plural+\".\"+spec.group");
+    }
+}
+
+fn check_group(definition: &Value, findings: &mut Findings) {
+    let group = text(definition, "/spec/group");
+    if group.is_empty() {
+        findings.required("spec.group", "");
+        return;
+    }
+    for cause in subdomain_faults(group) {
+        findings.invalid("spec.group", &json!(group), &cause);
+    }
+    if !group.contains('.') {
+        findings.invalid("spec.group", &json!(group), "should be a domain with at least one dot");
+    }
+    let is_below = |domain: &str| group == domain || group.ends_with(&format!(".{domain}"));
+    let approval = definition
+        .pointer("/metadata/annotations")
+        .and_then(|annotations| annotations.get("api-approved.kubernetes.io"))
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if (is_below("k8s.io") || is_below("kubernetes.io")) && approval.is_empty() {
+        let cause = "protected groups must have approval annotation \"api-approved.kubernetes.io\", see https://github.com/kubernetes/enhancements/pull/1111";
+        findings.required("metadata.annotations[api-approved.kubernetes.io]", cause);
+    }
+}
+
+fn check_names(definition: &Value, findings: &mut Findings) {
+    for key in ["plural", "singular", "kind", "listKind"] {
+        let name = text(definition, &format!("/spec/names/{key}"));
+        let field = format!("spec.names.{key}");
+        if name.is_empty() {
+            // What is derived from the kind is not missed a second time.
+            if matches!(key, "plural" | "kind") {
+                findings.required(&field, "");
+            }
+            continue;
+        }
+        let is_kind = matches!(key, "kind" | "listKind");
+        let checked = if is_kind { name.to_lowercase() } else { name.to_owned() };
+        for cause in dns_label_1035(&checked) {
+            let prefix = if is_kind { "may have mixed case, but should otherwise match: " } else { "" };
+            findings.invalid(&field, &json!(name), &format!("{prefix}{cause}"));
+        }
+    }
+    let (kind, list_kind) = (text(definition, "/spec/names/kind"), text(definition, "/spec/names/listKind"));
+    if !kind.is_empty() && kind == list_kind {
+        findings.invalid("spec.names.listKind", &json!(list_kind), "kind and listKind may not be the same");
+    }
+    for key in ["shortNames", "categories"] {
+        let list = definition.pointer(&format!("/spec/names/{key}")).and_then(Value::as_array);
+        for (at, item) in list.into_iter().flatten().enumerate() {
+            for cause in dns_label_1035(item.as_str().unwrap_or_default()) {
+                findings.invalid(&format!("spec.names.{key}[{at}]"), item, &cause);
+            }
+        }
+    }
+}
+
+fn check_scope(definition: &Value, findings: &mut Findings) {
+    match text(definition, "/spec/scope") {
+        "Cluster" | "Namespaced" => {}
+        "" => findings.required("spec.scope", ""),
+        other => {
+            let message = format!("Unsupported value: {other:?}: supported values: \"Cluster\", \"Namespaced\"");
+            findings.add("spec.scope", ErrorClass::NotSupported, message);
+        }
+    }
+}
+
+fn check_storage(definition: &Value, findings: &mut Findings) {
+    let empty = Vec::new();
+    let versions = definition.pointer("/spec/versions").and_then(Value::as_array).unwrap_or(&empty);
+    let storage: Vec<&str> = versions
+        .iter()
+        .filter(|version| version.get("storage") == Some(&Value::Bool(true)))
+        .filter_map(|version| version.get("name").and_then(Value::as_str))
+        .collect();
+    let mut seen: Vec<&str> = Vec::new();
+    for (at, version) in versions.iter().enumerate() {
+        let name = version.get("name").and_then(Value::as_str).unwrap_or_default();
+        let mut faults = dns_label_1035(name);
+        faults.truncate(1);
+        for cause in faults {
+            findings.invalid(&format!("spec.versions[{at}].name"), &json!(name), &cause);
+            if at == 0 {
+                findings.invalid("spec.version", &json!(name), &cause);
+            }
+        }
+        if seen.contains(&name) {
+            findings.add("spec.versions", ErrorClass::Invalid, shown(versions, "must contain unique version names"));
+        }
+        seen.push(name);
+    }
+    if storage.len() != 1 {
+        let cause = "must have exactly one version marked as storage version";
+        findings.add("spec.versions", ErrorClass::Invalid, shown(versions, cause));
+    }
+    let stored = definition.pointer("/status/storedVersions").cloned().unwrap_or_default();
+    match (stored.as_array(), storage.last()) {
+        (None, _) => findings.invalid("status.storedVersions", &Value::Null, "must have at least one stored version"),
+        (Some(list), Some(storage)) if !list.contains(&json!(storage)) => {
+            findings.invalid("status.storedVersions", &stored, &format!("must have the storage version {storage}"));
+        }
+        (Some(_), _) => {}
+    }
+}
+
+/// Writes versions as Kubernetes' internal type prints.
+fn shown(versions: &[Value], cause: &str) -> String {
+    let list: Vec<String> = versions
+        .iter()
+        .map(|version| {
+            let flag = |name: &str| version.get(name).and_then(Value::as_bool).unwrap_or_default();
+            let part = |name: &str| version.get(name).cloned().unwrap_or_default();
+            format!(
+                "{{\"Name\":{},\"Served\":{},\"Storage\":{},\"Deprecated\":{},\"DeprecationWarning\":{},\"Schema\":null,\"Subresources\":null,\"AdditionalPrinterColumns\":null,\"SelectableFields\":null}}",
+                part("name"), flag("served"), flag("storage"), flag("deprecated"), part("deprecationWarning"),
+            )
+        })
+        .collect();
+    format!("Invalid value: [{}]: {cause}", list.join(","))
+}
+
+fn check_conversion(definition: &Value, findings: &mut Findings) {
+    match text(definition, "/spec/conversion/strategy") {
+        "None" => {}
+        "Webhook" => {
+            let field = "spec.conversion";
+            let config = definition.pointer("/spec/conversion/webhook/clientConfig");
+            let versions = definition.pointer("/spec/conversion/webhook/conversionReviewVersions");
+            if config.is_none() {
+                findings.required(&format!("{field}.webhookClientConfig"), "required when strategy is set to Webhook");
+            }
+            if versions.and_then(Value::as_array).is_none_or(Vec::is_empty) {
+                findings.required(&format!("{field}.conversionReviewVersions"), "");
+            }
+            if config.is_some() {
+                // Accepting it would serve objects that were never converted.
+                findings.add(
+                    &format!("{field}.strategy"),
+                    ErrorClass::Forbidden,
+                    "Forbidden: this hub does not call conversion webhooks; use strategy None",
+                );
+            }
+        }
+        "" => findings.required("spec.conversion.strategy", ""),
+        other => {
+            let message = format!("Unsupported value: {other:?}: supported values: \"None\", \"Webhook\"");
+            findings.add("spec.conversion.strategy", ErrorClass::NotSupported, message);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Custom resource definitions.
+//!
+//! Decides which definitions are legal, which names they get, and that their resources are served at once.
+
+mod check;
+mod check_version;
+mod prepare;
+mod react;
+mod served;
+mod status;
+
+pub(crate) use check::{check_changed, check_new};
+pub(crate) use prepare::{prepare_changed, prepare_new, storage_version};
+pub(crate) use react::react;
+pub(crate) use status::mark_terminating;
+
+/// Finalizer that keeps a definition until its last instance is gone.
+pub(crate) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";

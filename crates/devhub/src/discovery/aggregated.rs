@@ -1,0 +1,175 @@
+//! The discovery document that holds all groups, versions and resources at once.
+//!
+//! Decides `APIGroupDiscoveryList` in both of its versions, which differ in name only.
+
+use serde_json::{Value, json};
+
+use super::legacy::verbs;
+use super::versions::{groups, versions};
+use crate::builtin::subresources;
+use crate::{Resource, Scope};
+
+/// Version of the document that a client asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AggregatedVersion {
+    /// `apidiscovery.k8s.io/v2`.
+    V2,
+    /// `apidiscovery.k8s.io/v2beta1`.
+    V2Beta1,
+}
+
+impl AggregatedVersion {
+    /// Returns the version as the `v` parameter of media types names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::V2 => "v2",
+            Self::V2Beta1 => "v2beta1",
+        }
+    }
+
+    /// Returns the content type of the document.
+    pub fn content_type(self) -> String {
+        format!(
+            "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList",
+            self.name()
+        )
+    }
+}
+
+/// Which of the two roots is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// `/api`, the core group.
+    Core,
+    /// `/apis`, all named groups.
+    Named,
+}
+
+/// Returns the aggregated document of a root.
+pub fn aggregated(resources: &[Resource], root: Root, version: AggregatedVersion) -> Value {
+    let items: Vec<Value> = match root {
+        Root::Core => vec![item(resources, "", &versions(resources, ""))],
+        Root::Named => groups(resources)
+            .iter()
+            .map(|(name, versions)| item(resources, name, versions))
+            .collect(),
+    };
+    json!({
+        "kind": "APIGroupDiscoveryList", "apiVersion": format!("apidiscovery.k8s.io/{}", version.name()),
+        "metadata": {}, "items": items,
+    })
+}
+
+fn item(resources: &[Resource], group: &str, versions: &[String]) -> Value {
+    let versions: Vec<Value> = versions
+        .iter()
+        .map(|version| {
+            let served = resources.iter().filter(|resource| resource.group == group && resource.version == *version);
+            json!({ "version": version, "resources": served.map(entry).collect::<Vec<_>>(), "freshness": "Current" })
+        })
+        .collect();
+    let metadata = if group.is_empty() {
+        json!({})
+    } else {
+        json!({ "name": group })
+    };
+    json!({ "metadata": metadata, "versions": versions })
+}
+
+fn entry(resource: &Resource) -> Value {
+    let own = json!({ "group": resource.group, "version": resource.version, "kind": resource.kind });
+    let mut entry = json!({
+        "resource": resource.plural, "responseKind": own,
+        "scope": match resource.scope { Scope::Namespaced => "Namespaced", Scope::Cluster => "Cluster" },
+        "singularResource": resource.singular, "verbs": verbs(resource),
+    });
+    let sub = |name: &str, kind: &Value, verbs: &[&str]| json!({ "subresource": name, "responseKind": kind, "verbs": verbs });
+    let read_write = ["get", "patch", "update"];
+    let mut below = Vec::new();
+    if resource.custom && resource.status {
+        below.push(sub("status", &own, &read_write));
+    }
+    if resource.custom && resource.scale.is_some() {
+        below.push(sub(
+            "scale",
+            &json!({ "group": "autoscaling", "version": "v1", "kind": "Scale" }),
+            &read_write,
+        ));
+    }
+    for found in subresources(resource) {
+        let kind = json!({ "group": found.group, "version": found.version, "kind": found.kind });
+        below.push(sub(found.name, &kind, found.verbs));
+    }
+    if let Value::Object(map) = &mut entry {
+        for (member, names) in [
+            ("shortNames", &resource.short_names),
+            ("categories", &resource.categories),
+        ] {
+            if !names.is_empty() {
+                map.insert(member.to_owned(), json!(names));
+            }
+        }
+        if !below.is_empty() {
+            map.insert("subresources".to_owned(), Value::Array(below));
+        }
+    }
+    entry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtin;
+    use crate::discovery::legacy::tests::{custom, widgets};
+
+    #[test]
+    fn custom_groups_are_listed_as_recorded() {
+        let list = aggregated(
+            &[custom("Gadget", Scope::Cluster), widgets()],
+            Root::Named,
+            AggregatedVersion::V2,
+        );
+        let verbs = json!([
+            "delete",
+            "deletecollection",
+            "get",
+            "list",
+            "patch",
+            "create",
+            "update",
+            "watch"
+        ]);
+        let expected = json!({"metadata": {"name": "dev.example.io"}, "versions": [{"freshness": "Current", "version": "v1", "resources": [
+            {"resource": "gadgets", "responseKind": {"group": "dev.example.io", "kind": "Gadget", "version": "v1"}, "scope": "Cluster", "singularResource": "gadget", "verbs": verbs},
+            {"categories": ["devs", "all"], "resource": "widgets", "responseKind": {"group": "dev.example.io", "kind": "Widget", "version": "v1"}, "scope": "Namespaced",
+             "shortNames": ["wd"], "singularResource": "widget", "verbs": verbs, "subresources": [
+                {"responseKind": {"group": "dev.example.io", "kind": "Widget", "version": "v1"}, "subresource": "status", "verbs": ["get", "patch", "update"]},
+                {"responseKind": {"group": "autoscaling", "kind": "Scale", "version": "v1"}, "subresource": "scale", "verbs": ["get", "patch", "update"]}]},
+        ]}]});
+        assert_eq!(list["items"], json!([expected]));
+        assert_eq!(
+            (&list["kind"], &list["apiVersion"]),
+            (&json!("APIGroupDiscoveryList"), &json!("apidiscovery.k8s.io/v2"))
+        );
+    }
+
+    #[test]
+    fn the_core_group_has_no_name_and_a_root_of_its_own() {
+        let resources = builtin::resources();
+        let core = aggregated(&resources, Root::Core, AggregatedVersion::V2Beta1);
+        assert_eq!(core["apiVersion"], "apidiscovery.k8s.io/v2beta1");
+        assert_eq!(core["items"][0]["metadata"], json!({}));
+        let named = aggregated(&resources, Root::Named, AggregatedVersion::V2);
+        assert!(
+            named["items"]
+                .as_array()
+                .expect("items")
+                .iter()
+                .all(|item| item["metadata"]["name"] != "")
+        );
+        assert_eq!(
+            AggregatedVersion::V2.content_type(),
+            "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+        );
+    }
+}

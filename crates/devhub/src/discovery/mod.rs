@@ -1,0 +1,16 @@
+//! Discovery documents: which groups, versions and resources there are.
+//!
+//! Decides the documents from a list of [`Resource`](crate::Resource)s; never which resources are served.
+//!
+//! The old documents are `/api` ([`api_versions`]), `/apis` ([`group_list`]), `/apis/<group>` ([`group`]) and
+//! `/apis/<group>/<version>` ([`resource_list`]); the aggregated one ([`aggregated`]) answers `/api` and `/apis` for clients
+//! that ask for `APIGroupDiscoveryList`.
+
+mod aggregated;
+mod legacy;
+mod versions;
+
+pub use aggregated::{AggregatedVersion, Root, aggregated};
+pub use legacy::{StorageVersions, api_versions, group, group_list, resource_list, storage_version_hash};
+pub(crate) use versions::hexadecimal;
+pub use versions::{compare_versions, entity_tag, groups};

@@ -1,0 +1,187 @@
+//! Documents that describe the hub: version, health, discovery, OpenAPI.
+//!
+//! Decides which document a path and an `Accept` header mean; what stands in them is decided in their own rooms.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use http::header::{ETAG, VARY};
+use serde_json::{Value, json};
+
+use crate::discovery::{self, AggregatedVersion, Root, StorageVersions};
+use crate::http::{Payload, Query, Reply};
+use crate::hub::Hub;
+use crate::openapi;
+use crate::registry::Registry;
+
+/// Kubernetes version whose behaviour the hub follows. What is added behind the plus does not disturb version comparisons.
+const VERSION: &str = "v1.36.2+devhub";
+
+/// Returns `/version`.
+pub(crate) fn version() -> Reply {
+    Reply::json(
+        200,
+        &json!({
+            "major": "1", "minor": "36", "emulationMajor": "1", "emulationMinor": "36",
+            "minCompatibilityMajor": "1", "minCompatibilityMinor": "35",
+            "gitVersion": VERSION, "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
+            "goVersion": "none", "compiler": "rustc",
+            "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+        }),
+    )
+}
+
+/// Returns `/healthz`, `/livez` or `/readyz`. A hub that answers is healthy.
+pub(crate) fn health(name: &str, query: &Query) -> Reply {
+    if query.first("verbose").is_some() {
+        Reply::text(200, &format!("[+]ping ok\n[+]store ok\n{name} check passed\n"))
+    } else {
+        Reply::text(200, "ok")
+    }
+}
+
+/// Returns `/api`.
+pub(crate) fn core(hub: &Hub, accept: Option<&str>, etag: Option<&str>) -> Reply {
+    match aggregation(accept) {
+        Some(version) => aggregated(hub, Root::Core, version, etag),
+        None => Reply::json(200, &discovery::api_versions(hub.address())).with_header(VARY, "Accept"),
+    }
+}
+
+/// Returns `/apis`.
+pub(crate) fn groups(hub: &Hub, accept: Option<&str>, etag: Option<&str>) -> Reply {
+    match aggregation(accept) {
+        Some(version) => aggregated(hub, Root::Named, version, etag),
+        None => {
+            let list = discovery::group_list(&hub.directory.load().resources());
+            Reply::json(200, &list).with_header(VARY, "Accept")
+        }
+    }
+}
+
+/// Returns `/apis/<group>`.
+pub(crate) fn group(hub: &Hub, name: &str) -> Reply {
+    discovery::group(&hub.directory.load().resources(), name)
+        .map_or_else(Reply::unknown_path, |group| Reply::json(200, &group))
+}
+
+/// Returns `/api/v1` or `/apis/<group>/<version>`.
+pub(crate) fn resources(hub: &Hub, group: &str, version: &str) -> Reply {
+    let registry = hub.directory.load();
+    let list = discovery::resource_list(&registry.resources(), group, version, &stored_versions(&registry));
+    match list {
+        Some(list) => Reply::json(200, &list),
+        None if group.is_empty() => {
+            let error = crate::error::ApiError::new(404, "NotFound", "the server could not find the requested resource")
+                .with_details(json!({}));
+            Reply::error(&error)
+        }
+        None => Reply::unknown_path(),
+    }
+}
+
+fn stored_versions(registry: &Registry) -> StorageVersions {
+    let Some(definitions) = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions") else {
+        return StorageVersions::default();
+    };
+    let Ok(snapshot) = definitions.table.list(&crate::store::Page::default()) else {
+        return StorageVersions::default();
+    };
+    snapshot
+        .records
+        .iter()
+        .filter_map(|record| {
+            let definition = definitions.decode(record, record.version);
+            let storage = crate::crd::storage_version(&definition)?.to_owned();
+            Some((record.name().to_owned(), storage))
+        })
+        .collect()
+}
+
+/// Returns the aggregated form that a client asks for before any plain one.
+fn aggregation(accept: Option<&str>) -> Option<AggregatedVersion> {
+    for clause in accept?.split(',') {
+        let mut parts = clause.split(';').map(str::trim);
+        if !matches!(parts.next(), Some("application/json" | "*/*")) {
+            continue;
+        }
+        let (mut wanted, mut version) = ("", "");
+        for part in parts {
+            match part.split_once('=') {
+                Some(("as", value)) => wanted = value,
+                Some(("v", value)) => version = value,
+                _ => {}
+            }
+        }
+        match (wanted, version) {
+            ("APIGroupDiscoveryList", "v2") => return Some(AggregatedVersion::V2),
+            ("APIGroupDiscoveryList", "v2beta1") => return Some(AggregatedVersion::V2Beta1),
+            ("", _) => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn aggregated(hub: &Hub, root: Root, version: AggregatedVersion, etag: Option<&str>) -> Reply {
+    let document = discovery::aggregated(&hub.directory.load().resources(), root, version);
+    let content_type = match version {
+        AggregatedVersion::V2 => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        AggregatedVersion::V2Beta1 => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+    };
+    tagged(content_type, &document, etag).with_header(VARY, "Accept")
+}
+
+/// Answers 304 to a client that has the document already.
+fn tagged(content_type: &'static str, document: &Value, etag: Option<&str>) -> Reply {
+    let bytes = serde_json::to_vec(document).unwrap_or_default();
+    let tag = discovery::entity_tag(&bytes);
+    let reply = if etag == Some(tag.as_str()) {
+        Reply { status: 304, payload: Payload::Empty, headers: Vec::new() }
+    } else {
+        Reply { status: 200, payload: Payload::Raw(content_type, bytes), headers: Vec::new() }
+    };
+    reply.with_header(ETAG, tag)
+}
+
+/// Returns `/openapi/v3` or one of its documents. Documents are kept until what they describe changes.
+pub(crate) fn openapi(hub: &Hub, document: &str, etag: Option<&str>) -> Reply {
+    let resources = hub.directory.load().resources();
+    if document.is_empty() {
+        return tagged("text/plain; charset=utf-8", &openapi::index(&resources), etag);
+    }
+    let fingerprint = openapi::fingerprint(&resources, document);
+    let tag = format!("\"{fingerprint}\"");
+    if etag == Some(tag.as_str()) {
+        return Reply { status: 304, payload: Payload::Empty, headers: Vec::new() }.with_header(ETAG, tag);
+    }
+    let bytes = hub.openapi.get_or_make(document, &fingerprint, || openapi::document(&resources, document));
+    match bytes {
+        Some(bytes) => {
+            Reply { status: 200, payload: Payload::Raw("application/json", bytes), headers: Vec::new() }
+                .with_header(ETAG, tag)
+        }
+        None => Reply::unknown_path(),
+    }
+}
+
+/// Documents that cost milliseconds to make.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf {
+    documents: Mutex<BTreeMap<String, (String, Vec<u8>)>>,
+}
+
+impl Shelf {
+    /// Returns a document, made anew if what it describes has changed.
+    fn get_or_make(&self, path: &str, fingerprint: &str, make: impl FnOnce() -> Option<Value>) -> Option<Vec<u8>> {
+        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, bytes)) = documents.get(path)
+            && known == fingerprint
+        {
+            return Some(bytes.clone());
+        }
+        let bytes = serde_json::to_vec(&make()?).ok()?;
+        documents.insert(path.to_owned(), (fingerprint.to_owned(), bytes.clone()));
+        Some(bytes)
+    }
+}

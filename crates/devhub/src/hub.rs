@@ -1,0 +1,73 @@
+//! What all requests of one hub share.
+//!
+//! Decides nothing; holds the store, the served resources, the users and the webhooks, and the signal to stop.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::admission::{Chain, Services};
+use crate::documents::Shelf;
+use crate::identity::Users;
+use crate::registry::Directory;
+use crate::store::Store;
+
+/// A hub without its sockets.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    /// The objects.
+    pub(crate) store: Store,
+    /// The served resources.
+    pub(crate) directory: Directory,
+    /// Who may ask.
+    pub(crate) users: Users,
+    /// The admission webhooks.
+    pub(crate) chain: Chain,
+    /// Where webhooks behind services listen.
+    pub(crate) services: Services,
+    /// Cancelled when the hub stops; ends every watch.
+    pub(crate) stop: CancellationToken,
+    /// Made OpenAPI documents.
+    pub(crate) openapi: Shelf,
+    address: OnceLock<String>,
+    /// Work of the hub itself, such as removing the instances of a deleted definition.
+    pub(crate) tasks: TaskTracker,
+}
+
+impl Hub {
+    /// Returns a hub that serves the built-in kinds and has no objects.
+    pub(crate) fn new(token: &str, history: usize, services: Services) -> Arc<Self> {
+        let store = Store::new(history);
+        let directory = Directory::new(&store);
+        Arc::new(Self {
+            store,
+            directory,
+            users: Users::with_admin(token),
+            chain: Chain::new(),
+            services,
+            stop: CancellationToken::new(),
+            openapi: Shelf::default(),
+            address: OnceLock::new(),
+            tasks: TaskTracker::new(),
+        })
+    }
+
+    /// Notes where the hub listens. Only the first note counts.
+    pub(crate) fn listens_on(&self, address: SocketAddr) {
+        self.address.set(address.to_string()).unwrap_or_default();
+    }
+
+    /// Returns host and port where the hub listens; empty before it does.
+    pub(crate) fn address(&self) -> &str {
+        self.address.get().map_or("", String::as_str)
+    }
+}
+
+/// Returns the time as Kubernetes writes it: whole seconds in UTC.
+pub(crate) fn timestamp() -> String {
+    let now = Timestamp::now();
+    Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
+}

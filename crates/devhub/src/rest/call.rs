@@ -1,0 +1,106 @@
+//! One request to a known resource.
+//!
+//! Decides nothing; carries what every step of a request needs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use schema::FieldError;
+use serde_json::Value;
+
+use super::errors::invalid;
+use super::metadata::text;
+use crate::admission::UserInfo;
+use crate::builtin::{Traits, traits};
+use crate::error::ApiError;
+use crate::http::{Accepted, Query, Target};
+use crate::hub::Hub;
+use crate::registry::Served;
+use crate::resource::Scope;
+use crate::store::key_of;
+
+/// A request as it came in.
+#[derive(Clone, Debug)]
+pub(crate) struct Incoming {
+    /// HTTP method.
+    pub(crate) method: String,
+    /// What the path addresses.
+    pub(crate) target: Target,
+    /// Query parameters.
+    pub(crate) query: Query,
+    /// `Content-Type`.
+    pub(crate) content_type: Option<String>,
+    /// `Accept`.
+    pub(crate) accept: Option<String>,
+    /// Body.
+    pub(crate) body: Bytes,
+    /// Who asks.
+    pub(crate) user: UserInfo,
+}
+
+/// A request to a known resource.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    /// The hub.
+    pub(crate) hub: Arc<Hub>,
+    /// The resource.
+    pub(crate) served: Arc<Served>,
+    /// Namespace of the path, empty for none.
+    pub(crate) namespace: String,
+    /// Name of the path, empty for a collection.
+    pub(crate) name: String,
+    /// Query parameters.
+    pub(crate) query: Query,
+    /// `Content-Type` without parameters; empty if absent.
+    pub(crate) content_type: String,
+    /// What the client accepts.
+    pub(crate) accepted: Accepted,
+    /// Body.
+    pub(crate) body: Bytes,
+    /// Who asks.
+    pub(crate) user: UserInfo,
+}
+
+impl Call {
+    /// Returns the key of the named object.
+    pub(crate) fn key(&self) -> String {
+        key_of(&self.namespace, &self.name)
+    }
+
+    /// Returns whether the resource is namespaced.
+    pub(crate) fn is_namespaced(&self) -> bool {
+        self.served.resource.scope == Scope::Namespaced
+    }
+
+    /// Returns whether the resource comes from a definition.
+    pub(crate) fn is_custom(&self) -> bool {
+        self.served.custom.is_some()
+    }
+
+    /// Returns the habits of the kind.
+    pub(crate) fn traits(&self) -> Traits {
+        traits(&self.served.resource)
+    }
+
+    /// Turns found faults into the refusal of an object.
+    pub(crate) fn verdict(&self, object: &Value, errors: &[FieldError]) -> Result<(), ApiError> {
+        if errors.is_empty() {
+            return Ok(());
+        }
+        Err(invalid(&self.served.resource, text(object, "name"), errors))
+    }
+
+    /// Returns whether the resource is this built-in one.
+    pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
+        let resource = &self.served.resource;
+        resource.group == group && resource.plural == plural && !self.is_custom()
+    }
+
+    /// Returns the labels of the namespace, for webhooks.
+    pub(crate) fn namespace_labels(&self) -> BTreeMap<String, String> {
+        let namespace = if self.is("", "namespaces") { &self.name } else { &self.namespace };
+        let table = self.hub.store.table("namespaces");
+        table.read(namespace).map(|record| record.label_map()).unwrap_or_default()
+    }
+}

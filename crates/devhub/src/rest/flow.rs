@@ -1,0 +1,103 @@
+//! What stands between a request and the store: admission.
+//!
+//! Decides what admission is told; never what it answers. No lock is held while it answers.
+
+use serde_json::Value;
+
+use super::call::Call;
+use super::shape;
+use crate::admission::{Attributes, Kind, Operation, Warnings};
+use crate::error::ApiError;
+
+/// One write on its way through admission.
+#[derive(Debug)]
+pub(super) struct Flow<'a> {
+    /// The request.
+    pub(super) call: &'a Call,
+    /// What happens to the object.
+    pub(super) operation: Operation,
+    /// Subresource, empty for the object.
+    pub(super) subresource: &'a str,
+    /// Options as webhooks see them.
+    pub(super) options: Value,
+    /// Whether nothing is stored.
+    pub(super) dry_run: bool,
+}
+
+impl Flow<'_> {
+    fn attributes(&self, name: &str, old: Option<&Value>) -> Attributes {
+        let resource = &self.call.served.resource;
+        let kind = if self.subresource == "scale" {
+            Kind { group: "autoscaling".to_owned(), version: "v1".to_owned(), kind: "Scale".to_owned() }
+        } else {
+            Kind { group: resource.group.clone(), version: resource.version.clone(), kind: resource.kind.clone() }
+        };
+        let others = self.call.served.custom.as_ref().map(|custom| custom.other_versions.clone());
+        Attributes {
+            operation: self.operation,
+            group: resource.group.clone(),
+            version: resource.version.clone(),
+            resource: resource.plural.clone(),
+            subresource: self.subresource.to_owned(),
+            kind,
+            name: name.to_owned(),
+            namespace: self.call.namespace.clone(),
+            namespace_labels: self.call.namespace_labels(),
+            user: self.call.user.clone(),
+            old_object: old.cloned(),
+            options: self.options.clone(),
+            dry_run: self.dry_run,
+            equivalent_versions: others.unwrap_or_default(),
+        }
+    }
+
+    /// Runs the mutating webhooks on an object.
+    pub(super) async fn mutate(
+        &self,
+        name: &str,
+        object: Value,
+        old: Option<&Value>,
+        warnings: &mut Warnings,
+    ) -> Result<Value, ApiError> {
+        let attributes = self.attributes(name, old);
+        let settle = |object: &mut Value| {
+            if self.subresource != "scale" {
+                shape::settle(self.call, object);
+            }
+        };
+        let object = self.call.hub.chain.mutate(&attributes, Some(object), &settle, warnings).await?;
+        Ok(object.unwrap_or_default())
+    }
+
+    /// Runs the validating webhooks on an object.
+    pub(super) async fn validate(
+        &self,
+        name: &str,
+        object: &Value,
+        old: Option<&Value>,
+        warnings: &mut Warnings,
+    ) -> Result<(), ApiError> {
+        self.call.hub.chain.validate(&self.attributes(name, old), Some(object), warnings).await
+    }
+
+    /// Runs the mutating webhooks on a deletion.
+    pub(super) async fn mutate_deletion(
+        &self,
+        name: &str,
+        old: &Value,
+        warnings: &mut Warnings,
+    ) -> Result<(), ApiError> {
+        let attributes = self.attributes(name, Some(old));
+        self.call.hub.chain.mutate(&attributes, None, &|_: &mut Value| (), warnings).await.map(|_| ())
+    }
+
+    /// Runs the validating webhooks on a deletion.
+    pub(super) async fn validate_deletion(
+        &self,
+        name: &str,
+        old: &Value,
+        warnings: &mut Warnings,
+    ) -> Result<(), ApiError> {
+        self.call.hub.chain.validate(&self.attributes(name, Some(old)), None, warnings).await
+    }
+}

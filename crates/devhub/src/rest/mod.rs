@@ -1,0 +1,29 @@
+//! What requests do to objects.
+//!
+//! Decides the life of objects: creation, change, deletion, and what stands between a request and the store.
+
+mod answer;
+mod call;
+mod collection;
+mod create;
+mod decode;
+mod delete;
+mod errors;
+mod finish;
+mod flow;
+mod list;
+mod lifecycle;
+mod metadata;
+mod options;
+mod page;
+mod patch;
+mod represent;
+mod review;
+mod scale;
+mod selection;
+mod shape;
+mod update;
+mod watch;
+
+pub(crate) use answer::{answer, method_not_allowed};
+pub(crate) use call::Incoming;

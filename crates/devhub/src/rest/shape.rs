@@ -1,0 +1,252 @@
+//! What an object of a kind must look like.
+//!
+//! Decides nothing itself: asks the schema for custom resources and the built-in rules for all others.
+
+use schema::{Check, FieldError, Part as SchemaPart};
+use serde_json::{Value, json};
+
+use super::call::Call;
+use super::metadata;
+use super::update::Part;
+use crate::admission::{Warnings, configuration};
+use crate::resource::ScalePaths;
+use crate::{builtin, crd};
+
+fn is_definition(call: &Call) -> bool {
+    call.is("apiextensions.k8s.io", "customresourcedefinitions")
+}
+
+fn is_webhook_configuration(call: &Call) -> bool {
+    call.is("admissionregistration.k8s.io", "mutatingwebhookconfigurations")
+        || call.is("admissionregistration.k8s.io", "validatingwebhookconfigurations")
+}
+
+/// Brings a decoded object into its canonical form. Returns the paths of unknown fields; the error is Go's text for a wrong type.
+pub(super) fn decode(call: &Call, object: &mut Value) -> Result<Vec<String>, String> {
+    let Some(custom) = &call.served.custom else {
+        let unknown = builtin::decode::object(&call.served.resource, object, builtin::Dialect::Json)?;
+        builtin::prepare::defaults(&call.served.resource, object);
+        return Ok(unknown);
+    };
+    if let Some(fault) = custom.schema.metadata_fault(object) {
+        return Err(fault);
+    }
+    let unknown = custom.schema.prune(object);
+    custom.schema.apply_defaults(object);
+    metadata::tidy(object);
+    Ok(unknown)
+}
+
+/// Brings an object into its canonical form after admission changed it. Nothing is refused: what does not fit is dropped.
+pub(super) fn settle(call: &Call, object: &mut Value) {
+    match decode(call, object) {
+        Ok(unknown) if !unknown.is_empty() => tracing::debug!(?unknown, "a webhook added unknown fields"),
+        Ok(_) => {}
+        Err(fault) => tracing::debug!(%fault, "a webhook set a value of a wrong type"),
+    }
+}
+
+/// Fills defaults of a new object and what clients may not set.
+pub(super) fn prepare_create(call: &Call, object: &mut Value) {
+    if call.served.custom.is_some() {
+        if call.served.resource.status
+            && let Some(members) = object.as_object_mut()
+        {
+            members.remove("status");
+        }
+    } else if is_definition(call) {
+        crd::prepare_new(object);
+    } else if is_webhook_configuration(call) {
+        configuration::apply_defaults(object);
+    } else {
+        builtin::prepare::create(&call.served.resource, object);
+    }
+}
+
+/// Keeps what a change may not touch and fills defaults.
+pub(super) fn prepare_update(call: &Call, part: Part, object: &mut Value, old: &Value) {
+    if call.served.custom.is_some() {
+        prepare_custom(call, part, object, old);
+    } else if is_definition(call) {
+        prepare_definition(part, object, old);
+    } else if is_webhook_configuration(call) {
+        configuration::apply_defaults(object);
+    } else {
+        let resource = &call.served.resource;
+        match part {
+            Part::Object => builtin::prepare::update(resource, object, old),
+            Part::Status => builtin::prepare::update_status(resource, object, old),
+            Part::Finalize => builtin::prepare::finalize_namespace(object, old),
+        }
+    }
+}
+
+fn keep_member(object: &mut Value, from: &Value, name: &str) {
+    let Some(members) = object.as_object_mut() else { return };
+    match from.get(name) {
+        Some(value) => {
+            members.insert(name.to_owned(), value.clone());
+        }
+        None => {
+            members.remove(name);
+        }
+    }
+}
+
+fn prepare_custom(call: &Call, part: Part, object: &mut Value, old: &Value) {
+    match part {
+        Part::Status => {
+            let mut base = old.clone();
+            keep_member(&mut base, object, "status");
+            *object = base;
+        }
+        Part::Object | Part::Finalize if call.served.resource.status => keep_member(object, old, "status"),
+        Part::Object | Part::Finalize => {}
+    }
+}
+
+fn prepare_definition(part: Part, object: &mut Value, old: &Value) {
+    if part == Part::Status {
+        let mut base = old.clone();
+        keep_member(&mut base, object, "status");
+        *object = base;
+    } else {
+        crd::prepare_changed(object, old);
+    }
+}
+
+/// Returns the faults of a new object.
+pub(super) fn check_create(call: &Call, object: &Value, warnings: &mut Warnings) -> Vec<FieldError> {
+    let resource = &call.served.resource;
+    let about = part(object, "metadata");
+    if call.is_custom() {
+        warnings.extend(builtin::metadata::finalizer_warnings(&about, None));
+    }
+    let metadata_faults = || builtin::metadata::validate(&about, resource.scope, call.traits().names);
+    if call.is_custom() {
+        return check_custom(call, Part::Object, object, None, metadata_faults(), warnings);
+    }
+    if is_definition(call) {
+        let (mut errors, mut texts) = (metadata_faults(), Vec::new());
+        crd::check_new(object, &mut errors, &mut texts);
+        warnings.extend(texts);
+        return errors;
+    }
+    if is_webhook_configuration(call) {
+        let mut errors = metadata_faults();
+        errors.extend(configuration::check(object));
+        return errors;
+    }
+    let outcome = builtin::validate_create(resource, object);
+    warnings.extend(outcome.warnings);
+    outcome.errors
+}
+
+/// Returns the faults of a changed object.
+pub(super) fn check_update(
+    call: &Call,
+    about: Part,
+    object: &Value,
+    old: &Value,
+    warnings: &mut Warnings,
+) -> Vec<FieldError> {
+    let (new, before) = (part(object, "metadata"), part(old, "metadata"));
+    if call.is_custom() {
+        warnings.extend(builtin::metadata::finalizer_warnings(&new, Some(&before)));
+    }
+    let metadata_faults = || builtin::metadata::validate_update(&new, &before);
+    if call.is_custom() {
+        return check_custom(call, about, object, Some(old), metadata_faults(), warnings);
+    }
+    if is_definition(call) {
+        let (mut errors, mut texts) = (metadata_faults(), Vec::new());
+        if !metadata::is_deleting(object) {
+            crd::check_changed(object, old, &mut errors, &mut texts);
+        }
+        warnings.extend(texts);
+        return errors;
+    }
+    if is_webhook_configuration(call) {
+        let mut errors = metadata_faults();
+        errors.extend(configuration::check(object));
+        return errors;
+    }
+    let outcome = builtin::validate_update(&call.served.resource, object, old);
+    warnings.extend(outcome.warnings);
+    outcome.errors
+}
+
+fn part(object: &Value, name: &str) -> Value {
+    object.get(name).cloned().unwrap_or_default()
+}
+
+fn check_custom(
+    call: &Call,
+    about: Part,
+    object: &Value,
+    old: Option<&Value>,
+    mut errors: Vec<FieldError>,
+    warnings: &mut Warnings,
+) -> Vec<FieldError> {
+    let Some(custom) = &call.served.custom else { return errors };
+    let checked = if about == Part::Status { SchemaPart::Status } else { SchemaPart::Whole };
+    let outcome = custom.schema.check(&Check { new: object, old, part: checked, before: &errors });
+    errors.extend(outcome.errors);
+    warnings.extend(outcome.warnings);
+    if let Some(scale) = &call.served.resource.scale {
+        check_scale(about, scale, object, &mut errors);
+    }
+    errors
+}
+
+/// Checks the replicas that the scale subresource reads, in the words of its accessor.
+fn check_scale(part: Part, scale: &ScalePaths, object: &Value, errors: &mut Vec<FieldError>) {
+    let path = if part == Part::Status { &scale.status_replicas } else { &scale.spec_replicas };
+    let mut node = object;
+    let mut add = |value: &Value, cause: &str| {
+        errors.push(FieldError {
+            field: path.clone(),
+            class: schema::ErrorClass::Invalid,
+            message: format!("Invalid value: {value}: {cause}"),
+        });
+    };
+    for name in path.split('.').skip(1) {
+        match node {
+            Value::Object(members) => match members.get(name) {
+                Some(next) => node = next,
+                None => return,
+            },
+            other => {
+                let shown = crate::patch::go_print::value(other);
+                let kind = go_type(other);
+                let cause =
+                    format!("{path} accessor error: {shown} is of the type {kind}, expected map[string]interface{{}}");
+                return add(&json!(0), &cause);
+            }
+        }
+    }
+    match node.as_i64() {
+        Some(replicas) if replicas < 0 => add(&json!(replicas), "should be a non-negative integer"),
+        Some(replicas) if replicas > i64::from(i32::MAX) => {
+            add(&json!(replicas), &format!("should be less than or equal to {}", i32::MAX));
+        }
+        Some(_) => {}
+        None => {
+            let shown = crate::patch::go_print::value(node);
+            let kind = go_type(node);
+            add(&json!(0), &format!("{path} accessor error: {shown} is of the type {kind}, expected int64"));
+        }
+    }
+}
+
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}

@@ -1,0 +1,188 @@
+//! Changes of existing objects.
+//!
+//! Decides the order in which a change is proposed, admitted, checked and stored, and that nobody's write is lost on the way.
+
+use serde_json::Value;
+
+use super::call::Call;
+use super::decode::{self, Place};
+use super::errors::{conflict, conflict_because, invalid_resource, not_found};
+use super::finish::commit;
+use super::flow::Flow;
+use super::metadata::{self, text};
+use super::options::WriteOptions;
+use super::{create, lifecycle, represent, shape};
+use crate::admission::{Operation, Warnings};
+use crate::builtin::traits::Unconditional;
+use crate::error::ApiError;
+use crate::http::Reply;
+use crate::store::{Record, Unwritten, Write};
+use schema::{ErrorClass, FieldError};
+
+/// How often a change is proposed anew when somebody else was faster.
+const ATTEMPTS: usize = 64;
+
+/// Which part of an object a write may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Everything that is not the status.
+    Object,
+    /// The status.
+    Status,
+    /// The finalizers of a namespace's spec.
+    Finalize,
+}
+
+impl Part {
+    /// Returns the name of the subresource.
+    pub(super) fn subresource(self) -> &'static str {
+        match self {
+            Self::Object => "",
+            Self::Status => "status",
+            Self::Finalize => "finalize",
+        }
+    }
+}
+
+/// From the object as it is to the object as it should be.
+pub(super) type Propose<'a> = &'a (dyn Fn(&Value, &mut Warnings) -> Result<Value, ApiError> + Send + Sync);
+
+/// Answers a PUT.
+pub(super) async fn replace(call: &Call, part: Part, warnings: &mut Warnings) -> Result<Reply, ApiError> {
+    let options = WriteOptions::parse(&call.query, "UpdateOptions")?;
+    let mut wanted = decode::object(call, options.validation, warnings)?;
+    decode::check_location(call, &mut wanted, Place::Object)?;
+    let propose = |old: &Value, _: &mut Warnings| {
+        check_uid(call, old, &wanted)?;
+        Ok(wanted.clone())
+    };
+    match change(call, part, &propose, &options, warnings).await {
+        Err(error) if error.code == 404 && part == Part::Object && call.traits().create_on_update => {
+            let created = create::create_object(call, wanted, &options, warnings).await?;
+            represent::object(call, 201, &created)
+        }
+        outcome => represent::object(call, 200, &outcome?),
+    }
+}
+
+/// A PUT that names a uid means that very object.
+fn check_uid(call: &Call, old: &Value, wanted: &Value) -> Result<(), ApiError> {
+    let (uid, actual) = (text(wanted, "uid"), text(old, "uid"));
+    if uid.is_empty() || uid == actual {
+        return Ok(());
+    }
+    let cause = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}");
+    Err(conflict_because(&call.served.resource, &call.name, &cause))
+}
+
+/// Changes an object as proposed; proposes again against the newest object if somebody else was faster.
+pub(super) async fn change(
+    call: &Call,
+    part: Part,
+    propose: Propose<'_>,
+    options: &WriteOptions,
+    warnings: &mut Warnings,
+) -> Result<Value, ApiError> {
+    let key = call.key();
+    let flow = Flow {
+        call,
+        operation: Operation::Update,
+        subresource: part.subresource(),
+        options: options.to_json("UpdateOptions"),
+        dry_run: options.dry_run,
+    };
+    for _ in 0..ATTEMPTS {
+        let missing = || not_found(&call.served.resource, &call.name);
+        let record = call.served.table.read(&key).ok_or_else(missing)?;
+        let old = call.served.decode(&record, record.version);
+        let wanted = propose(&old, warnings)?;
+        let wanted = flow.mutate(&call.name, wanted, Some(&old), warnings).await?;
+        check_version(call, &record, &wanted)?;
+        let object = complete(call, part, wanted, &old, warnings)?;
+        flow.validate(&call.name, &object, Some(&old), warnings).await?;
+        match store(call, &key, &record, &object, options) {
+            Ok(stored) => return Ok(stored),
+            Err(Unwritten::Missing) => return Err(missing()),
+            Err(Unwritten::Changed(_) | Unwritten::Exists(_)) => {}
+        }
+    }
+    Err(conflict(&call.served.resource, &call.name))
+}
+
+/// Checks the resource version that a change was made for.
+pub(super) fn check_version(call: &Call, record: &Record, wanted: &Value) -> Result<(), ApiError> {
+    let resource = &call.served.resource;
+    let given = text(wanted, "resourceVersion");
+    if given.is_empty() || given == "0" {
+        if call.traits().unconditional == Unconditional::Allowed {
+            return Ok(());
+        }
+        let error = FieldError {
+            field: "metadata.resourceVersion".to_owned(),
+            class: ErrorClass::Invalid,
+            message: "Invalid value: 0: must be specified for an update".to_owned(),
+        };
+        return Err(invalid_resource(resource, &call.name, &[error]));
+    }
+    match given.parse::<u64>() {
+        Ok(version) if version == record.version => Ok(()),
+        Ok(_) => Err(conflict(resource, &call.name)),
+        Err(_) => Err(super::page::bad_version(given)),
+    }
+}
+
+/// Fills what the server owns and checks the whole object.
+pub(super) fn complete(
+    call: &Call,
+    part: Part,
+    mut object: Value,
+    old: &Value,
+    warnings: &mut Warnings,
+) -> Result<Value, ApiError> {
+    decode::check_kind(call, &object)?;
+    metadata::keep_owned(&mut object, old);
+    shape::prepare_update(call, part, &mut object, old);
+    metadata::settle_owners(&mut object, warnings);
+    metadata::tidy(&mut object);
+    if part == Part::Object && counts(call, old, &object) {
+        metadata::set_generation(&mut object, metadata::generation(old) + 1);
+    }
+    let errors = shape::check_update(call, part, &object, old, warnings);
+    call.verdict(&object, &errors)?;
+    Ok(object)
+}
+
+/// Tells whether a change counts up the generation.
+fn counts(call: &Call, old: &Value, new: &Value) -> bool {
+    if !call.traits().generation {
+        return false;
+    }
+    let ignored = |name: &str| name == "metadata" || (name == "status" && call.served.resource.status);
+    let content = |object: &Value| -> Vec<(String, Value)> {
+        let members = object.as_object().into_iter().flatten().filter(|(name, _)| !ignored(name));
+        members.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    content(old) != content(new)
+}
+
+/// Stores a change. An object that is being deleted goes with its last finalizer.
+pub(super) fn store(
+    call: &Call,
+    key: &str,
+    record: &Record,
+    object: &Value,
+    options: &WriteOptions,
+) -> Result<Value, Unwritten> {
+    let goes = metadata::is_deleting(object) && !lifecycle::is_held(call, object);
+    let mut answer = object.clone();
+    metadata::set(&mut answer, "resourceVersion", Value::String(record.version.to_string()));
+    if options.dry_run {
+        return Ok(answer);
+    }
+    if goes {
+        // The change itself is never stored: what watchers see last is the object as it was.
+        commit(call, key, &Write::Remove(record.version))?;
+        return Ok(answer);
+    }
+    commit(call, key, &Write::Replace(record.version, object))
+}

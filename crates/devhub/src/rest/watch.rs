@@ -1,0 +1,274 @@
+//! Watches.
+//!
+//! Decides where a watch starts, which changes it shows and when it ends. A watcher is a cursor on the history of its resource: it
+//! has no queue, and one that is too slow is told that its place is forgotten.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::StreamExt as _;
+use futures::stream;
+use schema::{ErrorClass, FieldError};
+use serde_json::{Value, json};
+use tokio::sync::watch::Receiver;
+use tokio::time::{Instant, sleep_until};
+
+use super::call::Call;
+use super::errors::invalid_options;
+use super::page::bad_version;
+use super::represent::Frames;
+use super::selection::Selection;
+use crate::error::ApiError;
+use crate::http::{Payload, Query, Reply};
+use crate::store::{Event, EventKind, Page};
+
+/// Changes that are taken from the history at once.
+const BATCH: usize = 256;
+/// How often a quiet watcher hears how far the hub has come.
+const BOOKMARK: Duration = Duration::from_secs(60);
+
+/// Where a watch starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    /// With the whole state.
+    State,
+    /// With what changes from now on.
+    Now,
+    /// With what changed after a version.
+    After(u64),
+}
+
+#[derive(Debug)]
+struct Asked {
+    start: Start,
+    bookmarks: bool,
+    /// Whether a bookmark marks the end of the initial state.
+    marks_initial: bool,
+    timeout: Duration,
+}
+
+impl Asked {
+    fn parse(query: &Query) -> Result<Self, ApiError> {
+        let version = query.text("resourceVersion");
+        let how = query.text("resourceVersionMatch");
+        let initial = query.first("sendInitialEvents").map(|_| query.flag("sendInitialEvents"));
+        check_options(query, how, initial)?;
+        let number = match version {
+            "" => 0,
+            text => text.parse::<u64>().map_err(|_| bad_version(text))?,
+        };
+        let start = match (initial, number) {
+            (Some(true), _) | (None, 0) => Start::State,
+            (Some(false), 0) => Start::Now,
+            (Some(false) | None, number) => Start::After(number),
+        };
+        let bookmarks = query.flag("allowWatchBookmarks");
+        let from_cache = initial.is_none() && version == "0";
+        Ok(Self {
+            start,
+            bookmarks,
+            marks_initial: bookmarks && (initial == Some(true) || from_cache),
+            timeout: timeout(query.text("timeoutSeconds"))?,
+        })
+    }
+}
+
+fn timeout(text: &str) -> Result<Duration, ApiError> {
+    let seconds = match text {
+        "" => 0,
+        text => text
+            .parse::<i64>()
+            .map_err(|_| ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))?,
+    };
+    match u64::try_from(seconds) {
+        Ok(0) | Err(_) => Ok(Duration::from_secs(rand::random_range(1800..3600))),
+        Ok(seconds) => Ok(Duration::from_secs(seconds)),
+    }
+}
+
+fn check_options(query: &Query, how: &str, initial: Option<bool>) -> Result<(), ApiError> {
+    let mut errors = Vec::new();
+    let mut fault = |class: ErrorClass, message: String| {
+        errors.push(FieldError { field: "resourceVersionMatch".to_owned(), class, message });
+    };
+    let forbidden = |cause: &str| format!("Forbidden: {cause}");
+    if !query.text("continue").is_empty() {
+        fault(ErrorClass::Forbidden, forbidden("resourceVersionMatch is forbidden when continue is provided"));
+    }
+    match initial {
+        Some(_) if how != "NotOlderThan" => {
+            let cause = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+            fault(ErrorClass::Forbidden, forbidden(cause));
+        }
+        None if !how.is_empty() => {
+            let cause = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+            fault(ErrorClass::Forbidden, forbidden(cause));
+        }
+        Some(_) | None => {}
+    }
+    if !how.is_empty() && how != "NotOlderThan" {
+        let text = format!("Unsupported value: {how:?}: supported values: \"NotOlderThan\"");
+        fault(ErrorClass::NotSupported, text);
+    }
+    if errors.is_empty() { Ok(()) } else { Err(invalid_options("ListOptions", &errors)) }
+}
+
+/// Answers a watch.
+pub(super) async fn watch(call: &Call) -> Result<Reply, ApiError> {
+    let asked = Asked::parse(&call.query)?;
+    let mut call = call.clone();
+    if !call.name.is_empty() {
+        let name = format!("metadata.name={}", call.name);
+        call.query.set("fieldSelector", &name);
+    }
+    let selection = Selection::parse(&call)?;
+    // Subscribed before the state is read, so that no change falls between the two.
+    let changes = call.served.table.changes();
+    let frames = Frames::new(&call)?;
+    let now = Instant::now();
+    let mut watcher = Watcher {
+        changes,
+        selection,
+        frames,
+        ready: VecDeque::new(),
+        cursor: 0,
+        bookmarks: asked.bookmarks,
+        bookmark_at: now + BOOKMARK,
+        ends_at: now + asked.timeout,
+        ended: false,
+        call,
+    };
+    watcher.begin(&asked);
+    let events = stream::unfold(watcher, |mut watcher| async move {
+        let bytes = watcher.next().await?;
+        Some((bytes, watcher))
+    });
+    Ok(Reply { status: 200, payload: Payload::Stream(events.boxed()), headers: Vec::new() })
+}
+
+struct Watcher {
+    call: Call,
+    changes: Receiver<u64>,
+    selection: Selection,
+    frames: Frames,
+    ready: VecDeque<Bytes>,
+    /// Everything up to this version has been looked at.
+    cursor: u64,
+    bookmarks: bool,
+    bookmark_at: Instant,
+    ends_at: Instant,
+    ended: bool,
+}
+
+impl Watcher {
+    fn begin(&mut self, asked: &Asked) {
+        let table = Arc::clone(&self.call.served.table);
+        match asked.start {
+            Start::After(version) => self.cursor = version,
+            Start::Now => self.cursor = table.version(),
+            Start::State => {
+                let page = Page { prefix: &self.selection.prefix, ..Page::default() };
+                let Ok(snapshot) = table.list(&page) else { return };
+                self.cursor = snapshot.version;
+                for record in &snapshot.records {
+                    if self.selection.matches(&self.call.served, record) {
+                        let frame = self.frames.event("ADDED", &self.call, record, record.version);
+                        self.ready.push_back(frame);
+                    }
+                }
+            }
+        }
+        if asked.marks_initial {
+            let frame = self.frames.bookmark(&self.call, self.cursor, true);
+            self.ready.push_back(frame);
+        }
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(bytes) = self.ready.pop_front() {
+                return Some(bytes);
+            }
+            if self.ended {
+                return None;
+            }
+            self.changes.mark_unchanged();
+            self.collect();
+            if !self.ready.is_empty() || self.ended {
+                continue;
+            }
+            self.pause().await;
+        }
+    }
+
+    /// Takes the next changes out of the history.
+    fn collect(&mut self) {
+        match self.call.served.table.events_after(self.cursor, BATCH) {
+            Ok(events) => {
+                for event in events {
+                    self.cursor = event.version;
+                    if let Some(frame) = self.frame(&event) {
+                        self.ready.push_back(frame);
+                    }
+                }
+                self.ended = self.ready.is_empty() && self.call.served.table.is_closed();
+            }
+            Err(forgotten) => {
+                let message = format!("too old resource version: {} ({})", self.cursor, forgotten.oldest);
+                let status = ApiError::new(410, "Expired", message).to_status();
+                self.ready.push_back(line(&json!({ "type": "ERROR", "object": status })));
+                self.ended = true;
+            }
+        }
+    }
+
+    /// Shows a change as seen through the selection: what begins to match is new, what ceases to match is gone.
+    fn frame(&mut self, event: &Event) -> Option<Bytes> {
+        let served = Arc::clone(&self.call.served);
+        let matches = |record| self.selection.matches(&served, record);
+        let before = event.previous.as_deref().filter(|record| matches(record));
+        let after = (event.kind != EventKind::Deleted).then_some(&*event.record).filter(|record| matches(record));
+        let (kind, record) = match (before, after) {
+            (None, None) => return None,
+            (None, Some(record)) => ("ADDED", record),
+            (Some(_), Some(record)) => ("MODIFIED", record),
+            (Some(record), None) => ("DELETED", record),
+        };
+        Some(self.frames.event(kind, &self.call, record, event.version))
+    }
+
+    /// Waits for a change, a bookmark to be due, the end of the watch or of the hub.
+    async fn pause(&mut self) {
+        tokio::select! {
+            () = self.call.hub.stop.cancelled() => self.ended = true,
+            changed = self.changes.changed() => self.ended = changed.is_err(),
+            () = sleep_until(self.ends_at) => {
+                self.ended = true;
+                if self.bookmarks {
+                    self.bookmark();
+                }
+            }
+            () = sleep_until(self.bookmark_at), if self.bookmarks => self.bookmark(),
+        }
+    }
+
+    fn bookmark(&mut self) {
+        self.bookmark_at = Instant::now() + BOOKMARK;
+        // Everything that happened to this resource until now has been shown, so the hub's newest version is safe.
+        let version = self.call.served.table.version();
+        let unseen = self.call.served.table.events_after(self.cursor, 1).is_ok_and(|events| !events.is_empty());
+        if !unseen && version >= self.cursor {
+            let frame = self.frames.bookmark(&self.call, version, false);
+            self.ready.push_back(frame);
+        }
+    }
+}
+
+/// Returns a line of a stream.
+pub(super) fn line(value: &Value) -> Bytes {
+    let mut bytes = serde_json::to_vec(value).unwrap_or_default();
+    bytes.push(b'\n');
+    Bytes::from(bytes)
+}

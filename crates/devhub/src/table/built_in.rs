@@ -1,0 +1,313 @@
+//! Columns and cells of the built-in kinds.
+//!
+//! Decides what `kubectl get` shows of them. A kind without columns of its own shows its name and when it was created.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::age::age;
+use crate::Resource;
+
+/// One column of a built-in kind.
+pub(super) struct BuiltIn {
+    pub(super) name: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) priority: i32,
+    pub(super) description: &'static str,
+    pub(super) cell: fn(&Value, Timestamp) -> Value,
+}
+
+const fn column(
+    name: &'static str,
+    kind: &'static str,
+    description: &'static str,
+    cell: fn(&Value, Timestamp) -> Value,
+) -> BuiltIn {
+    BuiltIn {
+        name,
+        kind,
+        priority: 0,
+        description,
+        cell,
+    }
+}
+
+const fn wide(mut column: BuiltIn) -> BuiltIn {
+    column.priority = 1;
+    column
+}
+
+const AGE: BuiltIn = column("Age", "string", super::layout::CREATED, |object, now| {
+    json!(age_at(object, "/metadata/creationTimestamp", now))
+});
+const CREATED_AT: BuiltIn = column("Created At", "date", super::layout::CREATED, |object, _| {
+    object
+        .pointer("/metadata/creationTimestamp")
+        .cloned()
+        .unwrap_or_default()
+});
+
+static NAMESPACE: &[BuiltIn] = &[
+    column("Status", "string", "The status of the namespace", |object, _| {
+        json!(text(object, "/status/phase"))
+    }),
+    AGE,
+];
+static SECRET: &[BuiltIn] = &[
+    column(
+        "Type",
+        "string",
+        "What the secret is meant for, which says which keys its data must have",
+        |object, _| json!(text(object, "/type")),
+    ),
+    column(
+        "Data",
+        "string",
+        "How many keys the data of the secret has, whatever their size may be",
+        |object, _| json!(size(object, "/data")),
+    ),
+    AGE,
+];
+static CONFIG_MAP: &[BuiltIn] = &[
+    column(
+        "Data",
+        "string",
+        "How many keys the config map has, in its data and its binary data together",
+        |object, _| json!(size(object, "/data") + size(object, "/binaryData")),
+    ),
+    AGE,
+];
+static SERVICE_ACCOUNT: &[BuiltIn] = &[
+    column(
+        "Secrets",
+        "string",
+        "How many secrets the service account names as those that its pods may use",
+        |object, _| json!(size(object, "/secrets")),
+    ),
+    AGE,
+];
+static LEASE: &[BuiltIn] = &[
+    column(
+        "Holder",
+        "string",
+        "Identity of the client that holds the lease at present, empty if it is free",
+        |object, _| json!(text(object, "/spec/holderIdentity")),
+    ),
+    AGE,
+];
+static WEBHOOKS: &[BuiltIn] = &[
+    column(
+        "Webhooks",
+        "integer",
+        "How many webhooks this configuration registers, whatever rules they may have",
+        |object, _| json!(size(object, "/webhooks")),
+    ),
+    AGE,
+];
+static BINDING: &[BuiltIn] = &[
+    column(
+        "Role",
+        "string",
+        "Kind and name of the role that is bound to the subjects of this binding",
+        |object, _| {
+            json!(format!(
+                "{}/{}",
+                text(object, "/roleRef/kind"),
+                text(object, "/roleRef/name")
+            ))
+        },
+    ),
+    AGE,
+    wide(column(
+        "Users",
+        "string",
+        "Users to which the role is bound",
+        |object, _| json!(subjects(object, "User")),
+    )),
+    wide(column(
+        "Groups",
+        "string",
+        "Groups to which the role is bound",
+        |object, _| json!(subjects(object, "Group")),
+    )),
+    wide(column(
+        "ServiceAccounts",
+        "string",
+        "Service accounts to which the role is bound",
+        |object, _| json!(subjects(object, "ServiceAccount")),
+    )),
+];
+static EVENT: &[BuiltIn] = &[
+    column(
+        "Last Seen",
+        "string",
+        "How long ago the event was seen last, in its series or on its own",
+        |event, now| json!(last_seen(event, now)),
+    ),
+    column(
+        "Type",
+        "string",
+        "Normal or Warning; further types may be added by later versions of the API",
+        |event, _| json!(text(event, "/type")),
+    ),
+    column(
+        "Reason",
+        "string",
+        "Why the event was made, in one word that a program can compare with others",
+        |event, _| json!(text(event, "/reason")),
+    ),
+    column(
+        "Object",
+        "string",
+        "The object that the event is about, with its kind in lower case before it",
+        |event, _| json!(target(event)),
+    ),
+    wide(column(
+        "Subobject",
+        "string",
+        "The part of the object that the event is about",
+        |event, _| json!(text(event, "/involvedObject/fieldPath")),
+    )),
+    wide(column(
+        "Source",
+        "string",
+        "The component that reports the event, and the host on which it runs",
+        |event, _| json!(source(event)),
+    )),
+    column(
+        "Message",
+        "string",
+        "What happened, in a sentence for people who read the list of events",
+        |event, _| json!(text(event, "/message").trim()),
+    ),
+    wide(column(
+        "First Seen",
+        "string",
+        "How long ago the event was seen for the first time of all",
+        |event, now| json!(first_seen(event, now)),
+    )),
+    wide(column(
+        "Count",
+        "string",
+        "How many times the event was seen since its first time until now",
+        |event, _| json!(count(event)),
+    )),
+    wide(column("Name", "string", super::layout::NAME, |event, _| {
+        json!(text(event, "/metadata/name"))
+    })),
+];
+static PLAIN: &[BuiltIn] = &[CREATED_AT];
+
+/// Whether the name is the first column of a kind.
+pub(super) fn begins_with_name(resource: &Resource) -> bool {
+    resource.kind != "Event" || resource.custom
+}
+
+/// Returns the columns of a kind, without the name.
+pub(super) fn columns(resource: &Resource) -> &'static [BuiltIn] {
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("", "Namespace") => NAMESPACE,
+        ("", "Secret") => SECRET,
+        ("", "ConfigMap") => CONFIG_MAP,
+        ("", "ServiceAccount") => SERVICE_ACCOUNT,
+        ("" | "events.k8s.io", "Event") => EVENT,
+        ("coordination.k8s.io", "Lease") => LEASE,
+        ("admissionregistration.k8s.io", _) => WEBHOOKS,
+        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => BINDING,
+        _ => PLAIN,
+    }
+}
+
+fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+fn size(object: &Value, pointer: &str) -> usize {
+    match object.pointer(pointer) {
+        Some(Value::Array(items)) => items.len(),
+        Some(Value::Object(map)) => map.len(),
+        _ => 0,
+    }
+}
+
+fn age_at(object: &Value, pointer: &str, now: Timestamp) -> String {
+    age(text(object, pointer), now).unwrap_or_else(|| "<unknown>".to_owned())
+}
+
+fn subjects(binding: &Value, kind: &str) -> String {
+    let all = binding
+        .get("subjects")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let names = all
+        .filter(|subject| text(subject, "/kind") == kind)
+        .map(|subject| match kind {
+            "ServiceAccount" => format!("{}/{}", text(subject, "/namespace"), text(subject, "/name")),
+            _ => text(subject, "/name").to_owned(),
+        });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Reads a member of an event by its core name or by the name that `events.k8s.io` has for it.
+fn member<'a>(event: &'a Value, core: &str, view: &str) -> &'a str {
+    match text(event, core) {
+        "" => text(event, view),
+        found => found,
+    }
+}
+
+fn first_seen(event: &Value, now: Timestamp) -> String {
+    let first = member(event, "/firstTimestamp", "/deprecatedFirstTimestamp");
+    age(first, now).unwrap_or_else(|| age_at(event, "/eventTime", now))
+}
+
+fn last_seen(event: &Value, now: Timestamp) -> String {
+    let series = text(event, "/series/lastObservedTime");
+    let last = member(event, "/lastTimestamp", "/deprecatedLastTimestamp");
+    age(series, now)
+        .or_else(|| age(last, now))
+        .unwrap_or_else(|| first_seen(event, now))
+}
+
+fn count(event: &Value) -> i64 {
+    let at = |pointer: &str| {
+        event
+            .pointer(pointer)
+            .and_then(Value::as_i64)
+            .filter(|count| *count > 0)
+    };
+    at("/series/count")
+        .or_else(|| at("/count"))
+        .or_else(|| at("/deprecatedCount"))
+        .unwrap_or(1)
+}
+
+fn target(event: &Value) -> String {
+    let kind = member(event, "/involvedObject/kind", "/regarding/kind").to_lowercase();
+    match member(event, "/involvedObject/name", "/regarding/name") {
+        "" => kind,
+        name => format!("{kind}/{name}"),
+    }
+}
+
+fn source(event: &Value) -> String {
+    let component = member(event, "/source/component", "/deprecatedSource/component");
+    let host = member(event, "/source/host", "/deprecatedSource/host");
+    let (component, host) = if component.is_empty() {
+        (
+            member(event, "/reportingComponent", "/reportingController"),
+            text(event, "/reportingInstance"),
+        )
+    } else {
+        (component, host)
+    };
+    [component, host]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(", ")
+}

@@ -1,0 +1,18 @@
+//! The two reduced forms of objects that clients can ask for: `Table` and `PartialObjectMetadata`.
+//!
+//! Decides columns, cells and rows; never negotiates which form is sent.
+//!
+//! A [`Layout`] is made once per resource (it holds the parsed JSON paths) and turns objects, lists and watch events into tables.
+
+mod age;
+mod built_in;
+mod cells;
+mod json_path;
+mod json_path_eval;
+mod layout;
+mod partial;
+
+pub use age::human_duration;
+pub use json_path::JsonPath;
+pub use layout::{Include, Layout, MetaVersion, Style};
+pub use partial::{partial_list, partial_object};

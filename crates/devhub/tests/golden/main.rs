@@ -1,0 +1,178 @@
+//! Replays recorded conversations with a real Kubernetes API server and compares every answer.
+//!
+//! The data and its format are in `tests/data/golden`. Steps that are known to differ stand with their reason in
+//! `known-differences.tsv`; a listed step that has become equal fails as well, so the list can only shrink.
+//!
+//! `GOLDEN=watch-01,crud` runs the scenarios whose names start so. `GOLDEN_UPDATE_KNOWN=1` prints rows for the list.
+//! `DEVHUB_GOLDEN_URL`, `DEVHUB_GOLDEN_TOKEN` and `DEVHUB_GOLDEN_CA` (a file) aim at a running API server instead.
+
+#![expect(clippy::panic, reason = "data that cannot be read is a failed test")]
+
+mod answer;
+mod compare;
+mod hook;
+mod known;
+mod masks;
+mod prepare;
+mod replay;
+mod report;
+mod scenario;
+mod symbols;
+mod target;
+mod verdict;
+mod wire;
+
+use futures::StreamExt;
+
+use known::{Known, VERSION_ORDER};
+use replay::StepResult;
+use report::{Outcome, Report, print};
+use scenario::Scenario;
+use target::Target;
+
+/// Areas that the hub does not cover yet, with the reason.
+const OUT_OF_SCOPE: &[(&str, &str)] = &[
+    (
+        "server-side-apply",
+        "apply patches and field ownership are not served yet",
+    ),
+    ("protobuf-requests", "protobuf bodies are not read yet"),
+];
+
+/// Returns why a scenario is not replayed.
+fn out_of_scope(scenario: &Scenario) -> Option<&'static str> {
+    let area = OUT_OF_SCOPE
+        .iter()
+        .find(|(area, _)| *area == scenario.header.area)
+        .map(|(_, reason)| *reason);
+    area.or_else(|| {
+        (scenario.header.tier != "must").then_some("not needed by the clients of this project yet")
+    })
+}
+
+#[test]
+fn answers_as_recorded() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let report = runtime.block_on(replay_all());
+    assert!(report.unexpected == 0, "\n{}", report.text);
+}
+
+async fn replay_all() -> Report {
+    let wanted = std::env::var("GOLDEN").unwrap_or_default();
+    let is_wanted =
+        |name: &str| wanted.is_empty() || wanted.split(',').any(|prefix| name.starts_with(prefix));
+    let known = Known::read();
+    let scenarios = scenario::all();
+    let mut total = Report::default();
+    check_rows(&known, &scenarios, &mut total);
+    let (skipped, replayed): (Vec<&Scenario>, Vec<&Scenario>) = scenarios
+        .iter()
+        .filter(|scenario| is_wanted(&scenario.header.name))
+        .partition(|scenario| out_of_scope(scenario).is_some());
+    let target = Target::from_env();
+    let mut running = futures::stream::iter(replayed)
+        .map(async |scenario| (scenario, target.replay(scenario).await))
+        .buffered(target.width());
+    while let Some((scenario, results)) = running.next().await {
+        let report = judge(scenario, results, &known);
+        print(&report.line(&scenario.header.name));
+        total.merge(report);
+    }
+    let steps: usize = skipped.iter().map(|scenario| scenario.steps.len()).sum();
+    for scenario in &skipped {
+        let reason = out_of_scope(scenario).unwrap_or_default();
+        print(&format!(
+            "scenario {} ... not replayed ({} steps): {reason}",
+            scenario.header.name,
+            scenario.steps.len()
+        ));
+    }
+    print(&format!(
+        "\n{}    {} scenarios with {steps} steps not replayed",
+        total.totals(),
+        skipped.len()
+    ));
+    if std::env::var_os("GOLDEN_UPDATE_KNOWN").is_some() {
+        print(&total.candidates.join("\n"));
+    }
+    total
+}
+
+/// A row for a step that does not exist would never be noticed otherwise.
+fn check_rows(known: &Known, scenarios: &[Scenario], total: &mut Report) {
+    for (name, step) in known.entries() {
+        let found = scenarios
+            .iter()
+            .find(|scenario| scenario.header.name == name && out_of_scope(scenario).is_none());
+        let exists = found
+            .is_some_and(|scenario| step == VERSION_ORDER || scenario.steps.iter().any(|it| it.id == step));
+        if !exists {
+            total.count(Outcome::Unexpected);
+            total.tell(
+                &format!("{name} {step} is listed as a known difference, but no such step is replayed"),
+                &[],
+            );
+        }
+    }
+}
+
+fn judge(scenario: &Scenario, results: Vec<StepResult>, known: &Known) -> Report {
+    let name = &scenario.header.name;
+    let mut report = Report::default();
+    for StepResult {
+        id,
+        title,
+        differences,
+    } in results
+    {
+        let reason = known.reason(name, &id);
+        let outcome = match (differences, reason) {
+            (None, None) => Outcome::Sent,
+            (Some(differences), Some(reason)) if !differences.is_empty() => Outcome::Known(reason.to_owned()),
+            (Some(differences), None) if differences.is_empty() => Outcome::Equal,
+            (Some(differences), None) => {
+                report
+                    .candidates
+                    .push(format!("{name}\t{id}\t{}", differences[0].path));
+                report.tell(&title, &differences);
+                Outcome::Unexpected
+            }
+            (Some(_) | None, Some(reason)) => {
+                report.tell(
+                    &format!("{title}\n      is equal now; take it off the list (\"{reason}\")"),
+                    &[],
+                );
+                Outcome::Unexpected
+            }
+        };
+        report.count(outcome);
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OUT_OF_SCOPE, scenario};
+
+    #[test]
+    fn names_only_areas_that_exist() {
+        let scenarios = scenario::all();
+        for (area, _) in OUT_OF_SCOPE {
+            assert!(
+                scenarios.iter().any(|scenario| scenario.header.area == *area),
+                "{area}"
+            );
+        }
+    }
+
+    #[test]
+    fn reads_every_file_of_the_index() {
+        let scenarios = scenario::all();
+        assert_eq!(scenarios.len(), 68);
+        let steps: usize = scenarios.iter().map(|scenario| scenario.steps.len()).sum();
+        assert_eq!(steps, 1831);
+    }
+}

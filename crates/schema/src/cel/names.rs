@@ -1,0 +1,309 @@
+//! Names in expressions: how properties are spelled, and which functions this engine has.
+//!
+//! Decides by fixed tables; a test evaluates nothing here.
+
+use std::borrow::Cow;
+
+/// Words that expressions cannot use as field names.
+const RESERVED: [&str; 20] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+];
+
+/// Returns how an expression spells a property: `a-b` is `a__dash__b`. Some names cannot be spelled at all.
+pub(crate) fn escape(name: &str) -> Option<Cow<'_, str>> {
+    if RESERVED.contains(&name) || name == "while" {
+        return Some(Cow::Owned(format!("__{name}__")));
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let first = name.chars().next()?;
+    if first.is_ascii_digit() || !name.chars().all(|c| plain(c) || matches!(c, '.' | '-' | '/')) {
+        return None;
+    }
+    if name.chars().all(plain) && !name.contains("__") {
+        return Some(Cow::Borrowed(name));
+    }
+    let mut out = String::with_capacity(name.len() + 16);
+    let mut letters = name.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '_' if letters.next_if_eq(&'_').is_some() => out.push_str("__underscores__"),
+            '.' => out.push_str("__dot__"),
+            '-' => out.push_str("__dash__"),
+            '/' => out.push_str("__slash__"),
+            other => out.push(other),
+        }
+    }
+    Some(Cow::Owned(out))
+}
+
+/// What is known about a function name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// This engine has it.
+    Here,
+    /// Kubernetes has it, this engine does not.
+    Elsewhere,
+    /// Nobody has it.
+    Nowhere,
+}
+
+/// First segments of qualified function names: `math.greatest`, `sets.contains`.
+pub(super) const NAMESPACES: [&str; 7] = ["optional", "math", "lists", "sets", "strings", "ip", "format"];
+
+const FUNCTIONS: &[&str] = &[
+    // standard library
+    "size",
+    "type",
+    "bool",
+    "bytes",
+    "double",
+    "duration",
+    "dyn",
+    "int",
+    "string",
+    "timestamp",
+    "uint",
+    "contains",
+    "endsWith",
+    "startsWith",
+    "matches",
+    "getDate",
+    "getDayOfMonth",
+    "getDayOfWeek",
+    "getDayOfYear",
+    "getFullYear",
+    "getHours",
+    "getMilliseconds",
+    "getMinutes",
+    "getMonth",
+    "getSeconds",
+    "optional.of",
+    "optional.none",
+    "optional.ofNonZeroValue",
+    "hasValue",
+    "value",
+    "or",
+    "orValue",
+    // strings, lists and math extensions
+    "charAt",
+    "indexOf",
+    "lastIndexOf",
+    "join",
+    "lowerAscii",
+    "upperAscii",
+    "trim",
+    "replace",
+    "split",
+    "substring",
+    "format",
+    "reverse",
+    "strings.quote",
+    "slice",
+    "flatten",
+    "distinct",
+    "sort",
+    "lists.range",
+    "math.greatest",
+    "math.least",
+    "math.ceil",
+    "math.floor",
+    "math.round",
+    "math.trunc",
+    "math.abs",
+    "math.sign",
+    "math.isInf",
+    "math.isNaN",
+    "math.isFinite",
+    "math.bitOr",
+    "math.bitAnd",
+    "math.bitXor",
+    "math.bitNot",
+    "math.bitShiftLeft",
+    "math.bitShiftRight",
+    "math.sqrt",
+    // Kubernetes
+    "isSorted",
+    "sum",
+    "first",
+    "last",
+    "min",
+    "max",
+    "find",
+    "findAll",
+    "sets.contains",
+    "sets.equivalent",
+    "sets.intersects",
+    "url",
+    "isURL",
+    "getScheme",
+    "getHost",
+    "getHostname",
+    "getPort",
+    "getEscapedPath",
+    "getQuery",
+    "quantity",
+    "isQuantity",
+    "sign",
+    "isInteger",
+    "asInteger",
+    "asApproximateFloat",
+    "add",
+    "sub",
+    "isGreaterThan",
+    "isLessThan",
+    "compareTo",
+    "ip",
+    "isIP",
+    "ip.isCanonical",
+    "family",
+    "isUnspecified",
+    "isLoopback",
+    "isLinkLocalMulticast",
+    "isLinkLocalUnicast",
+    "isGlobalUnicast",
+    "cidr",
+    "isCIDR",
+    "containsIP",
+    "containsCIDR",
+    "masked",
+    "prefixLength",
+];
+
+/// Functions of Kubernetes that are missing here. Macros that were not expanded look like functions, too.
+const MISSING: &[&str] = &[
+    "all",
+    "exists",
+    "exists_one",
+    "existsOne",
+    "map",
+    "filter",
+    "transformList",
+    "transformMap",
+    "transformMapEntry",
+    "bind",
+    "optMap",
+    "optFlatMap",
+    "sortBy",
+    "semver",
+    "isSemver",
+    "major",
+    "minor",
+    "patch",
+    "validate",
+    "named",
+    "authorizer",
+    "path",
+    "group",
+    "serviceAccount",
+    "resource",
+    "subresource",
+    "namespace",
+    "name",
+    "check",
+    "allowed",
+    "reason",
+    "errored",
+    "error",
+    "fieldSelector",
+    "labelSelector",
+    "escapeKey",
+    "jsonpatch.escapeKey",
+    "unescape",
+    "base64.encode",
+    "base64.decode",
+    "format.named",
+];
+
+/// Looks a function up by the name under which it is called; names with `@` come from macros. `namespace` is the receiver if it is a bare name.
+pub(super) fn look_up(name: &str, namespace: Option<&str>) -> Known {
+    if name.contains('@') {
+        return Known::Here;
+    }
+    let qualified = namespace
+        .filter(|space| NAMESPACES.contains(space))
+        .map(|space| format!("{space}.{name}"));
+    let name = qualified.as_deref().unwrap_or(name);
+    let operator = !name.starts_with(|c: char| c.is_ascii_alphabetic());
+    if operator || FUNCTIONS.contains(&name) {
+        Known::Here
+    } else if MISSING.contains(&name) || name.starts_with("format.") {
+        Known::Elsewhere
+    } else {
+        Known::Nowhere
+    }
+}
+
+/// Names of types that expressions may use as values.
+pub(super) fn is_type_name(name: &str) -> bool {
+    matches!(
+        name,
+        "bool"
+            | "bytes"
+            | "double"
+            | "dyn"
+            | "int"
+            | "list"
+            | "map"
+            | "null_type"
+            | "optional_type"
+            | "string"
+            | "type"
+            | "uint"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties_are_escaped_like_kubernetes_does() {
+        let rows = [
+            ("name", Some("name")),
+            ("namespace", Some("__namespace__")),
+            ("a-b.c/d", Some("a__dash__b__dot__c__slash__d")),
+            ("a__b", Some("a__underscores__b")),
+            ("_x", Some("_x")),
+            ("1a", None),
+            ("a b", None),
+            ("", None),
+        ];
+        for (name, wanted) in rows {
+            assert_eq!(escape(name).as_deref(), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn functions_are_here_elsewhere_or_nowhere() {
+        let rows = [
+            ("size", None, Known::Here),
+            ("greatest", Some("math"), Known::Here),
+            ("_+_", None, Known::Here),
+            ("semver", None, Known::Elsewhere),
+            ("dns1123Label", Some("format"), Known::Elsewhere),
+            ("frobnicate", None, Known::Nowhere),
+        ];
+        for (name, namespace, wanted) in rows {
+            assert_eq!(look_up(name, namespace), wanted, "{name}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What the rules of one schema see of one value: `self` and `oldSelf`.
+//!
+//! Decides how the two are bound; converts each at most once, and only the members that some rule reads.
+
+use super::convert::{self, Needs};
+use super::engine::engine;
+use super::meter::{self, Budget};
+use super::program::{EvalError, Program};
+use crate::node::{Kind, Node};
+use ::cel::Context;
+use ::cel::common::types::{CelBool, CelOptional, CelString};
+use ::cel::common::value::{CowVal, Val};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Longest message that an expression may make, in bytes.
+const LONGEST_MESSAGE: usize = 5 * 1024;
+
+/// The variables of the rules of one value.
+pub(crate) struct Scope<'v> {
+    context: Context<'v, 'v>,
+    old: Option<Box<dyn Val + 'v>>,
+    budget: Budget,
+}
+
+impl<'v> Scope<'v> {
+    /// Binds a value and, if there is one, its old counterpart, for the rules of `node`.
+    pub(crate) fn new(
+        node: &Node,
+        value: &'v Value,
+        old: Option<&'v Value>,
+        place: Place,
+        budget: &Budget,
+    ) -> Self {
+        let mut context = Context::with_env(Arc::clone(engine()));
+        let convert = |value: &'v Value, needs: &Needs| match place {
+            Place::Root if node.kind == Kind::Object => convert::resource(node, value, needs),
+            Place::Root | Place::Below => convert::typed(node, value, needs),
+        };
+        if let Some(needs) = &node.rules.reading.of_self {
+            context.add_variable_as_val("self", convert(value, needs));
+        }
+        let old = match (old, &node.rules.reading.of_old) {
+            (Some(old), Some(needs)) => Some(convert(old, needs)),
+            (None, _) | (_, None) => None,
+        };
+        context.add_variable_as_val(meter::VARIABLE, Box::new(budget.clone()));
+        Self {
+            context,
+            old,
+            budget: budget.clone(),
+        }
+    }
+
+    /// Evaluates a rule. Anything but a boolean is an error.
+    pub(crate) fn holds(&self, program: &Program, optional_old: bool) -> Result<bool, EvalError> {
+        self.evaluate(program, optional_old, |result| {
+            let wrong = || EvalError::Failed("cel expression must evaluate to a bool".to_owned());
+            result
+                .downcast_ref::<CelBool>()
+                .map(|holds| *holds.inner())
+                .ok_or_else(wrong)
+        })
+    }
+
+    /// Evaluates a message. Results that cannot be shown count as none.
+    pub(crate) fn message(&self, program: &Program, optional_old: bool) -> Option<String> {
+        let text = self.evaluate(program, optional_old, |result| {
+            Ok(result
+                .downcast_ref::<CelString<'_>>()
+                .map(|text| text.inner().trim().to_owned()))
+        });
+        let usable =
+            |text: &String| !text.is_empty() && !text.contains('\n') && text.len() <= LONGEST_MESSAGE;
+        text.ok().flatten().filter(usable)
+    }
+
+    fn evaluate<T>(
+        &self,
+        program: &Program,
+        optional_old: bool,
+        read: impl FnOnce(CowVal<'_, 'v>) -> Result<T, EvalError>,
+    ) -> Result<T, EvalError> {
+        let mut context = self.context.new_inner_scope();
+        match (&self.old, optional_old) {
+            (Some(old), false) => context.add_variable_as_val("oldSelf", old.clone_as_boxed()),
+            (Some(old), true) => {
+                context.add_variable_as_val("oldSelf", Box::new(CelOptional::of(old.clone_as_boxed())));
+            }
+            (None, true) => context.add_variable_as_val("oldSelf", Box::new(CelOptional::none())),
+            (None, false) => {}
+        }
+        let result = program.run(&context, &self.budget)?;
+        read(result)
+    }
+}
+
+/// Where a value stands: the root shows the members that every resource has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Root,
+    Below,
+}
+
+/// What all rules of one schema read together.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    of_self: Option<Needs>,
+    of_old: Option<Needs>,
+}
+
+impl Reading {
+    /// Adds what one program reads.
+    pub(crate) fn add(&mut self, program: &Program) {
+        let join = |all: Option<Needs>, more: &Option<Needs>| match (all, more) {
+            (Some(all), Some(more)) => Some(all.join(more)),
+            (None, more) => more.clone(),
+            (all, None) => all,
+        };
+        self.of_self = join(self.of_self.take(), &program.reads_self);
+        self.of_old = join(self.of_old.take(), &program.reads_old);
+    }
+}

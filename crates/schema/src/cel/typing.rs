@@ -1,0 +1,281 @@
+//! Checks an expression against the schema that its `self` has, before it is ever evaluated.
+//!
+//! Decides only what it is sure of: unknown variables and fields, fields of scalars, results of the wrong type.
+//! Whatever it cannot type passes here and is checked at evaluation.
+
+use super::names;
+use super::program::{Program, children, located, position};
+use crate::node::{Additional, Flags, Kind, Node};
+use ::cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, SelectExpr, operators};
+
+/// The type that an expression must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Bool,
+    String,
+}
+
+/// What is known of the type of an expression.
+#[derive(Clone, Copy)]
+enum Shape<'n> {
+    Unknown,
+    Node(&'n Node),
+    /// The whole object: it has `apiVersion`, `kind` and `metadata` too.
+    Root(&'n Node),
+    /// `metadata` of the whole object: rules see two members of it.
+    Metadata,
+    Scalar(&'static str),
+}
+
+/// A fault and the expression that has it.
+struct Misfit {
+    id: u64,
+    words: String,
+}
+
+/// Variables in scope, innermost last.
+struct Typing<'n> {
+    variables: Vec<(String, Shape<'n>)>,
+}
+
+/// Checks the expression of a rule; `Err` holds the words of a compilation error.
+pub(crate) fn check(
+    program: &Program,
+    node: &Node,
+    (at_root, optional_old): (bool, bool),
+    wanted: Wanted,
+) -> Result<(), String> {
+    let own = if at_root {
+        Shape::Root(node)
+    } else {
+        Shape::Node(node)
+    };
+    let old = if optional_old { Shape::Unknown } else { own };
+    let mut typing = Typing {
+        variables: vec![("self".to_owned(), own), ("oldSelf".to_owned(), old)],
+    };
+    match typing.infer(program.parsed.expression()) {
+        Err(misfit) => {
+            let place = position(&program.parsed, &program.source, misfit.id);
+            Err(format!(
+                "compilation failed: {}",
+                located(place, &misfit.words, &program.source)
+            ))
+        }
+        Ok(shape) if fits(shape, wanted) => Ok(()),
+        Ok(_) => Err(match wanted {
+            Wanted::Bool => "cel expression must evaluate to a bool".to_owned(),
+            Wanted::String => "messageExpression must evaluate to a string".to_owned(),
+        }),
+    }
+}
+
+fn fits(shape: Shape<'_>, wanted: Wanted) -> bool {
+    let (name, kind) = match wanted {
+        Wanted::Bool => ("bool", Kind::Boolean),
+        Wanted::String => ("string", Kind::String),
+    };
+    match shape {
+        Shape::Unknown => true,
+        Shape::Node(node) => matches!(node.kind, Kind::Any | Kind::IntOrString) || node.kind == kind,
+        Shape::Scalar(found) => found == name,
+        Shape::Root(_) | Shape::Metadata => false,
+    }
+}
+
+impl<'n> Typing<'n> {
+    fn infer(&mut self, expr: &IdedExpr) -> Result<Shape<'n>, Misfit> {
+        match &expr.expr {
+            Expr::Literal(literal) => Ok(Shape::Scalar(literal_type(literal))),
+            Expr::Ident(name) => self.variable(expr.id, name),
+            Expr::Select(select) => self.select(expr.id, select),
+            Expr::Call(call) => self.call(call),
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension),
+            Expr::Unspecified | Expr::List(_) | Expr::Map(_) | Expr::Struct(_) => {
+                children(expr)
+                    .into_iter()
+                    .try_for_each(|child| self.infer(child).map(|_| ()))?;
+                Ok(Shape::Unknown)
+            }
+        }
+    }
+
+    fn variable(&self, id: u64, name: &str) -> Result<Shape<'n>, Misfit> {
+        if let Some((_, shape)) = self.variables.iter().rev().find(|(known, _)| known == name) {
+            return Ok(*shape);
+        }
+        if names::is_type_name(name) || name.starts_with(['@', '#']) {
+            return Ok(Shape::Unknown);
+        }
+        Err(Misfit {
+            id,
+            words: format!("undeclared reference to '{name}' (in container '')"),
+        })
+    }
+
+    fn select(&mut self, id: u64, select: &SelectExpr) -> Result<Shape<'n>, Misfit> {
+        if is_type_path(select) {
+            return Ok(Shape::Unknown);
+        }
+        let shape = match self.infer(&select.operand)? {
+            Shape::Unknown => Shape::Unknown,
+            Shape::Root(_) if matches!(select.field.as_str(), "apiVersion" | "kind") => {
+                Shape::Scalar("string")
+            }
+            Shape::Root(_) if select.field == "metadata" => Shape::Metadata,
+            Shape::Metadata if matches!(select.field.as_str(), "name" | "generateName") => {
+                Shape::Scalar("string")
+            }
+            Shape::Metadata => return Err(undefined(id, &select.field)),
+            Shape::Root(node) | Shape::Node(node) => field(node, &select.field, id)?,
+            Shape::Scalar("dyn") => Shape::Unknown,
+            Shape::Scalar(name) => return Err(no_fields(id, name)),
+        };
+        Ok(if select.test { Shape::Scalar("bool") } else { shape })
+    }
+
+    fn call(&mut self, call: &CallExpr) -> Result<Shape<'n>, Misfit> {
+        let namespace = call.target.as_deref().is_some_and(
+            |target| matches!(&target.expr, Expr::Ident(name) if names::NAMESPACES.contains(&name.as_str())),
+        );
+        if let Some(target) = call.target.as_deref().filter(|_| !namespace) {
+            self.infer(target)?;
+        }
+        let mut shapes = Vec::new();
+        for arg in &call.args {
+            shapes.push(self.infer(arg)?);
+        }
+        Ok(match (call.func_name.as_str(), shapes.as_slice()) {
+            (operators::INDEX, [Shape::Node(node), _]) => element(node),
+            ("size" | "indexOf" | "lastIndexOf", _) => Shape::Scalar("int"),
+            ("string" | "lowerAscii" | "upperAscii" | "trim" | "replace" | "join" | "format", _) => {
+                Shape::Scalar("string")
+            }
+            (name, _) if is_boolean(name) => Shape::Scalar("bool"),
+            _ => Shape::Unknown,
+        })
+    }
+
+    fn comprehension(&mut self, loops: &ComprehensionExpr) -> Result<Shape<'n>, Misfit> {
+        let range = self.infer(&loops.iter_range)?;
+        let initial = self.infer(&loops.accu_init)?;
+        let item = match range {
+            Shape::Node(node) if node.kind == Kind::Array => element(node),
+            Shape::Node(node) if node.kind == Kind::Object => Shape::Scalar("string"),
+            Shape::Unknown | Shape::Node(_) | Shape::Root(_) | Shape::Metadata | Shape::Scalar(_) => {
+                Shape::Unknown
+            }
+        };
+        let length = self.variables.len();
+        self.variables.push((loops.accu_var.clone(), Shape::Unknown));
+        let bound = self.infer(&loops.result);
+        self.variables.push((loops.iter_var.clone(), item));
+        let inner = self
+            .infer(&loops.loop_cond)
+            .and_then(|_| self.infer(&loops.loop_step));
+        self.variables.truncate(length);
+        bound?;
+        inner?;
+        Ok(match initial {
+            Shape::Scalar("bool") => Shape::Scalar("bool"),
+            Shape::Unknown | Shape::Node(_) | Shape::Root(_) | Shape::Metadata | Shape::Scalar(_) => {
+                Shape::Unknown
+            }
+        })
+    }
+}
+
+/// `google.protobuf.Timestamp` and the like name types.
+fn is_type_path(select: &SelectExpr) -> bool {
+    match &select.operand.expr {
+        Expr::Ident(name) => name == "google",
+        Expr::Select(inner) => is_type_path(inner),
+        Expr::Unspecified
+        | Expr::Call(_)
+        | Expr::Comprehension(_)
+        | Expr::List(_)
+        | Expr::Literal(_)
+        | Expr::Map(_)
+        | Expr::Struct(_) => false,
+    }
+}
+
+fn field<'n>(node: &'n Node, name: &str, id: u64) -> Result<Shape<'n>, Misfit> {
+    match node.kind {
+        Kind::Any | Kind::IntOrString => Ok(Shape::Unknown),
+        Kind::Object => {
+            let spelled = |property: &str| names::escape(property).is_some_and(|spelled| spelled == name);
+            if let Some((_, schema)) = node.properties.iter().find(|(property, _)| spelled(property)) {
+                return Ok(Shape::Node(schema));
+            }
+            let open = matches!(node.additional, Additional::Anything);
+            let implied = node.is(Flags::EMBEDDED) && matches!(name, "apiVersion" | "kind" | "metadata");
+            match node.additional_schema() {
+                Some(schema) => Ok(Shape::Node(schema)),
+                None if open || implied => Ok(Shape::Unknown),
+                None => Err(undefined(id, name)),
+            }
+        }
+        // Texts with a format may be timestamps, durations or bytes; those have no fields either, but other names.
+        Kind::String if node.format.is_some() => Ok(Shape::Unknown),
+        Kind::Array => Ok(Shape::Unknown),
+        Kind::String => Err(no_fields(id, "string")),
+        Kind::Integer => Err(no_fields(id, "int")),
+        Kind::Number => Err(no_fields(id, "double")),
+        Kind::Boolean => Err(no_fields(id, "bool")),
+    }
+}
+
+fn undefined(id: u64, name: &str) -> Misfit {
+    Misfit {
+        id,
+        words: format!("undefined field '{name}'"),
+    }
+}
+
+fn no_fields(id: u64, kind: &str) -> Misfit {
+    Misfit {
+        id,
+        words: format!("type '{kind}' does not support field selection"),
+    }
+}
+
+fn element(node: &Node) -> Shape<'_> {
+    match (node.kind, node.items.as_deref(), node.additional_schema()) {
+        (Kind::Array, Some(schema), _) | (Kind::Object, _, Some(schema)) => Shape::Node(schema),
+        _ => Shape::Unknown,
+    }
+}
+
+fn literal_type(literal: &LiteralValue) -> &'static str {
+    match literal {
+        LiteralValue::Boolean(_) => "bool",
+        LiteralValue::Bytes(_) => "bytes",
+        LiteralValue::Double(_) => "double",
+        LiteralValue::Int(_) => "int",
+        LiteralValue::Null => "dyn",
+        LiteralValue::String(_) => "string",
+        LiteralValue::UInt(_) => "uint",
+    }
+}
+
+fn is_boolean(function: &str) -> bool {
+    matches!(
+        function,
+        operators::LOGICAL_AND
+            | operators::LOGICAL_OR
+            | operators::LOGICAL_NOT
+            | operators::EQUALS
+            | operators::NOT_EQUALS
+            | operators::LESS
+            | operators::LESS_EQUALS
+            | operators::GREATER
+            | operators::GREATER_EQUALS
+            | operators::IN
+            | "startsWith"
+            | "endsWith"
+            | "contains"
+            | "matches"
+            | "hasValue"
+    )
+}

@@ -1,0 +1,11 @@
+//! Table of contents of the value checks: types, limits, alternatives, formats.
+
+mod format;
+mod junctors;
+mod names;
+mod number;
+mod value;
+
+pub(crate) use format::Format;
+pub(crate) use format::is_dns_subdomain;
+pub(crate) use value::{Checked, check};

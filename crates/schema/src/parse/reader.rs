@@ -1,0 +1,373 @@
+//! Reads an `openAPIV3Schema` into nodes and reports what makes it unstructural.
+//!
+//! Decides what a schema may say where; collects all faults instead of stopping at the first one. Faults of the
+//! members of special keywords are told by the sibling files.
+
+use super::{defaults, limits, lists, metadata, nested, rules};
+use crate::check::Format;
+use crate::error::FieldError;
+use crate::fault;
+use crate::node::{Additional, Flags, Junctors, Kind, ListType, Node};
+use crate::path::Path;
+use crate::prune::is_resource_field;
+use serde_json::{Map, Value};
+
+/// Schemas nested deeper than this are refused, so that no walk can exhaust the stack.
+const DEEPEST: usize = 128;
+
+/// Where a schema stands: some rules differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// The schema of the resource itself.
+    Root,
+    /// The schema of a member.
+    Field,
+    /// The schema of list items.
+    Item,
+    /// Inside `allOf`, `anyOf`, `oneOf` or `not`: only checks, no structure.
+    Nested,
+}
+
+/// Faults and warnings of one parse.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    pub(crate) faults: Vec<FieldError>,
+    pub(crate) warnings: Vec<String>,
+    depth: usize,
+    /// Field of the innermost list or map around, if its parts cannot be matched with old ones.
+    pub(super) unmatched: Option<String>,
+}
+
+/// Parses a whole schema; `prefix` is the field of the schema in the object that holds it.
+pub(crate) fn parse(prefix: &str, schema: &Value) -> (Node, Reader) {
+    let mut reader = Reader::default();
+    let path = Path::root(prefix);
+    let node = reader.node(schema, Level::Root, &path);
+    if reader.faults.is_empty() {
+        defaults::check(&node, schema, &path, &mut reader.faults);
+    }
+    (node, reader)
+}
+
+/// Keywords that structural schemas do not have.
+const UNSUPPORTED: [&str; 7] = [
+    "$ref",
+    "additionalItems",
+    "definitions",
+    "dependencies",
+    "id",
+    "patternProperties",
+    "$schema",
+];
+
+impl Reader {
+    /// Reads one schema and everything below it.
+    pub(crate) fn node(&mut self, schema: &Value, level: Level, path: &Path<'_>) -> Node {
+        let Some(words) = schema.as_object() else {
+            self.faults
+                .push(fault::invalid(path, schema, "must be a schema object"));
+            return Node::default();
+        };
+        if self.depth >= DEEPEST {
+            self.faults.push(fault::forbidden(
+                path,
+                "must not be nested deeper than 128 levels",
+            ));
+            return Node::default();
+        }
+        self.depth += 1;
+        let mut node = Node {
+            flags: flags(words),
+            ..Node::default()
+        };
+        self.refuse_unsupported(words, path);
+        self.kind(&mut node, words, level, path);
+        self.properties(&mut node, words, level, path);
+        self.additional(&mut node, words, level, path);
+        self.items(&mut node, words, level, path);
+        self.format(&mut node, words);
+        node.limits = limits::read(words, path, &mut self.faults);
+        node.default = words.get("default").filter(|default| !default.is_null()).cloned();
+        lists::read(&mut node, words, path, &mut self.faults);
+        self.junctors(&mut node, words, path);
+        if level == Level::Nested {
+            nested::check(words, path, &mut self.faults);
+        } else {
+            let place = rules::Site {
+                level,
+                path,
+                unmatched: self.unmatched.as_deref(),
+            };
+            rules::read(&mut node, words, &place, &mut self.faults);
+            self.structure(&node, words, level, path);
+        }
+        note_below(&mut node);
+        self.depth -= 1;
+        node
+    }
+
+    fn refuse_unsupported(&mut self, words: &Map<String, Value>, path: &Path<'_>) {
+        for name in UNSUPPORTED.into_iter().filter(|name| words.contains_key(*name)) {
+            self.faults.push(fault::forbidden(
+                &path.child(name),
+                &format!("{name} is not supported"),
+            ));
+        }
+    }
+
+    fn kind(&mut self, node: &mut Node, words: &Map<String, Value>, level: Level, path: &Path<'_>) {
+        let given = words.get("type").unwrap_or(&Value::Null);
+        let at = path.child("type");
+        node.kind = match given.as_str() {
+            Some("object") => Kind::Object,
+            Some("array") => Kind::Array,
+            Some("string") => Kind::String,
+            Some("integer") => Kind::Integer,
+            Some("number") => Kind::Number,
+            Some("boolean") => Kind::Boolean,
+            Some("null") => {
+                self.faults.push(fault::forbidden(
+                    &at,
+                    "type cannot be set to null, use nullable as an alternative",
+                ));
+                Kind::Any
+            }
+            None if given.is_null() => Kind::Any,
+            Some("") => Kind::Any,
+            Some(_) | None => {
+                let legal = ["array", "boolean", "integer", "number", "object", "string"];
+                self.faults.push(fault::not_supported(&at, given, legal));
+                Kind::Any
+            }
+        };
+        if level == Level::Root && !matches!(node.kind, Kind::Any | Kind::Object) {
+            self.faults
+                .push(fault::invalid(&at, given, "must be object at the root"));
+        }
+        if is_true(words, "x-kubernetes-int-or-string") {
+            node.kind = Kind::IntOrString;
+        }
+    }
+
+    fn properties(&mut self, node: &mut Node, words: &Map<String, Value>, level: Level, path: &Path<'_>) {
+        let Some(given) = words.get("properties") else {
+            return;
+        };
+        let at = path.child("properties");
+        let Some(members) = given.as_object() else {
+            self.faults.push(fault::invalid(&at, given, "must be an object"));
+            return;
+        };
+        let below = if level == Level::Nested {
+            Level::Nested
+        } else {
+            Level::Field
+        };
+        for (name, schema) in members {
+            let here = at.key(name);
+            let implied = level == Level::Root || node.is(Flags::EMBEDDED);
+            if implied && is_resource_field(name) {
+                metadata::check(name, schema, level, &here, &mut self.faults);
+            }
+            let member = self.node(schema, below, &here);
+            node.properties.insert(name.clone(), member);
+        }
+    }
+
+    fn additional(&mut self, node: &mut Node, words: &Map<String, Value>, level: Level, path: &Path<'_>) {
+        let Some(given) = words.get("additionalProperties") else {
+            return;
+        };
+        let at = path.child("additionalProperties");
+        if level != Level::Nested && !node.properties.is_empty() && given.as_bool() != Some(false) {
+            self.faults.push(fault::forbidden(
+                &at,
+                "additionalProperties and properties are mutual exclusive",
+            ));
+        }
+        if node.is(Flags::EMBEDDED) {
+            self.faults.push(fault::forbidden(
+                &at,
+                "must not be used if x-kubernetes-embedded-resource is set",
+            ));
+        }
+        node.additional = match given {
+            Value::Bool(true) => Additional::Anything,
+            Value::Bool(false) => {
+                self.faults.push(fault::forbidden(
+                    &at,
+                    "additionalProperties cannot be set to false",
+                ));
+                Additional::Unspecified
+            }
+            Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+                let below = if level == Level::Nested {
+                    Level::Nested
+                } else {
+                    Level::Field
+                };
+                Additional::Schema(Box::new(self.node(given, below, &at)))
+            }
+        };
+    }
+
+    fn items(&mut self, node: &mut Node, words: &Map<String, Value>, level: Level, path: &Path<'_>) {
+        let at = path.child("items");
+        match words.get("items") {
+            None if node.kind == Kind::Array => self.faults.push(fault::required(&at, "must be specified")),
+            None => {}
+            Some(Value::Array(_)) => {
+                self.faults.push(fault::forbidden(
+                    &at,
+                    "items must be a schema object and not an array",
+                ));
+            }
+            Some(schema) => {
+                let below = if level == Level::Nested {
+                    Level::Nested
+                } else {
+                    Level::Item
+                };
+                let keyed = words
+                    .get("x-kubernetes-list-type")
+                    .is_some_and(|given| given == "map");
+                let around = self.unmatched.clone();
+                if !keyed && self.unmatched.is_none() {
+                    self.unmatched = Some(path.field());
+                }
+                node.items = Some(Box::new(self.node(schema, below, &at)));
+                self.unmatched = around;
+            }
+        }
+    }
+
+    fn format(&mut self, node: &mut Node, words: &Map<String, Value>) {
+        let Some(name) = words
+            .get("format")
+            .and_then(Value::as_str)
+            .filter(|name| !name.is_empty())
+        else {
+            return;
+        };
+        node.format = Format::find(name);
+        if node.format.is_none() {
+            self.warnings
+                .push(format!("unrecognized format {}", crate::golang::quote(name)));
+        }
+    }
+
+    fn junctors(&mut self, node: &mut Node, words: &Map<String, Value>, path: &Path<'_>) {
+        let mut junctors = Junctors::default();
+        for (name, list) in [
+            ("allOf", &mut junctors.all_of),
+            ("anyOf", &mut junctors.any_of),
+            ("oneOf", &mut junctors.one_of),
+        ] {
+            let at = path.child(name);
+            for (index, schema) in words
+                .get(name)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .enumerate()
+            {
+                let branch = self.node(schema, Level::Nested, &at.index(index));
+                nested::check_completeness(node, schema, &at.index(index), path, &mut self.faults);
+                list.push(branch);
+            }
+        }
+        if let Some(schema) = words.get("not") {
+            let at = path.child("not");
+            junctors.not = Some(Box::new(self.node(schema, Level::Nested, &at)));
+            nested::check_completeness(node, schema, &at, path, &mut self.faults);
+        }
+        let any = !junctors.all_of.is_empty()
+            || !junctors.any_of.is_empty()
+            || !junctors.one_of.is_empty()
+            || junctors.not.is_some();
+        node.junctors = any.then(|| Box::new(junctors));
+    }
+
+    /// Checks what only schemas outside `allOf` and friends must fulfil.
+    fn structure(&mut self, node: &Node, words: &Map<String, Value>, level: Level, path: &Path<'_>) {
+        let at = path.child("type");
+        let embedded = node.is(Flags::EMBEDDED);
+        let preserved = node.is(Flags::PRESERVE_UNKNOWN);
+        if embedded && node.kind != Kind::Object {
+            let detail = "must be object if x-kubernetes-embedded-resource is true";
+            let given = words.get("type").cloned().unwrap_or_default();
+            let missing = node.kind == Kind::Any;
+            self.faults.push(if missing {
+                fault::required(&at, detail)
+            } else {
+                fault::invalid(&at, &given, detail)
+            });
+        } else if node.kind == Kind::Any && !words.contains_key("type") && !preserved {
+            let place = match level {
+                Level::Root => "at the root",
+                Level::Item => "for specified array items",
+                Level::Field | Level::Nested => "for specified object fields",
+            };
+            self.faults
+                .push(fault::required(&at, &format!("must not be empty {place}")));
+        }
+        if embedded && !preserved && node.properties.is_empty() {
+            let detail = "must not be empty if x-kubernetes-embedded-resource is true without \
+                          x-kubernetes-preserve-unknown-fields";
+            self.faults
+                .push(fault::required(&path.child("properties"), detail));
+        }
+        let both = |name: &str, on: bool| {
+            let detail = "must be false if x-kubernetes-int-or-string is true";
+            (on && node.kind == Kind::IntOrString)
+                .then(|| fault::invalid(&path.child(name), &Value::Bool(true), detail))
+        };
+        self.faults
+            .extend(both("x-kubernetes-preserve-unknown-fields", preserved));
+        self.faults
+            .extend(both("x-kubernetes-embedded-resource", embedded));
+    }
+}
+
+/// Tells whether a keyword is given as `true`.
+pub(super) fn is_true(words: &Map<String, Value>, name: &str) -> bool {
+    words.get(name).and_then(Value::as_bool).unwrap_or(false)
+}
+
+fn flags(words: &Map<String, Value>) -> Flags {
+    let mut flags = Flags::default();
+    let atomic = words.get("x-kubernetes-map-type").and_then(Value::as_str) == Some("atomic");
+    let rows = [
+        (is_true(words, "nullable"), Flags::NULLABLE),
+        (
+            is_true(words, "x-kubernetes-preserve-unknown-fields"),
+            Flags::PRESERVE_UNKNOWN,
+        ),
+        (is_true(words, "x-kubernetes-embedded-resource"), Flags::EMBEDDED),
+        (atomic, Flags::ATOMIC_MAP),
+    ];
+    for (on, flag) in rows {
+        if on {
+            flags.add(flag);
+        }
+    }
+    flags
+}
+
+/// Notes in a node what it and its parts contain, so that passes can skip whole branches.
+fn note_below(node: &mut Node) {
+    let mut flags = node.flags;
+    if !node.rules.list.is_empty() {
+        flags.add(Flags::RULES_WITHIN);
+    }
+    if !matches!(node.list, ListType::Atomic) {
+        flags.add(Flags::LISTS_WITHIN);
+    }
+    if node.is(Flags::EMBEDDED) {
+        flags.add(Flags::EMBEDDED_WITHIN);
+    }
+    for part in node.parts() {
+        flags.add_within(part.flags);
+    }
+    node.flags = flags;
+}

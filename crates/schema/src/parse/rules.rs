@@ -1,0 +1,275 @@
+//! Reads `x-kubernetes-validations`.
+//!
+//! Decides whether a rule is well formed, compiles, and may use `oldSelf` where it stands. An expression that this
+//! server cannot evaluate is a fault of class `Internal`: the schema must not be accepted as if it were checked.
+
+use super::reader::Level;
+use crate::cel::{CompileError, Program, Wanted, check};
+use crate::error::{ErrorClass, FieldError};
+use crate::fault;
+use crate::golang;
+use crate::node::{Kind, Node};
+use crate::path::Path;
+use crate::rule::{Member, Rule};
+use serde_json::{Map, Value, json};
+
+/// Where the rules of a schema stand.
+pub(super) struct Site<'a> {
+    pub(super) level: Level,
+    pub(super) path: &'a Path<'a>,
+    /// Field of the list around, if its items cannot be matched with old ones.
+    pub(super) unmatched: Option<&'a str>,
+}
+
+/// Reads all rules of a schema whose properties and items are read already.
+pub(super) fn read(
+    node: &mut Node,
+    words: &Map<String, Value>,
+    site: &Site<'_>,
+    faults: &mut Vec<FieldError>,
+) {
+    let Some(given) = words.get("x-kubernetes-validations").and_then(Value::as_array) else {
+        return;
+    };
+    let at = site.path.child("x-kubernetes-validations");
+    for (index, rule) in given.iter().enumerate() {
+        let before = faults.len();
+        let here = Site {
+            level: site.level,
+            path: &at.index(index),
+            unmatched: site.unmatched,
+        };
+        let rule = read_one(node, rule, &here, faults);
+        if let Some(rule) = rule.filter(|_| faults.len() == before) {
+            node.rules.push(rule);
+        }
+    }
+}
+
+fn text<'a>(given: &'a Value, name: &str) -> Option<&'a str> {
+    given.get(name).and_then(Value::as_str)
+}
+
+fn read_one(node: &Node, given: &Value, site: &Site<'_>, faults: &mut Vec<FieldError>) -> Option<Rule> {
+    let path = site.path;
+    let source = text(given, "rule").unwrap_or_default();
+    let optional_old = given
+        .get("optionalOldSelf")
+        .and_then(Value::as_bool)
+        .unwrap_or(false);
+    check_message(given, path, faults);
+    let class = class(given, path, faults);
+    let field_path = field_path(node, given, path, faults);
+    if source.trim().is_empty() {
+        faults.push(fault::required(&path.child("rule"), "rule is not specified"));
+        return None;
+    }
+    let build = Build {
+        node,
+        given,
+        at_root: site.level == Level::Root,
+        optional_old,
+    };
+    let program = build.program(source, Wanted::Bool, &path.child("rule"), faults);
+    let message_expression = text(given, "messageExpression")
+        .filter(|source| !source.trim().is_empty())
+        .map(|source| build.program(source, Wanted::String, &path.child("messageExpression"), faults));
+    let program = program?;
+    let message_expression = match message_expression {
+        Some(program) => Some(program?),
+        None => None,
+    };
+    let reads_old = program.reads_old() || message_expression.as_ref().is_some_and(Program::reads_old);
+    if let Some(list) = site.unmatched.filter(|_| program.reads_old() && !optional_old) {
+        let detail =
+            format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {list}");
+        faults.push(fault::invalid(
+            &path.child("rule"),
+            &Value::String(source.to_owned()),
+            &detail,
+        ));
+    }
+    let message = text(given, "message")
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+        .map(ToOwned::to_owned);
+    let text = source.trim().to_owned();
+    Some(Rule {
+        text,
+        program,
+        message,
+        message_expression,
+        class,
+        field_path,
+        reads_old,
+        optional_old,
+    })
+}
+
+/// What expressions of one rule are compiled against.
+struct Build<'a> {
+    node: &'a Node,
+    given: &'a Value,
+    at_root: bool,
+    optional_old: bool,
+}
+
+impl Build<'_> {
+    fn program(
+        &self,
+        source: &str,
+        wanted: Wanted,
+        at: &Path<'_>,
+        faults: &mut Vec<FieldError>,
+    ) -> Option<Program> {
+        let built = Program::build(source).and_then(|program| {
+            let checked = check(&program, self.node, (self.at_root, self.optional_old), wanted);
+            checked.map(|()| program).map_err(CompileError::Wrong)
+        });
+        match built {
+            Ok(program) => Some(program),
+            Err(CompileError::Wrong(words)) => {
+                let known = words.starts_with("compilation failed")
+                    || words.ends_with("to a bool")
+                    || words.ends_with("to a string");
+                let detail = if known {
+                    words
+                } else {
+                    format!("compilation failed: {words}")
+                };
+                let shown = match wanted {
+                    Wanted::Bool => as_go_struct(self.given),
+                    Wanted::String => golang::quote(source),
+                };
+                faults.push(fault::invalid_printed(at, &shown, &detail));
+                None
+            }
+            Err(CompileError::Unsupported(words)) => {
+                faults.push(fault::internal(at, &words));
+                None
+            }
+        }
+    }
+}
+
+/// Prints a rule as Kubernetes shows it: its Go struct as JSON, in the order of the struct's fields.
+fn as_go_struct(given: &Value) -> String {
+    let printed = |name: &str| golang::json(&given.get(name).cloned().unwrap_or_else(|| json!("")));
+    let pointer = |name: &str| golang::json(given.get(name).unwrap_or(&Value::Null));
+    format!(
+        r#"{{"Rule":{},"Message":{},"MessageExpression":{},"Reason":{},"FieldPath":{},"OptionalOldSelf":{}}}"#,
+        printed("rule"),
+        printed("message"),
+        printed("messageExpression"),
+        pointer("reason"),
+        printed("fieldPath"),
+        pointer("optionalOldSelf"),
+    )
+}
+
+fn check_message(given: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) {
+    let at = path.child("message");
+    match given.get("message") {
+        Some(Value::String(message)) if !message.is_empty() => {
+            let shown = Value::String(message.clone());
+            if message.trim().is_empty() {
+                faults.push(fault::invalid(
+                    &at,
+                    &shown,
+                    "message must be non-empty if specified",
+                ));
+            } else if message.trim().contains('\n') {
+                faults.push(fault::invalid(&at, &shown, "must not contain line breaks"));
+            }
+        }
+        _ => {
+            let broken = text(given, "rule").unwrap_or_default().trim().contains('\n');
+            let silent = text(given, "messageExpression").unwrap_or_default().is_empty();
+            if broken && silent {
+                faults.push(fault::required(
+                    &at,
+                    "message must be specified if rule contains line breaks",
+                ));
+            }
+        }
+    }
+}
+
+fn class(given: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) -> ErrorClass {
+    let Some(reason) = given.get("reason").filter(|reason| !reason.is_null()) else {
+        return ErrorClass::Invalid;
+    };
+    match reason.as_str() {
+        Some("FieldValueInvalid") => ErrorClass::Invalid,
+        Some("FieldValueRequired") => ErrorClass::Required,
+        Some("FieldValueForbidden") => ErrorClass::Forbidden,
+        Some("FieldValueDuplicate") => ErrorClass::Duplicate,
+        Some(_) | None => {
+            let legal = [
+                "FieldValueDuplicate",
+                "FieldValueForbidden",
+                "FieldValueInvalid",
+                "FieldValueRequired",
+            ];
+            faults.push(fault::not_supported(&path.child("reason"), reason, legal));
+            ErrorClass::Invalid
+        }
+    }
+}
+
+fn field_path(node: &Node, given: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) -> Vec<Member> {
+    let Some(source) = text(given, "fieldPath").filter(|source| !source.is_empty()) else {
+        return Vec::new();
+    };
+    if let Some(members) = parse_field_path(source).and_then(|names| resolve(node, &names)) {
+        return members;
+    }
+    let shown = Value::String(source.to_owned());
+    faults.push(fault::invalid(
+        &path.child("fieldPath"),
+        &shown,
+        "must be a valid path",
+    ));
+    Vec::new()
+}
+
+/// Splits `.a.b['c']` into its names.
+fn parse_field_path(source: &str) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    let mut rest = source.trim();
+    while !rest.is_empty() {
+        if let Some(quoted) = rest.strip_prefix("['") {
+            let (name, after) = quoted.split_once("']")?;
+            names.push(name.replace("\\'", "'"));
+            rest = after;
+        } else {
+            let after = rest.strip_prefix('.')?;
+            let end = after.find(['.', '[']).unwrap_or(after.len());
+            let (name, tail) = after.split_at_checked(end)?;
+            if name.is_empty() {
+                return None;
+            }
+            names.push(name.to_owned());
+            rest = tail;
+        }
+    }
+    (!names.is_empty()).then_some(names)
+}
+
+/// Follows names through a schema; only members of objects and maps can be named.
+fn resolve(node: &Node, names: &[String]) -> Option<Vec<Member>> {
+    let mut at = node;
+    let mut members = Vec::new();
+    for name in names {
+        if at.kind != Kind::Object {
+            return None;
+        }
+        let (next, member) = match at.properties.get(name) {
+            Some(schema) => (schema, Member::Field(name.clone())),
+            None => (at.additional_schema()?, Member::Key(name.clone())),
+        };
+        members.push(member);
+        at = next;
+    }
+    Some(members)
+}
