@@ -1,1 +1,31 @@
-//! The admission room.
+//! The admission room: may this object be stored?
+//!
+//! Decides with one pure function, [`decide`], from the request and the facts of the fleet. Never waits, never writes
+//! and never logs an object. Each rule is one entry of a table, documented where it stands and on a page of examples.
+
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod body;
+mod catalogue;
+mod decide;
+mod defaults;
+mod ratchet;
+mod registration;
+mod request;
+mod rules;
+mod shape;
+mod subject;
+mod verdict;
+pub mod wire;
+
+pub use catalogue::{Entry, catalogue, reference_page};
+pub use decide::decide;
+pub use registration::{Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations};
+pub use request::{Door, Operation, Request};
+pub use subject::Operations;
+pub use verdict::Verdict;

@@ -8,6 +8,9 @@ use super::{Violation, text};
 
 /// The longest warning, in characters; the API server cuts long ones where it likes.
 const WARNING_LIMIT: usize = 120;
+/// The longest path in a warning that is short of room, and the shortest that it is cut to.
+const PATH_LIMIT: usize = 48;
+const LEAF_LIMIT: usize = 30;
 
 /// Something that is allowed and probably not meant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,8 +30,8 @@ impl From<Violation> for Warning {
 }
 
 impl fmt::Display for Warning {
-    /// Writes at most 120 characters. The rule id is always whole, because `tidegate explain` starts from it; the hint
-    /// goes first, then the outer part of the path, then the end of the detail.
+    /// Writes at most 120 characters. The rule id is always whole, because `tidegate explain` starts from it; of the
+    /// rest the first form is taken that fits: a cure says more than an explanation, and both more than a long path.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let full = self.0.to_string();
         if full.chars().count() <= WARNING_LIMIT {
@@ -36,17 +39,30 @@ impl fmt::Display for Warning {
         }
         let rule = format!(" [{}]", self.0.rule());
         let room = WARNING_LIMIT.saturating_sub(rule.chars().count());
-        let path = inner_part(&self.0.path().to_string(), 48);
-        let wordy = match self.0.hint() {
-            Some(hint) => format!("{path}: {}; hint: {hint}", self.0.detail()),
-            None => String::new(),
-        };
-        let text = if wordy.is_empty() || wordy.chars().count() > room {
+        let whole = self.0.path().to_string();
+        let paths = [PATH_LIMIT, LEAF_LIMIT].map(|limit| inner_part(&whole, limit));
+        let forms = self.forms();
+        let mut texts = forms.iter().flat_map(|form| paths.iter().map(move |path| format!("{path}: {form}")));
+        let fits = texts.find(|text| text.chars().count() <= room);
+        let text = fits.unwrap_or_else(|| {
+            let [path, _] = &paths;
             text::cut(&format!("{path}: {}", self.0.detail()), room)
-        } else {
-            wordy
-        };
+        });
         write!(f, "{text}{rule}")
+    }
+}
+
+impl Warning {
+    fn forms(&self) -> Vec<String> {
+        let detail = self.0.detail();
+        let valued = |text: &str| self.0.value().map_or_else(|| text.to_owned(), |value| format!("{value}: {text}"));
+        let mut forms = Vec::new();
+        if let Some(hint) = self.0.hint() {
+            let both = format!("{detail}; hint: {hint}");
+            forms.extend([valued(&both), both, valued(hint), hint.to_owned()]);
+        }
+        forms.extend([valued(detail), detail.to_owned()]);
+        forms
     }
 }
 
@@ -97,17 +113,13 @@ impl Findings {
         self.violations.is_empty()
     }
 
-    /// Puts everything in its shown order and drops what is said twice; a warning that a refusal repeats goes as well.
+    /// Puts everything in its shown order and drops what is said twice; a warning about a field that is refused goes as well.
     #[must_use]
     pub fn settled(mut self) -> Self {
         self.violations.sort();
         self.violations.dedup();
         let refused = &self.violations;
-        self.warnings.retain(|warning| {
-            !refused
-                .iter()
-                .any(|violation| violation.path() == warning.0.path() && violation.rule() == warning.0.rule())
-        });
+        self.warnings.retain(|warning| !refused.iter().any(|violation| violation.path() == warning.0.path()));
         self.warnings.sort();
         self.warnings.dedup();
         self
@@ -155,12 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_silences_its_own_warning() {
+    fn a_refused_field_is_not_warned_of_as_well() {
         let mut findings = Findings::new();
         findings.deny(violation("spec.a", "a/b"));
-        findings.warn(violation("spec.a", "a/b"));
         findings.warn(violation("spec.a", "a/c"));
-        assert_eq!(findings.settled().warnings().len(), 1);
+        findings.warn(violation("spec.b", "a/b"));
+        let settled = findings.settled();
+        let warned: Vec<String> = settled.warnings().iter().map(ToString::to_string).collect();
+        assert_eq!(warned, [r#"spec.b: Invalid value: "x": must be right [a/b]"#]);
     }
 
     #[test]

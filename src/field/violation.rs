@@ -166,6 +166,11 @@ impl Violation {
         self.rule
     }
 
+    /// Returns the value as it is shown, where one is.
+    pub fn value(&self) -> Option<&str> {
+        self.fault.value.as_deref()
+    }
+
     /// Returns the phrase that says what would be right.
     pub fn detail(&self) -> &str {
         &self.fault.detail

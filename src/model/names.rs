@@ -4,8 +4,7 @@
 
 use crate::field::{Class, Fault, quoted};
 
-/// The namespace that OCM's CRD gives to an add-on whose manifest names none.
-pub const DEFAULT_INSTALL_NAMESPACE: &str = "open-cluster-management-agent-addon";
+pub use crate::api::names::DEFAULT_INSTALL_NAMESPACE;
 
 const LABEL_LIMIT: usize = 63;
 

@@ -1,1 +1,23 @@
-//! The server room.
+//! The server room: the gate's door to the network.
+//!
+//! Decides how long, how large and how many a caller may be, and over which TLS. Never knows a rule: what a request
+//! means is asked of `admission::decide`.
+
+mod certificate;
+mod connection;
+mod gate;
+mod head;
+mod issue;
+mod json_bounds;
+mod limits;
+mod routes;
+mod turnstile;
+
+pub use issue::{Authority, Issued, IssueError};
+pub use certificate::{Certificate, CertificateError};
+pub use gate::{Gate, GateOptions, StartError};
+pub use json_bounds::JsonBounds;
+pub use limits::Limits;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! The one question of this room: may this object be stored?
+//!
+//! Decides by running the stages one after another: schema, model, defaults, rules, ratchet, verdict. Pure: the same
+//! request and the same facts give the same bytes, whether it is a dry run or not.
+
+use json_patch::Patch;
+use serde_json::Value;
+
+use super::defaults;
+use super::ratchet;
+use super::request::{Operation, Request};
+use super::shape::{self, Shape};
+use super::subject::{Addon, ClusterAddon, Kind, Subject};
+use super::verdict::Verdict;
+use crate::field::{Class, Fault, Findings, Identity, Path, Violation};
+use crate::snapshot::Facts;
+
+/// Decides whether the object of a request may be stored, and what is added to it.
+pub fn decide(request: &Request<'_>, facts: &Facts) -> Verdict {
+    let Some(shape) = shape::of(request).filter(|_| !request.passes_unseen()) else { return Verdict::pass() };
+    let documents = match Documents::read(request, shape) {
+        Ok(documents) => documents,
+        Err(violation) => return refuse(identity(request, &Value::Null), violation),
+    };
+    if documents.are_left_alone() {
+        return Verdict::pass();
+    }
+    let name = name_of(request, &documents.object).to_owned();
+    let mut form = Form::of(shape, &documents);
+    let patch = defaults::fill(request, &documents, &name, facts);
+    form.add(&patch);
+    let faults = form.faults(shape, &documents);
+    let findings = match request.resource {
+        Addon::RESOURCE => examine::<Addon>(request, &name, &form, &documents, facts),
+        ClusterAddon::RESOURCE => examine::<ClusterAddon>(request, &name, &form, &documents, facts),
+        _ => Findings::new(),
+    };
+    let findings = merge(findings, faults, form.unknown);
+    Verdict::of(identity(request, &documents.object), findings, patch)
+}
+
+/// The object and its stored predecessor.
+pub(super) struct Documents {
+    /// The object exactly as it came.
+    pub(super) object: Value,
+    /// The stored object, with the defaults that the API server would show.
+    pub(super) old: Option<Value>,
+}
+
+impl Documents {
+    fn read(request: &Request<'_>, shape: &Shape) -> Result<Self, Violation> {
+        let object = request.object.ok_or_else(|| unreadable("the request carries no object"))?;
+        let object = serde_json::from_str(object.get()).map_err(unreadable)?;
+        let old = match (request.operation, request.old) {
+            (Operation::Update, Some(old)) => Some(old),
+            (Operation::Create | Operation::Delete | Operation::Connect, _) | (Operation::Update, None) => None,
+        };
+        let old = old.map(|old| serde_json::from_str(old.get()).map_err(unreadable)).transpose()?;
+        let old = old.map(|mut old: Value| {
+            shape.apply_defaults(&mut old);
+            old
+        });
+        Ok(Self { object, old })
+    }
+
+    /// Tells whether an update is none of the gate's business: the object is going away, or only finalizers, owners and
+    /// the like change. Whoever removes a finalizer cannot be asked to repair the spec first.
+    fn are_left_alone(&self) -> bool {
+        let deleting = self.object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null());
+        let same = |pointer| self.old.as_ref().map(|old| old.pointer(pointer)) == Some(self.object.pointer(pointer));
+        self.old.is_some()
+            && (deleting || ["/spec", "/metadata/labels", "/metadata/annotations"].into_iter().all(same))
+    }
+
+    fn spec_is_untouched(&self, defaulted: &Value) -> bool {
+        self.old.as_ref().is_some_and(|old| old.get("spec") == defaulted.get("spec"))
+    }
+}
+
+/// The object as the API server would see it.
+struct Form {
+    /// Pruned and defaulted: what is stored.
+    stored: Value,
+    /// Defaulted only: what the user wrote, for rules about fields that the API server drops. Absent when nothing was.
+    written: Option<Value>,
+    unknown: Vec<Violation>,
+}
+
+impl Form {
+    fn of(shape: &Shape, documents: &Documents) -> Self {
+        let mut stored = documents.object.clone();
+        let unknown = shape.settle(&mut stored);
+        let written = (!unknown.is_empty()).then(|| {
+            let mut written = documents.object.clone();
+            shape.apply_defaults(&mut written);
+            written
+        });
+        Self { stored, written, unknown }
+    }
+
+    fn add(&mut self, patch: &Patch) {
+        for document in [Some(&mut self.stored), self.written.as_mut()].into_iter().flatten() {
+            // Replacing a value that the schema's default has filled meanwhile and adding an absent one are the same.
+            let _fits = json_patch::patch(document, patch);
+        }
+    }
+
+    fn seen(&self) -> &Value {
+        self.written.as_ref().unwrap_or(&self.stored)
+    }
+
+    fn faults(&self, shape: &Shape, documents: &Documents) -> Vec<Violation> {
+        if documents.spec_is_untouched(&self.stored) {
+            return Vec::new();
+        }
+        shape.check(&self.stored, documents.old.as_ref())
+    }
+}
+
+fn examine<K: Kind>(
+    request: &Request<'_>,
+    name: &str,
+    form: &Form,
+    documents: &Documents,
+    facts: &Facts,
+) -> Findings {
+    let object = form.seen();
+    let old = documents.old.as_ref();
+    let findings = check::<K>(request, name, (object, old), facts);
+    match old {
+        Some(old) if !findings.allows() => {
+            let before = check::<K>(request, name, (old, Some(old)), facts);
+            ratchet::soften(findings, object, &before, old)
+        }
+        Some(_) | None => findings,
+    }
+}
+
+fn check<K: Kind>(
+    request: &Request<'_>,
+    name: &str,
+    (object, old): (&Value, Option<&Value>),
+    facts: &Facts,
+) -> Findings {
+    let subject = Subject::<K> {
+        name,
+        namespace: request.namespace,
+        body: K::read(object),
+        old: old.map(K::read),
+        facts,
+    };
+    let mut findings = Findings::new();
+    let rules = K::families().iter().copied().flatten();
+    for rule in rules.filter(|rule| rule.on.includes(request.operation)) {
+        (rule.check)(&subject, &mut findings);
+    }
+    findings
+}
+
+/// Joins what the rules and what the schema say: about one field a rule speaks alone, because it says more.
+fn merge(mut findings: Findings, faults: Vec<Violation>, unknown: Vec<Violation>) -> Findings {
+    let told: Vec<Path> = findings.violations().iter().map(|violation| violation.path().clone()).collect();
+    for fault in faults.into_iter().filter(|fault| !told.iter().any(|path| speaks_of(fault, path))) {
+        findings.deny(fault);
+    }
+    for field in unknown {
+        findings.warn(field);
+    }
+    findings
+}
+
+// Kubernetes reports a value that fits none of several types without a path, and names the field in the text instead.
+fn speaks_of(fault: &Violation, path: &Path) -> bool {
+    if *fault.path() != Path::root() {
+        return fault.path() == path;
+    }
+    let name = path.to_string();
+    fault.detail().split_whitespace().any(|word| word.trim_matches('"') == name)
+}
+
+fn name_of<'a>(request: &'a Request<'_>, object: &'a Value) -> &'a str {
+    let written = object.pointer("/metadata/name").and_then(Value::as_str);
+    if request.name.is_empty() { written.unwrap_or_default() } else { request.name }
+}
+
+fn identity(request: &Request<'_>, object: &Value) -> Identity {
+    Identity {
+        group: request.group.to_owned(),
+        kind: request.kind.to_owned(),
+        name: name_of(request, object).to_owned(),
+    }
+}
+
+fn refuse(identity: Identity, violation: Violation) -> Verdict {
+    let mut findings = Findings::new();
+    findings.deny(violation);
+    Verdict::of(identity, findings, Patch::default())
+}
+
+fn unreadable(cause: impl std::fmt::Display) -> Violation {
+    Fault::bare(Class::Internal, format!("the object cannot be read: {cause}")).at(Path::root(), shape::VALUE)
+}

@@ -1,0 +1,83 @@
+//! Who set a field: the user, or the default of the CRD.
+//!
+//! The API server applies a CRD's defaults before it asks a webhook, so that a field with a default is never seen
+//! absent. Decides from what the API server and kubectl record about a request whether the user wrote the field. Says
+//! "unknown" where no record tells.
+
+use serde_json::Value;
+
+/// What is known about where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Provenance {
+    /// Somebody wrote it.
+    Written,
+    /// Nobody wrote it: it is the default of the CRD.
+    Defaulted,
+    /// No record tells.
+    Unknown,
+}
+
+/// Returns where `spec.<field>` of a new object comes from.
+///
+/// A server-side apply records the fields of the manifest. A client-side apply keeps the manifest in an annotation; its
+/// `managedFields` name every field, defaults included, because whoever creates an object owns all of it.
+pub(super) fn of_created(object: &Value, field: &str) -> Provenance {
+    match owners(object, field, "Apply") {
+        Owners::Some => return Provenance::Written,
+        Owners::None => return Provenance::Defaulted,
+        Owners::Unrecorded => {}
+    }
+    match last_applied(object) {
+        Some(manifest) => match manifest.get("spec").and_then(|spec| spec.get(field)) {
+            Some(value) if !value.is_null() => Provenance::Written,
+            Some(_) | None => Provenance::Defaulted,
+        },
+        None => Provenance::Unknown,
+    }
+}
+
+/// Returns where `spec.<field>` of a changed object comes from.
+///
+/// The annotation tells of the last `kubectl apply` and nothing of an edit after it, so that here only the record of
+/// owners counts, and it must name nobody at all.
+pub(super) fn of_updated(object: &Value, field: &str) -> Provenance {
+    match (owners(object, field, "Apply"), owners(object, field, "Update")) {
+        (Owners::Some, _) | (_, Owners::Some) => Provenance::Written,
+        (Owners::None, Owners::None | Owners::Unrecorded) => Provenance::Defaulted,
+        (Owners::Unrecorded, Owners::None | Owners::Unrecorded) => Provenance::Unknown,
+    }
+}
+
+enum Owners {
+    Some,
+    None,
+    Unrecorded,
+}
+
+fn owners(object: &Value, field: &str, operation: &str) -> Owners {
+    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
+    let entries = entries.map(Vec::as_slice).unwrap_or_default();
+    let mut recorded = Owners::Unrecorded;
+    for entry in entries {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
+        if text("operation") != operation || !text("subresource").is_empty() {
+            continue;
+        }
+        // Another version may spell the field differently, and then its silence says nothing.
+        if !text("apiVersion").ends_with("/v1alpha1") {
+            return Owners::Unrecorded;
+        }
+        let spec = entry.get("fieldsV1").and_then(|fields| fields.get("f:spec"));
+        if spec.is_some_and(|spec| spec.get(format!("f:{field}")).is_some()) {
+            return Owners::Some;
+        }
+        recorded = Owners::None;
+    }
+    recorded
+}
+
+fn last_applied(object: &Value) -> Option<Value> {
+    let annotations = object.pointer("/metadata/annotations")?;
+    let text = annotations.get("kubectl.kubernetes.io/last-applied-configuration")?.as_str()?;
+    serde_json::from_str(text).ok().filter(Value::is_object)
+}

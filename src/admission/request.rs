@@ -1,0 +1,69 @@
+//! One question of the API server, borrowed from the bytes it came in.
+//!
+//! Decides which requests pass unseen, whatever they carry. Never parses an object before it must.
+
+use serde_json::value::RawValue;
+
+/// Which of the two webhooks asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// Before the schema of the CRD is checked; may add what is absent.
+    Mutate,
+    /// After it, on the final object; changes nothing.
+    Validate,
+}
+
+/// What somebody does to the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Creates it.
+    Create,
+    /// Changes it.
+    Update,
+    /// Deletes it.
+    Delete,
+    /// Opens a connection to it.
+    Connect,
+}
+
+/// One question: may this be stored?
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Which webhook asks.
+    pub door: Door,
+    /// What is done.
+    pub operation: Operation,
+    /// API group of the resource.
+    pub group: &'a str,
+    /// API version of the objects.
+    pub version: &'a str,
+    /// Plural name of the resource.
+    pub resource: &'a str,
+    /// Kind of the object.
+    pub kind: &'a str,
+    /// Subresource; empty for the object itself.
+    pub subresource: &'a str,
+    /// Namespace; empty for cluster-scoped objects.
+    pub namespace: &'a str,
+    /// Name; empty while the API server has not generated it.
+    pub name: &'a str,
+    /// The object as it would be stored.
+    pub object: Option<&'a RawValue>,
+    /// The object as it is stored.
+    pub old: Option<&'a RawValue>,
+    /// Whether nothing will be stored. The answer is the same.
+    pub dry_run: bool,
+}
+
+impl Request<'_> {
+    /// Tells whether the gate has nothing to say, so that nobody is ever locked out by it.
+    ///
+    /// A deletion that could be refused would hold a namespace for ever; a status belongs to whoever observes.
+    pub fn passes_unseen(&self) -> bool {
+        let changes = match self.operation {
+            Operation::Create | Operation::Update => true,
+            Operation::Delete | Operation::Connect => false,
+        };
+        !changes || !self.subresource.is_empty()
+    }
+}

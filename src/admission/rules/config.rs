@@ -1,0 +1,283 @@
+//! Rules about references to configurations. Page: `tests/admission/config.md`.
+//!
+//! Decides which references are refused and which are doubted. Whether the referenced object exists is never asked:
+//! it may come with the same apply.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::admission::body::{AddonBody, ReferenceAt};
+use crate::admission::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use crate::field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
+use crate::model::{ConfigReference, ConfigType, KNOWN_TYPES, rule};
+
+const UNSUPPORTED_TYPE: &str = "config/unsupported-type";
+const UNKNOWN_RESOURCE: &str = "config/unknown-resource";
+const DUPLICATE: &str = "config/duplicate";
+const MISSING_NAMESPACE: &str = "config/missing-namespace";
+const OWN_GROUP: &str = crate::api::v1alpha1::GROUP;
+
+/// Rules of add-ons.
+pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
+    Rule {
+        id: UNSUPPORTED_TYPE,
+        on: Operations::CreateAndUpdate,
+        doc: "A configuration is of a type that the add-on supports.\n\n\
+              A ManagedClusterAddOn may override the types that its ClusterManagementAddOn lists in \
+              `spec.supportedConfigs` or configures in `spec.configuration.configs`, and those that its agent declared \
+              in `status.supportedConfigs`. Any other type is refused; nothing would ever read it. In the placements \
+              of a ClusterManagementAddOn such a type only warns, because agents may declare types themselves. While \
+              the add-on is not known, nothing is refused.",
+        check: unlisted_type,
+    },
+    Rule {
+        id: rule::KIND_NOT_PLURAL,
+        on: Operations::CreateAndUpdate,
+        doc: "A configuration type is written with its plural, lower-case resource name.\n\n\
+              `addondeploymentconfigs`, not `AddOnDeploymentConfig` or `addondeploymentconfig`. A kind or a singular \
+              names no resource, so that its configuration would never be found. Refused, with the plural.",
+        check: addon_kind_not_plural,
+    },
+    Rule {
+        id: rule::INCOMPLETE_REFERENCE,
+        on: Operations::CreateAndUpdate,
+        doc: "A reference names a resource and an object.\n\n\
+              `resource` and `name` are both needed to find a configuration. Refused.",
+        check: addon_incomplete,
+    },
+    Rule {
+        id: UNKNOWN_RESOURCE,
+        on: Operations::CreateAndUpdate,
+        doc: "A type of the add-on API group exists.\n\n\
+              The group addon.open-cluster-management.io has few configuration types. A resource of that group which \
+              is none of them is probably misspelt. Warns, with the nearest name.",
+        check: addon_unknown_resource,
+    },
+    Rule {
+        id: DUPLICATE,
+        on: Operations::CreateAndUpdate,
+        doc: "A configuration is referenced once.\n\n\
+              The same object twice in one list is a mistake of copying. In `spec.configuration.configs`, which holds \
+              defaults, even two different objects of one type are refused: there is one default per type.",
+        check: addon_duplicate,
+    },
+    Rule {
+        id: MISSING_NAMESPACE,
+        on: Operations::CreateAndUpdate,
+        doc: "A reference to an object in a namespace names the namespace.\n\n\
+              Without it the object is looked for in the cluster scope, where its type has none. Warns: manifests of \
+              this form exist.",
+        check: addon_missing_namespace,
+    },
+];
+
+/// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
+pub(in crate::admission) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
+    Rule { id: UNSUPPORTED_TYPE, on: Operations::CreateAndUpdate, doc: "", check: unsupported_type },
+    Rule { id: rule::KIND_NOT_PLURAL, on: Operations::CreateAndUpdate, doc: "", check: kind_not_plural },
+    Rule { id: rule::INCOMPLETE_REFERENCE, on: Operations::CreateAndUpdate, doc: "", check: incomplete },
+    Rule { id: UNKNOWN_RESOURCE, on: Operations::CreateAndUpdate, doc: "", check: unknown_resource },
+    Rule { id: DUPLICATE, on: Operations::CreateAndUpdate, doc: "", check: duplicate },
+    Rule { id: MISSING_NAMESPACE, on: Operations::CreateAndUpdate, doc: "", check: missing_namespace },
+];
+
+fn unsupported_type(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    // An add-on that is not known has not listed nothing; it has said nothing yet.
+    let Some(addon) = subject.facts.addon(subject.name) else { return };
+    let agent = subject.facts.declared(subject.namespace, subject.name).iter().cloned();
+    let stored = subject.old.iter().flat_map(|old| &old.declared);
+    let stored = stored.filter_map(|(group, resource)| ConfigType::parse(group, resource).ok());
+    let supported: BTreeSet<ConfigType> = addon.supported.iter().cloned().chain(agent).chain(stored).collect();
+    for (at, config) in typed(&subject.body.configs) {
+        if !supported.contains(&config) {
+            let owner = format!("add-on {}", quoted(subject.name));
+            let cure = "ask the add-on owner to list it in spec.supportedConfigs";
+            findings.deny(unsupported(at, &config, &supported, (&owner, cure)));
+        }
+    }
+}
+
+fn unlisted_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let body = &subject.body;
+    let listed = body.supported.iter().map(|entry| (entry.group, entry.resource));
+    let configured = body.configured.iter().map(|at| (at.raw.group, at.raw.resource));
+    let supported: BTreeSet<ConfigType> = listed
+        .chain(configured)
+        .filter_map(|(group, resource)| ConfigType::parse(group.unwrap_or_default(), resource?).ok())
+        .collect();
+    for list in placement_lists(body) {
+        for (at, config) in typed(list) {
+            if !supported.contains(&config) {
+                let speaker = ("this add-on", "list it in spec.supportedConfigs");
+                findings.warn(unsupported(at, &config, &supported, speaker));
+            }
+        }
+    }
+}
+
+fn unsupported(
+    at: &ReferenceAt<'_>,
+    config: &ConfigType,
+    supported: &BTreeSet<ConfigType>,
+    (owner, cure): (&str, &str),
+) -> Violation {
+    let names: Vec<String> = supported
+        .iter()
+        .map(|known| if known.group() == config.group() { known.resource().to_owned() } else { known.to_string() })
+        .collect();
+    let detail = if names.is_empty() {
+        format!("{owner} supports no configuration types")
+    } else {
+        format!("{owner} supports: {}", listed(names.iter().map(String::as_str)))
+    };
+    // The right resource in the wrong group: the group is what must change.
+    if let Some(twin) = supported.iter().find(|known| known.resource() == config.resource()) {
+        let hint = format!("did you mean group {}?", quoted(twin.group()));
+        let fault = Fault::of_text(Class::Unsupported, config.group(), detail).hint(hint);
+        return fault.at(at.path.key("group"), UNSUPPORTED_TYPE);
+    }
+    let near = nearest(config.resource(), supported.iter().map(ConfigType::resource));
+    let hint = near.map_or_else(|| cure.to_owned(), |near| format!("did you mean {}?", quoted(near)));
+    let fault = Fault::of_text(Class::Unsupported, config.resource(), detail).hint(hint);
+    fault.at(at.path.key("resource"), UNSUPPORTED_TYPE)
+}
+
+fn kind_not_plural(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    deny_unreadable(&subject.body.configs, rule::KIND_NOT_PLURAL, findings);
+}
+
+fn addon_kind_not_plural(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for list in every_list(&subject.body) {
+        deny_unreadable(list, rule::KIND_NOT_PLURAL, findings);
+    }
+    for entry in &subject.body.supported {
+        let Some(resource) = entry.resource.filter(|resource| !resource.is_empty()) else { continue };
+        if let Err(fault) = ConfigType::parse(entry.group.unwrap_or_default(), resource) {
+            findings.deny(fault.at(entry.path.key("resource"), rule::KIND_NOT_PLURAL));
+        }
+    }
+}
+
+fn incomplete(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    deny_unreadable(&subject.body.configs, rule::INCOMPLETE_REFERENCE, findings);
+}
+
+fn addon_incomplete(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for list in every_list(&subject.body) {
+        deny_unreadable(list, rule::INCOMPLETE_REFERENCE, findings);
+    }
+}
+
+fn deny_unreadable(list: &[ReferenceAt<'_>], id: &str, findings: &mut Findings) {
+    let read = list.iter().filter_map(|at| ConfigReference::parse(at.raw, &at.path).err());
+    let own = read.flatten().filter(|violation| violation.rule() == id);
+    own.for_each(|violation| findings.deny(violation));
+}
+
+fn unknown_resource(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    // Where the add-on is known, its own list decides and says more.
+    if subject.facts.addon(subject.name).is_none() {
+        warn_unknown_resource(&subject.body.configs, findings);
+    }
+}
+
+fn addon_unknown_resource(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for list in every_list(&subject.body) {
+        warn_unknown_resource(list, findings);
+    }
+    for entry in &subject.body.supported {
+        let config = ConfigType::parse(entry.group.unwrap_or_default(), entry.resource.unwrap_or_default());
+        findings_of_unknown(config.ok(), &entry.path, findings);
+    }
+}
+
+fn warn_unknown_resource(list: &[ReferenceAt<'_>], findings: &mut Findings) {
+    for (at, config) in typed(list) {
+        findings_of_unknown(Some(config), &at.path, findings);
+    }
+}
+
+fn findings_of_unknown(config: Option<ConfigType>, path: &Path, findings: &mut Findings) {
+    let Some(config) = config.filter(|config| config.group() == OWN_GROUP) else { return };
+    let known = || KNOWN_TYPES.iter().filter(|known| known.group == OWN_GROUP).map(|known| known.resource);
+    if known().any(|known| known == config.resource()) {
+        return;
+    }
+    let hint = nearest(config.resource(), known()).map(|near| format!("did you mean {}?", quoted(near)));
+    let detail = "no such configuration type in this group";
+    let fault = Fault::of_text(Class::NotFound, config.resource(), detail).hint_if(hint);
+    findings.warn(fault.at(path.key("resource"), UNKNOWN_RESOURCE));
+}
+
+fn duplicate(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    deny_duplicates(&subject.body.configs, ConfigReference::to_string, findings);
+}
+
+fn addon_duplicate(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for list in placement_lists(&subject.body) {
+        deny_duplicates(list, ConfigReference::to_string, findings);
+    }
+    deny_duplicates(&subject.body.configured, |reference| reference.config().to_string(), findings);
+}
+
+fn deny_duplicates(
+    list: &[ReferenceAt<'_>],
+    identity: impl Fn(&ConfigReference) -> String,
+    findings: &mut Findings,
+) {
+    let mut first: BTreeMap<String, &Path> = BTreeMap::new();
+    for (at, reference) in readable(list) {
+        let key = identity(&reference);
+        match first.get(&key) {
+            None => {
+                first.insert(key, &at.path);
+            }
+            Some(before) => {
+                let fault = Fault::of_text(Class::Duplicate, &key, format!("stands at {before} already"));
+                findings.deny(fault.at(at.path.clone(), DUPLICATE));
+            }
+        }
+    }
+}
+
+fn missing_namespace(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    warn_missing_namespace(&subject.body.configs, findings);
+}
+
+fn addon_missing_namespace(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for list in every_list(&subject.body) {
+        warn_missing_namespace(list, findings);
+    }
+    let defaults = subject.body.supported.iter().filter_map(|entry| entry.default.as_ref());
+    for default in defaults {
+        warn_missing_namespace(std::slice::from_ref(default), findings);
+    }
+}
+
+fn warn_missing_namespace(list: &[ReferenceAt<'_>], findings: &mut Findings) {
+    for (at, reference) in readable(list).filter(|(_, reference)| reference.lacks_namespace()) {
+        let detail = format!("{} live in a namespace", reference.config().resource());
+        findings.warn(Fault::bare(Class::Required, detail).at(at.path.key("namespace"), MISSING_NAMESPACE));
+    }
+}
+
+fn every_list<'b, 'a>(body: &'b AddonBody<'a>) -> impl Iterator<Item = &'b [ReferenceAt<'a>]> {
+    std::iter::once(body.configured.as_slice()).chain(placement_lists(body))
+}
+
+fn placement_lists<'b, 'a>(body: &'b AddonBody<'a>) -> impl Iterator<Item = &'b [ReferenceAt<'a>]> {
+    body.placements.iter().flat_map(|placement| {
+        let templates = placement.spec.iter().chain(&placement.template);
+        std::iter::once(placement.configs.as_slice()).chain(templates.map(|template| template.configs.as_slice()))
+    })
+}
+
+fn typed<'l, 'a>(list: &'l [ReferenceAt<'a>]) -> impl Iterator<Item = (&'l ReferenceAt<'a>, ConfigType)> {
+    list.iter().filter_map(|at| {
+        let group = at.raw.group.unwrap_or_default();
+        Some((at, ConfigType::parse(group, at.raw.resource?).ok()?))
+    })
+}
+
+fn readable<'l, 'a>(list: &'l [ReferenceAt<'a>]) -> impl Iterator<Item = (&'l ReferenceAt<'a>, ConfigReference)> {
+    list.iter().filter_map(|at| Some((at, ConfigReference::parse(at.raw, &at.path).ok()?)))
+}

@@ -1,0 +1,66 @@
+//! The answer to one request.
+//!
+//! Decides nothing: it carries what `decide` found, in the order in which it is shown.
+
+use json_patch::Patch;
+
+use crate::field::{Findings, Identity, Status, Violation, Warning};
+
+/// Whether an object may be stored, why not, what else to say, and what to add to it.
+#[must_use = "a verdict does nothing until it is answered"]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    identity: Identity,
+    violations: Vec<Violation>,
+    warnings: Vec<Warning>,
+    patch: Patch,
+}
+
+impl Verdict {
+    /// Returns the verdict that says yes and nothing else.
+    pub fn pass() -> Self {
+        Self::default()
+    }
+
+    /// Returns the verdict of these findings; a refused object gets no patch.
+    pub fn of(identity: Identity, findings: Findings, patch: Patch) -> Self {
+        let (violations, warnings) = findings.settled().into_parts();
+        let patch = if violations.is_empty() { patch } else { Patch::default() };
+        Self { identity, violations, warnings, patch }
+    }
+
+    /// Returns whether the object may be stored.
+    pub fn allowed(&self) -> bool {
+        self.violations.is_empty()
+    }
+
+    /// Returns everything that is wrong, in its shown order.
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+
+    /// Returns everything that is allowed and probably not meant.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// Returns what the gate adds to the object.
+    pub fn patch(&self) -> &Patch {
+        &self.patch
+    }
+
+    /// Returns the refusal in the form of the Kubernetes API; nothing when the object is allowed.
+    pub fn status(&self) -> Option<Status> {
+        (!self.allowed()).then(|| Status::invalid(&self.identity, &self.violations))
+    }
+
+    /// Returns the ids of the rules that spoke, sorted, each once.
+    pub fn rules(&self) -> Vec<&'static str> {
+        let refused = self.violations.iter().map(Violation::rule);
+        let warned = self.warnings.iter().map(|warning| warning.violation().rule());
+        let mut rules: Vec<&'static str> = refused.chain(warned).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        rules
+    }
+}

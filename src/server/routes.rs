@@ -1,0 +1,160 @@
+//! The four addresses of the gate.
+//!
+//! Decides what is a well-formed question and which HTTP status everything else gets. A panic in a decision ends that
+//! request and nothing else; it answers 500 with the uid, and the failure policy of the webhook does the rest.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arc_swap::ArcSwap;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, Request, Response, StatusCode, header};
+use axum::routing::{get, post};
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use tracing::error;
+
+use super::limits::Limits;
+use super::turnstile::Turnstile;
+use crate::admission::wire::{self, Review};
+use crate::admission::{self, Door, MUTATE_PATH, VALIDATE_PATH, Verdict};
+use crate::field::Status;
+use crate::snapshot::Facts;
+
+/// The function that answers a question.
+pub(super) type Decide = fn(&admission::Request<'_>, &Facts) -> Verdict;
+
+/// What every request shares.
+pub(super) struct Desk {
+    pub(super) facts: Arc<ArcSwap<Facts>>,
+    pub(super) decide: Decide,
+    pub(super) draining: AtomicBool,
+    limits: Limits,
+    deciding: Turnstile,
+    /// One place per KiB of body.
+    buffering: Turnstile,
+}
+
+impl Desk {
+    pub(super) fn new(facts: Arc<ArcSwap<Facts>>, limits: Limits, decide: Decide) -> Self {
+        Self {
+            facts,
+            decide,
+            draining: AtomicBool::new(false),
+            limits,
+            deciding: Turnstile::new(limits.concurrent, limits.waiting, limits.patience),
+            buffering: Turnstile::new(limits.buffered_bytes.div_ceil(1024), limits.waiting, limits.patience),
+        }
+    }
+}
+
+/// Returns the router of the gate.
+pub(super) fn router(desk: Arc<Desk>) -> Router {
+    Router::new()
+        .route(MUTATE_PATH, post(|desk, request| answer(desk, Door::Mutate, request)))
+        .route(VALIDATE_PATH, post(|desk, request| answer(desk, Door::Validate, request)))
+        .route("/healthz", get(|| async { plain(StatusCode::OK, "ok") }))
+        .route("/readyz", get(ready))
+        .with_state(desk)
+}
+
+async fn ready(State(desk): State<Arc<Desk>>) -> Response<Body> {
+    if desk.draining.load(Ordering::Acquire) {
+        return plain(StatusCode::SERVICE_UNAVAILABLE, "shutting down");
+    }
+    if !desk.facts.load().complete {
+        return plain(StatusCode::SERVICE_UNAVAILABLE, "still reading the fleet");
+    }
+    plain(StatusCode::OK, "ok")
+}
+
+async fn answer(State(desk): State<Arc<Desk>>, door: Door, request: Request<Body>) -> Response<Body> {
+    question(&desk, door, request).await.unwrap_or_else(|refusal| refusal)
+}
+
+async fn question(desk: &Desk, door: Door, request: Request<Body>) -> Result<Response<Body>, Response<Body>> {
+    if !is_json(request.headers()) {
+        return Err(plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the content type must be application/json"));
+    }
+    let size = announced(request.headers(), desk.limits.body_bytes).ok_or_else(too_large)?;
+    let _held = desk.buffering.enter(size.div_ceil(1024).max(1)).await.ok_or_else(busy)?;
+    let bytes = read(desk, request).await?;
+    if bytes.is_empty() {
+        return Err(plain(StatusCode::BAD_REQUEST, "the body is empty"));
+    }
+    if let Some(exceeded) = desk.limits.json.exceeded_by(&bytes) {
+        return Err(plain(StatusCode::BAD_REQUEST, exceeded));
+    }
+    let _turn = desk.deciding.enter(1).await.ok_or_else(busy)?;
+    let review = Review::decode(&bytes).map_err(|error| plain(StatusCode::BAD_REQUEST, &error.to_string()))?;
+    Ok(decided(desk, door, &review))
+}
+
+fn decided(desk: &Desk, door: Door, review: &Review<'_>) -> Response<Body> {
+    let facts = desk.facts.load();
+    // Facts and request are only read, so that a panic leaves nothing half-done behind.
+    let verdict = catch_unwind(AssertUnwindSafe(|| {
+        let verdict = (desk.decide)(&review.request(door), &facts);
+        wire::encode(review.uid(), &verdict)
+    }));
+    match verdict {
+        Ok(bytes) => json(StatusCode::OK, bytes),
+        Err(_) => {
+            error!(uid = review.uid(), "a decision panicked");
+            let message = format!("the gate failed on request {}; this is a bug", review.uid());
+            let status = Status::failure(500, "InternalError", message);
+            json(StatusCode::INTERNAL_SERVER_ERROR, wire::encode_failure(review.uid(), status))
+        }
+    }
+}
+
+async fn read(desk: &Desk, request: Request<Body>) -> Result<Bytes, Response<Body>> {
+    let body = Limited::new(request.into_body(), desk.limits.body_bytes);
+    match tokio::time::timeout(desk.limits.body, body.collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(plain(StatusCode::BAD_REQUEST, "the body ended early")),
+        Err(_) => Err(plain(StatusCode::REQUEST_TIMEOUT, "the body took too long")),
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let text = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+}
+
+/// Returns how many bytes a body says it has (all that are allowed when it does not say), unless those are too many.
+fn announced(headers: &HeaderMap, most: usize) -> Option<usize> {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    let size = length.and_then(|text| text.parse().ok()).unwrap_or(most);
+    (size <= most).then_some(size)
+}
+
+fn too_large() -> Response<Body> {
+    plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
+}
+
+fn busy() -> Response<Body> {
+    let mut response = plain(StatusCode::TOO_MANY_REQUESTS, "too many requests at once");
+    response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
+    response
+}
+
+fn plain(status: StatusCode, text: &str) -> Response<Body> {
+    respond(status, "text/plain; charset=utf-8", format!("{text}\n").into())
+}
+
+fn json(status: StatusCode, bytes: Vec<u8>) -> Response<Body> {
+    respond(status, "application/json", bytes.into())
+}
+
+fn respond(status: StatusCode, content: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(content));
+    response
+}

@@ -1,0 +1,241 @@
+//! The pages in `tests/admission/` are documentation and tests in one: every example's answer is the gate's.
+//!
+//! A page is Markdown. `yaml facts` blocks say what is known (before the first example: for the whole page); `yaml old`,
+//! `yaml object`, `yaml delete` and `yaml status` blocks make a question; the `text answer` block is the expected answer.
+//! `UPDATE_EXPECT=1 cargo test --test rule_pages` writes the answers; read them before you keep them.
+
+#[path = "admission/asked.rs"]
+mod asked;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use asked::{Asked, DEFINITIONS, WrittenFacts, resource};
+use serde_json::Value;
+use tidegate::admission::{Door, Operation, Verdict, catalogue};
+use tidegate::field::{Path, Segment, Violation};
+use tidegate::snapshot::Facts;
+
+/// One example of a page.
+struct Example {
+    title: String,
+    asked: Asked,
+    facts: Facts,
+    answer: String,
+}
+
+struct Page {
+    path: PathBuf,
+    text: String,
+    examples: Vec<Example>,
+}
+
+#[test]
+fn every_example_gets_the_answer_on_its_page() {
+    let mut wrong = String::new();
+    for page in pages() {
+        let mut text = page.text.clone();
+        for example in &page.examples {
+            let given = answer(example);
+            if given != example.answer {
+                let place = format!("{}: {}", page.path.display(), example.title);
+                write!(wrong, "{place}\n--- expected\n{}--- given\n{given}\n", example.answer).expect("a string");
+            }
+            text = with_answer(&text, &example.title, &given);
+        }
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::write(&page.path, text).expect("the page can be written");
+        }
+    }
+    assert!(wrong.is_empty() || std::env::var_os("UPDATE_EXPECT").is_some(), "{wrong}");
+}
+
+#[test]
+fn every_rule_is_shown_on_a_page() {
+    let spoken: BTreeSet<&str> = answers().iter().flat_map(|(_, verdict)| verdict.rules()).collect();
+    for entry in catalogue() {
+        assert!(spoken.contains(entry.id), "{} has no example in tests/admission", entry.id);
+    }
+    let known: BTreeSet<&str> = catalogue().iter().map(|entry| entry.id).collect();
+    assert!(spoken.is_subset(&known), "every rule that speaks is in the catalogue");
+}
+
+#[test]
+fn every_path_leads_to_a_field_of_the_schema() {
+    for (asked, verdict) in answers() {
+        for violation in spoken(&verdict) {
+            // A field that no schema knows must at least stand in an object that the schema knows.
+            let unknown = violation.rule() == "schema/unknown-field";
+            let path = if unknown { parent(violation.path()) } else { violation.path().clone() };
+            assert!(is_known(&asked.object, &path), "{path} of {violation}");
+        }
+    }
+}
+
+#[test]
+fn every_message_has_the_house_form() {
+    for (_, verdict) in answers() {
+        for violation in spoken(&verdict) {
+            let text = violation.to_string();
+            assert!(text.ends_with(&format!(" [{}]", violation.rule())), "{text}");
+            assert!(!text.contains('\n'), "{text}");
+            for phrase in [Some(violation.detail()), violation.hint()].into_iter().flatten() {
+                assert!(!phrase.ends_with('.'), "{text}");
+                assert!(!phrase.starts_with(char::is_uppercase), "{text}");
+            }
+        }
+        for warning in verdict.warnings() {
+            assert!(warning.to_string().chars().count() <= 120, "{warning}");
+        }
+    }
+}
+
+#[test]
+fn both_doors_agree_and_additions_are_made_once() {
+    for page in pages() {
+        for Example { title, asked, facts, .. } in page.examples {
+            let (first, second) = (asked.at(Door::Mutate, &facts), asked.at(Door::Validate, &facts));
+            assert!(second.patch().0.is_empty(), "{title}: the guard changes nothing");
+            assert_eq!(first, asked.at(Door::Mutate, &facts), "{title}: the same answer every time");
+            if first.patch().0.is_empty() {
+                assert_eq!(first, second, "{title}");
+                continue;
+            }
+            let mut after = asked.clone();
+            json_patch::patch(&mut after.object, first.patch()).expect("the addition fits the object");
+            assert!(after.at(Door::Mutate, &facts).patch().0.is_empty(), "{title}: nothing is added twice");
+            assert!(after.at(Door::Validate, &facts).allowed(), "{title}: the result is accepted");
+        }
+    }
+}
+
+fn answers() -> Vec<(Asked, Verdict)> {
+    let examples = pages().into_iter().flat_map(|page| page.examples);
+    examples.map(|example| (example.asked.clone(), example.asked.at(Door::Mutate, &example.facts))).collect()
+}
+
+fn spoken(verdict: &Verdict) -> impl Iterator<Item = &Violation> {
+    verdict.violations().iter().chain(verdict.warnings().iter().map(|warning| warning.violation()))
+}
+
+fn parent(path: &Path) -> Path {
+    path.split_last().map(|(parent, _)| parent).unwrap_or_default()
+}
+
+fn is_known(object: &Value, path: &Path) -> bool {
+    // The API server looks after metadata itself, so that its schema says nothing about it.
+    if path.to_string() == "metadata.name" {
+        return true;
+    }
+    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let api_version = text("apiVersion");
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    let plural = resource(group, &text("kind"));
+    let crd = DEFINITIONS.iter().find(|crd| crd.spec.names.plural == plural).expect("a kind of ours");
+    let schema = crd.spec.versions[0].schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
+    let mut schema = &serde_json::to_value(schema).expect("a schema is JSON");
+    for segment in path.segments() {
+        let next = match segment {
+            Segment::Index(_) => schema.get("items"),
+            Segment::Key(name) => schema.get("properties").and_then(|properties| properties.get(name.as_ref())),
+            Segment::Entry(_) => schema.get("additionalProperties"),
+        };
+        match next {
+            Some(next) => schema = next,
+            None => return false,
+        }
+    }
+    true
+}
+
+fn answer(example: &Example) -> String {
+    let verdict = example.asked.at(Door::Mutate, &example.facts);
+    let mut text = String::from(if verdict.allowed() { "allowed\n" } else { "refused\n" });
+    for violation in verdict.violations() {
+        writeln!(text, "- {violation}").expect("a string");
+    }
+    for warning in verdict.warnings() {
+        writeln!(text, "warning: {warning}").expect("a string");
+    }
+    for operation in &verdict.patch().0 {
+        writeln!(text, "patch: {}", serde_json::to_string(operation).expect("an operation is JSON")).expect("a string");
+    }
+    text
+}
+
+fn pages() -> Vec<Page> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/admission");
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("the folder of the pages")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "there are pages");
+    paths.into_iter().map(page).collect()
+}
+
+fn page(path: PathBuf) -> Page {
+    let text = std::fs::read_to_string(&path).expect("a page");
+    let mut examples = Vec::new();
+    let mut shared = WrittenFacts::default();
+    let mut sections = text.split("\n### ");
+    for (kind, body) in blocks(sections.next().unwrap_or_default()) {
+        assert_eq!(kind, "yaml facts", "{} has only facts before its first example", path.display());
+        shared = yaml(&body);
+    }
+    for section in sections {
+        let title = section.lines().next().unwrap_or_default().to_owned();
+        examples.push(example(title, section, &shared));
+    }
+    Page { path, text, examples }
+}
+
+fn example(title: String, section: &str, shared: &WrittenFacts) -> Example {
+    let mut facts = shared.read();
+    let mut old: Option<Value> = None;
+    let (mut asked, mut answer) = (None, None);
+    for (kind, body) in blocks(section) {
+        let mut ask = |operation, subresource, old: Option<Value>| {
+            asked = Some(Asked { operation, subresource, object: yaml(&body), old });
+        };
+        match kind.as_str() {
+            "yaml facts" => facts = yaml::<WrittenFacts>(&body).read(),
+            "yaml old" => old = Some(yaml(&body)),
+            "yaml object" if old.is_some() => ask(Operation::Update, "", old.take()),
+            "yaml object" => ask(Operation::Create, "", None),
+            "yaml delete" => ask(Operation::Delete, "", None),
+            "yaml status" => ask(Operation::Update, "status", None),
+            "text answer" => answer = Some(body),
+            _ => panic!("{title}: no block is called {kind}"),
+        }
+    }
+    let asked = asked.unwrap_or_else(|| panic!("{title}: no question"));
+    let answer = answer.unwrap_or_else(|| panic!("{title}: no answer"));
+    Example { title, asked, facts, answer }
+}
+
+fn blocks(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if let Some(kind) = line.strip_prefix("```") {
+            let body: String = lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect();
+            found.push((kind.to_owned(), body));
+        }
+    }
+    found
+}
+
+fn yaml<T: serde::de::DeserializeOwned>(text: &str) -> T {
+    serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn with_answer(page: &str, title: &str, answer: &str) -> String {
+    const OPEN: &str = "```text answer\n";
+    let (before, section) = page.split_once(&format!("\n### {title}\n")).expect("the section of the example");
+    let (question, rest) = section.split_once(OPEN).expect("an answer block");
+    let (_, after) = rest.split_once("```").expect("the end of the block");
+    format!("{before}\n### {title}\n{question}{OPEN}{answer}```{after}")
+}
