@@ -1,4 +1,4 @@
-//! Decides what the hash of a configuration is, and how hashes are written on a ManifestWork.
+//! Decides what the hash of a configuration is, and how hashes are written on a `ManifestWork`.
 //!
 //! The hash is upstream's, byte for byte, so that a hub can change hands without moving a cluster: the object without
 //! `apiVersion`, `kind`, `metadata` and `status`, as Go's JSON encoder writes a map, through SHA-256. Absent, empty and
@@ -30,7 +30,7 @@ pub struct SpecHash([u8; 32]);
 #[error("not a hash: want 64 hexadecimal digits")]
 pub struct NotAHash;
 
-/// A configuration as the annotation of a ManifestWork names it.
+/// A configuration as the annotation of a `ManifestWork` names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConfigKey {
     /// Plural name of the type.
@@ -43,7 +43,7 @@ pub struct ConfigKey {
     pub name: String,
 }
 
-/// Why the annotation of a ManifestWork cannot be read. A work with such an annotation matches no configuration.
+/// Why the annotation of a `ManifestWork` cannot be read. A work with such an annotation matches no configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum AnnotationError {
     /// Not a JSON object of strings.
@@ -83,8 +83,14 @@ impl FromStr for SpecHash {
         let mut digits = text.chars();
         let mut bytes = [0_u8; 32];
         for byte in &mut bytes {
-            let mut nibble = || digits.next().and_then(|digit| digit.to_digit(16)).ok_or(NotAHash);
-            *byte = u8::try_from(nibble()? * 16 + nibble()?).map_err(|_| NotAHash)?;
+            let mut half = || {
+                digits
+                    .next()
+                    .and_then(|digit| digit.to_digit(16))
+                    .and_then(|half| u8::try_from(half).ok())
+            };
+            let (high, low) = (half().ok_or(NotAHash)?, half().ok_or(NotAHash)?);
+            *byte = high << 4 | low;
         }
         if digits.next().is_some() {
             Err(NotAHash)
@@ -130,7 +136,7 @@ impl FromStr for ConfigKey {
     }
 }
 
-/// Writes the annotation of a ManifestWork. A hash that is not known is an empty string.
+/// Writes the annotation of a `ManifestWork`. A hash that is not known is an empty string.
 pub fn render_config_spec_hash(hashes: &BTreeMap<ConfigKey, String>) -> String {
     // Order is that of the written keys, as in Go: a dot sorts before a slash, so the order of the parts may differ.
     let written: BTreeMap<String, &str> = hashes
@@ -150,7 +156,7 @@ pub fn render_config_spec_hash(hashes: &BTreeMap<ConfigKey, String>) -> String {
     out
 }
 
-/// Reads the annotation of a ManifestWork, in every spelling of its keys. White space between the entries is free.
+/// Reads the annotation of a `ManifestWork`, in every spelling of its keys. White space between the entries is free.
 pub fn parse_config_spec_hash(text: &str) -> Result<BTreeMap<ConfigKey, String>, AnnotationError> {
     let entries: BTreeMap<String, String> = serde_json::from_str(text).map_err(AnnotationError::Decode)?;
     let mut hashes = BTreeMap::new();
@@ -232,7 +238,9 @@ fn write_float(out: &mut String, float: f64) {
         let text = format!("{float:e}");
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let sign = if exponent.starts_with('-') { "" } else { "+" };
-        out.push_str(&format!("{digits}e{sign}{exponent}"));
+        for part in [digits, "e", sign, exponent] {
+            out.push_str(part);
+        }
     } else {
         out.push_str(&float.to_string());
     }
@@ -560,7 +568,7 @@ mod tests {
         match value {
             Value::Array(items) if !items.is_empty() => items.iter_mut().for_each(|item| change(item, place)),
             Value::Object(fields) if !fields.is_empty() => {
-                fields.values_mut().for_each(|field| change(field, place))
+                fields.values_mut().for_each(|field| change(field, place));
             }
             Value::Null
             | Value::Bool(_)

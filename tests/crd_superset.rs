@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tidegate::api;
 
 /// A kind of upstream that Tidegate neither reads nor writes.
@@ -50,6 +50,38 @@ fn our_definitions_accept_and_mean_what_upstreams_do() {
     );
 }
 
+/// Damages to our definition of `ClusterManagementAddOn`, and a part of what has to be said about each.
+/// `SPEC`, `STRATEGY`, `ITEM`, `ALL` stand for pointers into its schema.
+const DAMAGES: &str = r#"
+remove SPEC/addOnMeta/properties/description => addOnMeta.description: is missing
+set SPEC/addOnMeta/type "string" => addOnMeta: type is "string", not "object"
+remove STRATEGY/type/default => installStrategy.type: default is absent, not "Manual"
+set ITEM/name/default "x" => placements[].name: default is "x", not absent
+set ITEM/rolloutStrategy/properties/type/enum ["All"] => enum lacks "Progressive", "ProgressivePerGroup"
+set ITEM/name/enum ["a"] => placements[].name: enum is new
+set ALL/progressDeadline/pattern "^x$" => progressDeadline: pattern is "^x$"
+remove ALL/maxFailures/x-kubernetes-int-or-string => maxFailures: x-kubernetes-int-or-string is absent
+remove ALL/maxFailures/anyOf => maxFailures: anyOf is absent
+set STRATEGY/placements/x-kubernetes-list-map-keys ["name"] => x-kubernetes-list-map-keys is ["name"]
+remove STRATEGY/placements/x-kubernetes-list-type => x-kubernetes-list-type is absent
+remove STRATEGY/placements/items => placements[]: is missing
+set STRATEGY/placements/items/required ["name", "namespace", "configs"] => required is
+remove ITEM/name/minLength => name: minLength is absent
+set SPEC/addOnConfiguration/properties/lastObservedGeneration/format "int32" => format is "int32"
+set SPEC/addOnMeta/x-kubernetes-preserve-unknown-fields true => preserve-unknown-fields is true
+set SPEC/addOnMeta/additionalProperties {"type": "string"} => addOnMeta{}: is new
+set ITEM/rolloutStrategy/nullable true => rolloutStrategy: nullable is true
+set ITEM/name/x-kubernetes-validations [{"rule": "true"}] => x-kubernetes-validations is
+set /spec/versions/0/additionalPrinterColumns [] => columns begin with []
+remove /spec/versions/0/subresources/status => subresource status is missing
+set /spec/names/shortNames ["cma"] => short name cmas is missing
+remove /spec/names/listKind => listKind is absent
+set /spec/scope "Namespaced" => scope is "Namespaced"
+set /spec/versions/0/storage false => v1alpha1: storage is false
+set /spec/versions/0/served false => v1alpha1: served is false
+set /spec/versions/0/name "v1" => version v1alpha1 is missing
+"#;
+
 #[test]
 fn every_damage_is_found() {
     let theirs = upstream()
@@ -59,172 +91,43 @@ fn every_damage_is_found() {
         .remove("clustermanagementaddons")
         .expect("we have this kind");
     assert_eq!(differences(&theirs, &ours), Vec::<String>::new());
-
-    let schema = "/spec/versions/0/schema/openAPIV3Schema";
-    let spec = &format!("{schema}/properties/spec/properties");
-    let install = &format!("{spec}/installStrategy/properties");
-    let item = &format!("{install}/placements/items/properties");
-    let rollout = &format!("{item}/rolloutStrategy/properties");
-    let rows: &[(&str, &str, Damage, &str)] = &[
-        (
-            "property",
-            &format!("{spec}/addOnMeta/properties"),
-            Damage::Remove("description"),
-            "addOnMeta.description: is missing",
-        ),
-        (
-            "type",
-            &format!("{spec}/addOnMeta"),
-            Damage::Set("type", json!("string")),
-            "addOnMeta: type is \"string\", not \"object\"",
-        ),
-        (
-            "default",
-            install,
-            Damage::Nested("type", "default"),
-            "installStrategy.type: default is absent",
-        ),
-        (
-            "new default",
-            &format!("{item}/name"),
-            Damage::Set("default", json!("x")),
-            "placements[].name: default is \"x\", not absent",
-        ),
-        (
-            "enum",
-            &format!("{rollout}/type"),
-            Damage::Set("enum", json!(["All"])),
-            "lacks \"Progressive\", \"ProgressivePerGroup\"",
-        ),
-        (
-            "new enum",
-            &format!("{item}/name"),
-            Damage::Set("enum", json!(["a"])),
-            "placements[].name: enum is new",
-        ),
-        (
-            "pattern",
-            &format!("{rollout}/all/properties/progressDeadline"),
-            Damage::Set("pattern", json!("^x$")),
-            "progressDeadline: pattern is",
-        ),
-        (
-            "int-or-string",
-            &format!("{rollout}/all/properties/maxFailures"),
-            Damage::Remove("x-kubernetes-int-or-string"),
-            "x-kubernetes-int-or-string is absent",
-        ),
-        (
-            "list keys",
-            &format!("{install}/placements"),
-            Damage::Set("x-kubernetes-list-map-keys", json!(["name"])),
-            "x-kubernetes-list-map-keys is",
-        ),
-        (
-            "required",
-            &format!("{install}/placements/items"),
-            Damage::Set("required", json!(["name", "namespace", "configs"])),
-            "required is",
-        ),
-        (
-            "bound",
-            &format!("{item}/name"),
-            Damage::Remove("minLength"),
-            "minLength is absent",
-        ),
-        (
-            "preserve",
-            &format!("{spec}/addOnMeta"),
-            Damage::Set("x-kubernetes-preserve-unknown-fields", json!(true)),
-            "preserve-unknown-fields is true",
-        ),
-        (
-            "null",
-            &format!("{item}/rolloutStrategy"),
-            Damage::Set("nullable", json!(true)),
-            "rolloutStrategy: nullable is true",
-        ),
-        (
-            "column",
-            "/spec/versions/0",
-            Damage::Set("additionalPrinterColumns", json!([])),
-            "columns begin with",
-        ),
-        (
-            "subresource",
-            "/spec/versions/0/subresources",
-            Damage::Remove("status"),
-            "subresource status is missing",
-        ),
-        (
-            "short name",
-            "/spec/names",
-            Damage::Set("shortNames", json!(["cma"])),
-            "short name cmas is missing",
-        ),
-        (
-            "list kind",
-            "/spec/names",
-            Damage::Remove("listKind"),
-            "listKind is absent",
-        ),
-        (
-            "scope",
-            "/spec",
-            Damage::Set("scope", json!("Namespaced")),
-            "scope is \"Namespaced\"",
-        ),
-        (
-            "storage",
-            "/spec/versions/0",
-            Damage::Set("storage", json!(false)),
-            "v1alpha1: storage is false",
-        ),
-        (
-            "version",
-            "/spec/versions/0",
-            Damage::Set("name", json!("v1")),
-            "version v1alpha1 is missing",
-        ),
-    ];
-    for (what, place, damage, expected) in rows {
-        let mut damaged = ours.clone();
-        damage.apply(&mut damaged, place);
-        let found = differences(&theirs, &damaged);
+    for row in DAMAGES.lines().filter(|row| !row.is_empty()) {
+        let (damage, expected) = row
+            .split_once(" => ")
+            .expect("a damage and what is said about it");
+        let found = differences(&theirs, &damaged(&ours, damage));
         assert!(
             found.iter().any(|line| line.contains(expected)),
-            "{what}: wanted {expected:?}, found {found:?}"
+            "{damage}: found {found:?}"
         );
     }
 }
 
-enum Damage {
-    Remove(&'static str),
-    Nested(&'static str, &'static str),
-    Set(&'static str, Value),
-}
-
-impl Damage {
-    fn apply(&self, crd: &mut Value, place: &str) {
-        let target = crd
-            .pointer_mut(place)
-            .and_then(Value::as_object_mut)
-            .expect("the damaged place is there");
-        match self {
-            Self::Remove(key) => {
-                target.remove(*key).expect("the damaged key is there");
-            }
-            Self::Nested(child, key) => {
-                let child = target[*child]
-                    .as_object_mut()
-                    .expect("the damaged child is an object");
-                child.remove(*key).expect("the damaged key is there");
-            }
-            Self::Set(key, value) => {
-                target.insert((*key).to_owned(), value.clone());
-            }
-        }
+/// Returns a copy of a definition with one damage: `remove <pointer>` or `set <pointer> <JSON>`.
+fn damaged(crd: &Value, damage: &str) -> Value {
+    let mut words = damage.splitn(3, ' ');
+    let (act, pointer, value) = (words.next(), words.next().expect("a pointer"), words.next());
+    let pointer = pointer
+        .replace("ALL", "ITEM/rolloutStrategy/properties/all/properties")
+        .replace("ITEM", "STRATEGY/placements/items/properties")
+        .replace("STRATEGY", "SPEC/installStrategy/properties")
+        .replace(
+            "SPEC",
+            "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties",
+        );
+    let (parent, key) = pointer.rsplit_once('/').expect("a pointer has a last part");
+    let mut copy = crd.clone();
+    let target = copy
+        .pointer_mut(parent)
+        .and_then(Value::as_object_mut)
+        .expect("the damaged place is there");
+    if act == Some("remove") {
+        target.remove(key).expect("the damaged key is there");
+    } else {
+        let value = serde_json::from_str(value.expect("a value")).expect("the value is JSON");
+        target.insert(key.to_owned(), value);
     }
+    copy
 }
 
 fn differences(theirs: &Value, ours: &Value) -> Vec<String> {
@@ -297,7 +200,7 @@ fn schema_differences(found: &mut Vec<String>, path: &str, theirs: &Value, ours:
     }
     match (theirs.get("enum"), ours.get("enum")) {
         (None, Some(_)) => found.push(format!("{path}: enum is new")),
-        (Some(_), None) | (None, None) => {}
+        (Some(_) | None, None) => {}
         (Some(theirs), Some(ours)) => {
             let lost: Vec<String> = missing(theirs, ours).into_iter().map(Value::to_string).collect();
             if !lost.is_empty() {

@@ -253,6 +253,23 @@ fn unfit_objects_are_found() {
 }
 
 #[test]
+fn a_full_object_of_every_kind_survives_the_types() {
+    let mut faults = Vec::new();
+    for (name, schema) in SCHEMAS.iter() {
+        let (version, kind) = name.split_once(' ').expect("a version and a kind");
+        let mut full = sample(schema);
+        full["apiVersion"] = version.into();
+        full["kind"] = kind.into();
+        match through_types(&full) {
+            Ok(again) => lost(&mut faults, kind, &full, &again),
+            Err(fault) => faults.push(format!("{kind}: {fault}")),
+        }
+    }
+    assert_eq!(SCHEMAS.len(), 11);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
 fn null_and_absence_read_as_nothing() {
     let addon: v1alpha1::ManagedClusterAddOn = serde_json::from_value(json!({
         "metadata": {"name": "a"}, "spec": {"configs": null, "installNamespace": null, "desiredVersion": null}
@@ -373,6 +390,33 @@ fn lost(faults: &mut Vec<String>, path: &str, before: &Value, after: &Value) {
     }
 }
 
+/// Returns a value with every property that a schema knows.
+fn sample(schema: &Value) -> Value {
+    match (schema["type"].as_str(), schema["format"].as_str()) {
+        (Some("object"), _) => match schema.get("additionalProperties") {
+            Some(inner) => json!({ "key": sample(inner) }),
+            None => schema["properties"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(k, v)| (k.clone(), sample(v)))
+                .collect(),
+        },
+        (Some("array"), _) => json!([sample(&schema["items"])]),
+        (Some("string"), Some("date-time")) => json!("2024-02-29T12:00:00Z"),
+        (Some("string"), _) => json!("text"),
+        (Some("boolean"), _) => json!(true),
+        (Some("integer"), _) => json!(7),
+        (other, _) => {
+            assert_eq!(
+                (other, schema["x-kubernetes-int-or-string"].as_bool()),
+                (None, Some(true))
+            );
+            json!("25%")
+        }
+    }
+}
+
 fn through_types(object: &Value) -> Result<Value, String> {
     match object["kind"].as_str() {
         Some("AddOnDeploymentConfig") => through::<v1alpha1::AddOnDeploymentConfig>(object),
@@ -380,9 +424,11 @@ fn through_types(object: &Value) -> Result<Value, String> {
         Some("AddOnTemplate") => through::<v1alpha1::AddOnTemplate>(object),
         Some("ClusterManagementAddOn") => through::<v1alpha1::ClusterManagementAddOn>(object),
         Some("ManagedClusterAddOn") => through::<v1alpha1::ManagedClusterAddOn>(object),
+        Some("ManagedCluster") => through::<cluster::ManagedCluster>(object),
         Some("ManagedClusterSet") => through::<cluster::ManagedClusterSet>(object),
         Some("ManagedClusterSetBinding") => through::<cluster::ManagedClusterSetBinding>(object),
         Some("Placement") => through::<cluster::Placement>(object),
+        Some("PlacementDecision") => through::<cluster::PlacementDecision>(object),
         Some("ManifestWork") => through::<work::ManifestWork>(object),
         other => Err(format!("{other:?} has no type")),
     }
@@ -400,11 +446,15 @@ fn document(file: &str) -> Value {
 }
 
 fn documents(file: &str) -> Vec<Value> {
-    serde_saphyr::from_multiple(&text(file)).unwrap_or_else(|fault| panic!("{file}: {fault}"))
+    serde_saphyr::from_multiple(&text(file))
+        .map_err(|fault| format!("{file}: {fault}"))
+        .expect("YAML")
 }
 
 fn text(file: &str) -> String {
-    fs::read_to_string(root().join(file)).unwrap_or_else(|fault| panic!("{file}: {fault}"))
+    fs::read_to_string(root().join(file))
+        .map_err(|fault| format!("{file}: {fault}"))
+        .expect("readable")
 }
 
 fn table(file: &str) -> Vec<BTreeMap<String, String>> {

@@ -8,6 +8,14 @@
     clippy::indexing_slicing,
     clippy::wildcard_enum_match_arm
 )]
+#![expect(
+    clippy::doc_markdown,
+    reason = "doc comments become descriptions in the definitions, where backticks are noise"
+)]
+#![expect(
+    clippy::duplicated_attributes,
+    reason = "printer columns of one type repeat it, and have to"
+)]
 
 pub mod cluster;
 mod crds;

@@ -1,1 +1,14 @@
-//! Simulated clusters for a hub, over the ordinary API only.
+//! Simulated clusters for a hub, over the ordinary API only: they register, a scheduler gives them to placements, and
+//! a work agent per cluster applies its `ManifestWorks` to a store that exists in memory only. Faults can be scripted.
+//! Nothing here knows the add-on controllers or the dev hub: any hub with the right CRDs will do.
+
+pub mod agent;
+pub mod fault;
+mod fleet;
+mod pattern;
+pub mod schedule;
+pub mod wire;
+
+pub use fault::{Fault, FaultRule, FaultTextError, Faults};
+pub use fleet::{Counters, Fleet, FleetError, FleetOptions, LabelPattern};
+pub use pattern::Pattern;

@@ -11,7 +11,7 @@ use crate::api::schemas::SIGNER_NAME;
 use crate::api::work::ManifestWorkSpec;
 
 /// The manifests of an add-on's agent and its registration with the hub.
-#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "addon.open-cluster-management.io",
     version = "v1alpha1",

@@ -13,7 +13,7 @@ use crate::api::lenient::{absent_is_default, null_is_default};
 use crate::api::schemas::{self, DNS_SUBDOMAIN};
 
 /// Manifests that are applied on one cluster, and how.
-#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "work.open-cluster-management.io",
     version = "v1",

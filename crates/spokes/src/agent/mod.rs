@@ -1,0 +1,18 @@
+//! The work agent of one cluster, as pure functions on values: what a `ManifestWork` does to the cluster's virtual store,
+//! and what the work's status then says. It never asks the hub, the clock or chance.
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod answer;
+mod feedback;
+mod jsonpath;
+mod kinds;
+mod store;
+mod workload;
+
+pub(crate) use answer::{Answer, answer};
+pub use store::{ObjectKey, VirtualCluster};

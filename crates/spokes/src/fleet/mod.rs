@@ -1,0 +1,21 @@
+//! The shell: it turns watches into values, asks the pure parts (`schedule`, `agent`, `fault`) what to do, and turns
+//! their answers into API calls. It decides nothing but when to call.
+
+mod agents;
+mod clock;
+mod counters;
+mod decisions;
+mod error;
+mod handle;
+mod hub;
+mod options;
+mod placements;
+mod queue;
+mod registration;
+mod shelf;
+mod works;
+
+pub use counters::Counters;
+pub use error::FleetError;
+pub use handle::Fleet;
+pub use options::{FleetOptions, LabelPattern};

@@ -1,0 +1,29 @@
+//! Wire forms of the hub kinds that simulated clusters read and write: only the fields this crate acts on. It never
+//! decides anything, and it never fails on a field it does not know.
+
+mod cluster;
+mod condition;
+mod names;
+mod placement;
+mod record;
+mod selector;
+mod work;
+
+pub use cluster::{
+    Claim, ClusterSetSpec, ClusterSetStatus, ClusterSpec, ClusterStatus, ManagedCluster, ManagedClusterSet,
+    ManagedClusterSetBinding, SelectorType, SetBindingSpec, SetBindingStatus, SetSelector, Taint,
+};
+pub use condition::{Condition, Truth, render_time};
+pub(crate) use names::{Kind, annotation, finalizer, label, taint};
+pub use placement::{
+    CelSelector, ClusterSelector, Decision, DecisionGroup, DecisionGroupStatus, DecisionStatus,
+    DecisionStrategy, GroupStrategy, Placement, PlacementDecision, PlacementSpec, PlacementStatus, Predicate,
+    Toleration,
+};
+pub use record::{DecodeError, Meta, Record};
+pub use selector::{LabelSelector, Requirement, Selector};
+pub use work::{
+    DeleteOption, FeedbackRule, FeedbackValue, FieldValue, JsonPathRule, ManifestConfig, ManifestStatus,
+    ManifestWork, OrphaningRule, ResourceIdentifier, ResourceMeta, ResourceStatus, SelectivelyOrphans,
+    StatusFeedback, UpdateStrategy, WorkSpec, WorkStatus, Workload,
+};

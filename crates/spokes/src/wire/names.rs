@@ -1,0 +1,85 @@
+//! Names that Open Cluster Management fixes: kinds, labels, annotations, taints, finalizers. No logic.
+
+use kube::api::ApiResource;
+
+const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
+
+/// A kind of the hub that this crate reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    ManagedCluster,
+    ManagedClusterSet,
+    ManagedClusterSetBinding,
+    Namespace,
+    Placement,
+    PlacementDecision,
+    ManifestWork,
+}
+
+impl Kind {
+    /// Returns where the API serves this kind.
+    pub(crate) fn resource(self) -> ApiResource {
+        let (group, version, kind) = self.identity();
+        let api_version = if group.is_empty() {
+            version.to_owned()
+        } else {
+            format!("{group}/{version}")
+        };
+        ApiResource {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            api_version,
+            kind: kind.to_owned(),
+            plural: self.plural().to_owned(),
+        }
+    }
+
+    /// Returns the plural, as users type it.
+    pub(crate) fn plural(self) -> &'static str {
+        match self {
+            Self::ManagedCluster => "managedclusters",
+            Self::ManagedClusterSet => "managedclustersets",
+            Self::ManagedClusterSetBinding => "managedclustersetbindings",
+            Self::Namespace => "namespaces",
+            Self::Placement => "placements",
+            Self::PlacementDecision => "placementdecisions",
+            Self::ManifestWork => "manifestworks",
+        }
+    }
+
+    fn identity(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::ManagedCluster => (CLUSTER_GROUP, "v1", "ManagedCluster"),
+            Self::ManagedClusterSet => (CLUSTER_GROUP, "v1beta2", "ManagedClusterSet"),
+            Self::ManagedClusterSetBinding => (CLUSTER_GROUP, "v1beta2", "ManagedClusterSetBinding"),
+            Self::Namespace => ("", "v1", "Namespace"),
+            Self::Placement => (CLUSTER_GROUP, "v1beta1", "Placement"),
+            Self::PlacementDecision => (CLUSTER_GROUP, "v1beta1", "PlacementDecision"),
+            Self::ManifestWork => ("work.open-cluster-management.io", "v1", "ManifestWork"),
+        }
+    }
+}
+
+pub(crate) mod label {
+    pub(crate) const CLUSTER_SET: &str = "cluster.open-cluster-management.io/clusterset";
+    pub(crate) const CLUSTER_NAME: &str = "open-cluster-management.io/cluster-name";
+    pub(crate) const PLACEMENT: &str = "cluster.open-cluster-management.io/placement";
+    pub(crate) const GROUP_INDEX: &str = "cluster.open-cluster-management.io/decision-group-index";
+    pub(crate) const GROUP_NAME: &str = "cluster.open-cluster-management.io/decision-group-name";
+}
+
+pub(crate) mod annotation {
+    /// `"true"` takes a Placement out of the scheduler's hands.
+    pub(crate) const SCHEDULING_DISABLED: &str =
+        "cluster.open-cluster-management.io/experimental-scheduling-disable";
+}
+
+pub(crate) mod taint {
+    /// The hub puts this on a cluster whose agent went silent.
+    pub(crate) const UNREACHABLE: &str = "cluster.open-cluster-management.io/unreachable";
+}
+
+pub(crate) mod finalizer {
+    /// Holds a `ManifestWork` until its cluster has removed what it applied.
+    pub(crate) const WORK: &str = "cluster.open-cluster-management.io/manifest-work-cleanup";
+}

@@ -1,0 +1,14 @@
+//! Whole fleets on a hub in memory, with the clock paused: registration, placement, work, faults, and silence after.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "rows of JSON read better without borrows"
+)]
+
+mod definitions;
+mod faults;
+mod fixtures;
+mod hub;
+mod placements;
+mod registration;
+mod requests;
+mod works;

@@ -1,0 +1,306 @@
+//! Holds the shape of the program: doors between rooms, size and header of files, purity of the pure rooms.
+//!
+//! Decides nothing about behaviour. Every check is a function on text, shown below to be able to fail.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Rooms of `src/` and the rooms that each may use. `cli` joins them all.
+const DOORS: &[(&str, &[&str])] = &[
+    ("field", &[]),
+    ("api", &[]),
+    ("hash", &[]),
+    ("model", &["field", "api"]),
+    ("snapshot", &["api", "model", "hash"]),
+    ("plan", &["api", "model", "snapshot", "hash"]),
+    ("policy", &["field"]),
+    ("admission", &["api", "model", "field", "snapshot", "policy"]),
+    ("controllers", &["api", "snapshot", "plan", "telemetry"]),
+    ("server", &["admission", "telemetry"]),
+    ("telemetry", &[]),
+    (
+        "cli",
+        &[
+            "field",
+            "api",
+            "hash",
+            "model",
+            "snapshot",
+            "plan",
+            "policy",
+            "admission",
+            "controllers",
+            "server",
+            "telemetry",
+        ],
+    ),
+];
+
+/// Rooms that compute values and nothing else.
+const PURE: &[&str] = &["field", "api", "hash", "model", "snapshot", "plan", "policy", "admission"];
+
+/// Names that mean a socket, a task or a client; a pure room that says one has opened the wrong door.
+const IMPURE_NAMES: &[&str] =
+    &["tokio::", "hyper::", "axum::", "kube::Client", "kube::Api", "kube::runtime", "std::net", "std::fs"];
+
+/// Attribute that every pure room carries, so that clippy refuses clocks, environment, files and hash order.
+const PURITY_LINTS: &[&str] =
+    &["clippy::disallowed_methods", "clippy::disallowed_types", "clippy::indexing_slicing"];
+
+const LINE_STOP: usize = 500;
+const MAIN_STOP: usize = 40;
+const CONTENTS_STOP: usize = 60;
+
+#[test]
+fn rooms_use_only_their_doors() {
+    let mut faults = Vec::new();
+    for (path, text) in sources("src") {
+        faults.extend(door_faults(&path, &production(&text)));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn every_room_of_src_is_in_the_table_of_doors() {
+    let known: BTreeSet<&str> = DOORS.iter().map(|(room, _)| *room).collect();
+    let found: BTreeSet<String> = sources("src").keys().filter_map(|path| room_of(path)).collect();
+    let strangers: Vec<&String> = found.iter().filter(|room| !known.contains(room.as_str())).collect();
+    assert!(strangers.is_empty(), "rooms without doors: {strangers:?}");
+    assert!(found.len() >= 10, "the scan must see the rooms, it saw only {found:?}");
+}
+
+#[test]
+fn pure_rooms_open_no_socket_and_read_no_file() {
+    let mut faults = Vec::new();
+    for (path, text) in sources("src") {
+        if room_of(&path).is_some_and(|room| PURE.contains(&room.as_str())) {
+            faults.extend(impurities(&path, &production(&text)));
+        }
+    }
+    for (path, text) in sources("crates/schema/src") {
+        faults.extend(impurities(&path, &production(&text)));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn pure_rooms_deny_clocks_files_and_hash_order() {
+    let mut faults = Vec::new();
+    let rooms = PURE.iter().map(|room| {
+        let folder = format!("src/{room}/mod.rs");
+        if root().join(&folder).is_file() { folder } else { format!("src/{room}.rs") }
+    });
+    for file in rooms.chain(["crates/schema/src/lib.rs".to_owned()]) {
+        let text = fs::read_to_string(root().join(&file)).unwrap_or_default();
+        let missing: Vec<&&str> = PURITY_LINTS.iter().filter(|lint| !text.contains(**lint)).collect();
+        if !missing.is_empty() {
+            faults.push(format!("{file}: does not deny {missing:?}"));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn every_file_says_what_it_is_and_stays_small() {
+    let mut faults = Vec::new();
+    let mut seen = 0;
+    for dir in ["src", "crates", "tests", "benches"] {
+        for (path, text) in sources(dir) {
+            seen += 1;
+            faults.extend(header_fault(&path, &text));
+            faults.extend(size_fault(&path, &text));
+        }
+    }
+    assert!(seen > 30, "the scan must see the sources, it saw {seen}");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn crates_depend_only_downwards() {
+    let manifests: BTreeMap<&str, String> = ["schema", "devhub", "spokes"]
+        .into_iter()
+        .map(|name| {
+            let path = root().join("crates").join(name).join("Cargo.toml");
+            (name, fs::read_to_string(path).expect("every crate has a manifest"))
+        })
+        .collect();
+    let mut faults = Vec::new();
+    for (name, allowed) in [("schema", &[][..]), ("devhub", &["schema"][..]), ("spokes", &[][..])] {
+        let found = workspace_dependencies(&manifests[name]);
+        faults.extend(found.iter().filter(|dep| !allowed.contains(&dep.as_str())).map(|dep| format!("{name} → {dep}")));
+    }
+    assert!(faults.is_empty(), "forbidden arrows: {faults:?}");
+}
+
+#[test]
+fn the_dev_hub_knows_no_kind_of_the_product() {
+    let mut faults = Vec::new();
+    for (path, text) in sources("crates/devhub/src") {
+        if production(&text).contains("open-cluster-management") {
+            faults.push(format!("{path}: names a group of Open Cluster Management"));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn only_apply_calls_a_mutating_client_method() {
+    let mut faults = Vec::new();
+    for (path, text) in sources("src/controllers") {
+        if path.ends_with("apply.rs") || path.contains("/apply/") {
+            continue;
+        }
+        faults.extend(mutations(&path, &production(&text)));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn the_checks_can_fail() {
+    assert_eq!(door_faults("src/plan/x.rs", "use crate::controllers::Tide;").len(), 1);
+    assert_eq!(door_faults("src/plan/x.rs", "fn f() { crate::server::start() }").len(), 1);
+    assert_eq!(door_faults("src/plan/x.rs", "use crate::{api, cli};").len(), 1);
+    assert_eq!(door_faults("src/plan/x.rs", "use crate::snapshot::View;").len(), 0);
+    assert_eq!(impurities("src/plan/x.rs", "tokio::spawn(x)").len(), 1);
+    assert!(header_fault("src/plan/x.rs", "use std::fmt;").is_some());
+    assert!(header_fault("src/plan/x.rs", "//! Decides.\n").is_none());
+    assert!(size_fault("src/plan/x.rs", &"x\n".repeat(LINE_STOP + 1)).is_some());
+    assert!(size_fault("src/plan/x.rs", &"x\n".repeat(LINE_STOP)).is_none());
+    assert!(size_fault("src/main.rs", &"x\n".repeat(MAIN_STOP + 1)).is_some());
+    assert!(size_fault("src/plan/mod.rs", &"x\n".repeat(CONTENTS_STOP + 1)).is_some());
+    assert_eq!(mutations("src/controllers/x.rs", "api.patch_status(a, b, c)").len(), 1);
+    assert_eq!(workspace_dependencies("[dependencies]\nschema.workspace = true\n[dev-dependencies]\ndevhub.workspace = true").len(), 1);
+}
+
+fn door_faults(path: &str, text: &str) -> Vec<String> {
+    let Some(room) = room_of(path) else { return Vec::new() };
+    let Some((_, doors)) = DOORS.iter().find(|(name, _)| *name == room) else { return Vec::new() };
+    used_rooms(text)
+        .into_iter()
+        .filter(|used| *used != room && DOORS.iter().any(|(name, _)| name == used) && !doors.contains(&used.as_str()))
+        .map(|used| format!("{path}: {room} → {used} is not a door"))
+        .collect()
+}
+
+/// Returns the rooms that a text names behind `crate::`, grouped imports included.
+fn used_rooms(text: &str) -> BTreeSet<String> {
+    let mut rooms = BTreeSet::new();
+    for rest in text.split("crate::").skip(1) {
+        if let Some(group) = rest.strip_prefix('{') {
+            let mut depth = 1;
+            let mut word = String::new();
+            for c in group.chars() {
+                match c {
+                    '{' => depth += 1,
+                    '}' => depth -= 1,
+                    _ => {}
+                }
+                if depth == 0 || (depth == 1 && c == ',') {
+                    rooms.insert(first_word(word.trim()));
+                    word.clear();
+                }
+                if depth == 0 {
+                    break;
+                }
+                if c != ',' || depth > 1 {
+                    word.push(c);
+                }
+            }
+        } else {
+            rooms.insert(first_word(rest));
+        }
+    }
+    rooms
+}
+
+fn first_word(text: &str) -> String {
+    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+fn impurities(path: &str, text: &str) -> Vec<String> {
+    IMPURE_NAMES
+        .iter()
+        .filter(|name| text.contains(**name))
+        .map(|name| format!("{path}: a pure room says `{name}`"))
+        .collect()
+}
+
+fn mutations(path: &str, text: &str) -> Vec<String> {
+    [".create(", ".replace(", ".patch(", ".delete(", ".patch_status(", ".replace_status(", ".delete_collection("]
+        .iter()
+        .filter(|call| text.contains(**call))
+        .map(|call| format!("{path}: `{call}…)` belongs into controllers/apply"))
+        .collect()
+}
+
+fn header_fault(path: &str, text: &str) -> Option<String> {
+    let starts = text.trim_start().starts_with("//!");
+    (!starts).then(|| format!("{path}: has no `//!` header that says what it decides and what it never does"))
+}
+
+fn size_fault(path: &str, text: &str) -> Option<String> {
+    let lines = production(text).lines().count();
+    let stop = match path {
+        "src/main.rs" => MAIN_STOP,
+        _ if path.ends_with("/mod.rs") || path.ends_with("/lib.rs") => CONTENTS_STOP,
+        _ => LINE_STOP,
+    };
+    (lines > stop).then(|| format!("{path}: {lines} lines before its tests, the stop is {stop}"))
+}
+
+/// Returns a file's text up to its unit tests.
+fn production(text: &str) -> String {
+    text.lines().take_while(|line| *line != "#[cfg(test)]").fold(String::new(), |mut all, line| {
+        all.push_str(line);
+        all.push('\n');
+        all
+    })
+}
+
+fn workspace_dependencies(manifest: &str) -> Vec<String> {
+    manifest
+        .split("[dependencies]")
+        .nth(1)
+        .unwrap_or_default()
+        .lines()
+        .take_while(|line| !line.starts_with('['))
+        .map(|line| first_word(line))
+        .filter(|name| ["schema", "devhub", "spokes", "tidegate"].contains(&name.as_str()))
+        .collect()
+}
+
+fn room_of(path: &str) -> Option<String> {
+    let inside = path.strip_prefix("src/")?;
+    let first = inside.split('/').next()?;
+    let room = first.strip_suffix(".rs").unwrap_or(first);
+    (!["lib", "main"].contains(&room)).then(|| room.to_owned())
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns every Rust source below a folder of the repository, by its path from the root.
+fn sources(dir: &str) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![root().join(dir)];
+    while let Some(folder) = open.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                if !path.ends_with("target") {
+                    open.push(path);
+                }
+            } else if path.extension().is_some_and(|ext| ext == "rs") {
+                found.insert(relative(&path), fs::read_to_string(&path).expect("sources are readable"));
+            }
+        }
+    }
+    found
+}
+
+fn relative(path: &Path) -> String {
+    path.strip_prefix(root()).expect("the scan stays in the repository").to_string_lossy().replace('\\', "/")
+}
