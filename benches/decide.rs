@@ -26,7 +26,9 @@ fn facts() -> Facts {
     });
     let addon = AddonFacts::of(&serde_json::from_value(spec).expect("a wire type"));
     let clusters: Vec<String> = (0..10_000).map(|n| format!("cluster{n}")).collect();
-    let facts = (0..50).fold(Facts::default(), |facts, n| facts.with_addon(&format!("addon-{n}"), addon.clone()));
+    let facts = (0..50).fold(Facts::default(), |facts, n| {
+        facts.with_addon(&format!("addon-{n}"), addon.clone())
+    });
     facts
         .with_addon("helloworld", addon)
         .with_placement("default", "all", clusters.iter().map(String::as_str))
@@ -67,14 +69,27 @@ fn strategy(name: usize, failures: &Value) -> Value {
 fn run(bencher: Bencher<'_, '_>, door: Door, object: &Value, old: Option<&Value>) {
     let facts = facts();
     let (object_raw, old_raw) = (raw(object), old.map(raw));
-    let text = |name: &str| object.get("metadata").and_then(|meta| meta.get(name)).and_then(Value::as_str);
+    let text = |name: &str| {
+        object
+            .get("metadata")
+            .and_then(|meta| meta.get(name))
+            .and_then(Value::as_str)
+    };
     let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
     let request = Request {
         door,
-        operation: if old.is_some() { Operation::Update } else { Operation::Create },
+        operation: if old.is_some() {
+            Operation::Update
+        } else {
+            Operation::Create
+        },
         group: GROUP,
         version: "v1alpha1",
-        resource: if kind == "ManagedClusterAddOn" { "managedclusteraddons" } else { "clustermanagementaddons" },
+        resource: if kind == "ManagedClusterAddOn" {
+            "managedclusteraddons"
+        } else {
+            "clustermanagementaddons"
+        },
         kind,
         subresource: "",
         namespace: text("namespace").unwrap_or_default(),
@@ -93,14 +108,25 @@ fn config_accepted(bencher: Bencher<'_, '_>) {
     let configs: Vec<Value> = (0..5)
         .map(|n| json!({"group": GROUP, "resource": "addondeploymentconfigs", "namespace": "n", "name": format!("c{n}")}))
         .collect();
-    run(bencher, Door::Validate, &cluster_addon(&json!({"installNamespace": "agents", "configs": configs})), None);
+    run(
+        bencher,
+        Door::Validate,
+        &cluster_addon(&json!({"installNamespace": "agents", "configs": configs})),
+        None,
+    );
 }
 
 #[divan::bench]
 fn config_refused(bencher: Bencher<'_, '_>) {
-    let configs: Vec<Value> =
-        (0..5).map(|n| json!({"group": GROUP, "resource": "addondeploymentconfig", "name": format!("c{n}")})).collect();
-    run(bencher, Door::Validate, &cluster_addon(&json!({"installNamespace": "agents", "configs": configs})), None);
+    let configs: Vec<Value> = (0..5)
+        .map(|n| json!({"group": GROUP, "resource": "addondeploymentconfig", "name": format!("c{n}")}))
+        .collect();
+    run(
+        bencher,
+        Door::Validate,
+        &cluster_addon(&json!({"installNamespace": "agents", "configs": configs})),
+        None,
+    );
 }
 
 #[divan::bench]

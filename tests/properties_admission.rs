@@ -11,18 +11,53 @@ use tidegate::admission::{Door, Operation, decide, wire};
 use tidegate::api::v1alpha1::{ClusterManagementAddOn, CreationTemplate, PlacementStrategy};
 use tidegate::field::Path;
 use tidegate::model::{
-    ConfigReference, ConfigRollout, InstallNamespace, RawConfigRollout, RawReference, RawStrategy, RolloutStrategy,
+    ConfigReference, ConfigRollout, InstallNamespace, RawConfigRollout, RawReference, RawStrategy,
+    RolloutStrategy,
 };
 use tidegate::snapshot::Facts;
 
 /// Every key that some rule or stage looks at, so that wild documents reach deep.
 const KEYS: [&str; 40] = [
-    "apiVersion", "kind", "metadata", "name", "namespace", "annotations", "labels", "managedFields", "operation",
-    "fieldsV1", "f:spec", "f:installNamespace", "kubectl.kubernetes.io/last-applied-configuration",
-    "deletionTimestamp", "spec", "status", "supportedConfigs", "defaultConfig", "group", "resource", "configuration",
-    "configs", "rolloutStrategy", "type", "rollingUpdateWithPlacement", "maxConcurrentlyUpdating", "installStrategy",
-    "placements", "space", "addonSpec", "addonTemplate", "installNamespace", "desiredVersion", "all", "progressive",
-    "progressivePerGroup", "mandatoryDecisionGroups", "maxConcurrency", "minSuccessTime", "\u{0}\u{202e}",
+    "apiVersion",
+    "kind",
+    "metadata",
+    "name",
+    "namespace",
+    "annotations",
+    "labels",
+    "managedFields",
+    "operation",
+    "fieldsV1",
+    "f:spec",
+    "f:installNamespace",
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "deletionTimestamp",
+    "spec",
+    "status",
+    "supportedConfigs",
+    "defaultConfig",
+    "group",
+    "resource",
+    "configuration",
+    "configs",
+    "rolloutStrategy",
+    "type",
+    "rollingUpdateWithPlacement",
+    "maxConcurrentlyUpdating",
+    "installStrategy",
+    "placements",
+    "space",
+    "addonSpec",
+    "addonTemplate",
+    "installNamespace",
+    "desiredVersion",
+    "all",
+    "progressive",
+    "progressivePerGroup",
+    "mandatoryDecisionGroups",
+    "maxConcurrency",
+    "minSuccessTime",
+    "\u{0}\u{202e}",
 ];
 
 fn wild() -> impl Strategy<Value = Value> {
@@ -37,15 +72,22 @@ fn wild() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(8, 96, 6, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..5).prop_map(Value::from),
-            btree_map(prop::sample::select(KEYS.to_vec()).prop_map(str::to_owned), inner, 0..6)
-                .prop_map(|fields| Value::Object(fields.into_iter().collect::<Map<_, _>>())),
+            btree_map(
+                prop::sample::select(KEYS.to_vec()).prop_map(str::to_owned),
+                inner,
+                0..6
+            )
+            .prop_map(|fields| Value::Object(fields.into_iter().collect::<Map<_, _>>())),
         ]
     })
 }
 
 fn of_kind(kind: &'static str, mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
-        fields.insert("apiVersion".into(), "addon.open-cluster-management.io/v1alpha1".into());
+        fields.insert(
+            "apiVersion".into(),
+            "addon.open-cluster-management.io/v1alpha1".into(),
+        );
         fields.insert("kind".into(), kind.into());
     }
     object
@@ -53,7 +95,11 @@ fn of_kind(kind: &'static str, mut object: Value) -> Value {
 
 /// A failing case prints its input; it is kept by writing it down as an example, not in a file of seeds.
 fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 fn facts() -> Facts {
@@ -114,21 +160,63 @@ fn pick(values: Vec<Value>) -> impl Strategy<Value = Value> {
 /// Objects whose every leaf may be right or wrong, with right ones frequent enough to be accepted whole at times.
 fn addons() -> impl Strategy<Value = Value> {
     let amount = || {
-        let good = pick(vec![json!(1), json!("25%"), json!("100%"), json!(7), json!("1%"), json!(2_147_483_647)]);
-        let bad = pick(vec![json!(0), json!(-1), json!("130%"), json!("25"), json!(2.5), json!(3_000_000_000_i64), json!("")]);
+        let good = pick(vec![
+            json!(1),
+            json!("25%"),
+            json!("100%"),
+            json!(7),
+            json!("1%"),
+            json!(2_147_483_647),
+        ]);
+        let bad = pick(vec![
+            json!(0),
+            json!(-1),
+            json!("130%"),
+            json!("25"),
+            json!(2.5),
+            json!(3_000_000_000_i64),
+            json!(""),
+        ]);
         prop_oneof![6 => good, 1 => bad]
     };
     let time = || {
         let good = pick(vec![json!("5m"), json!("1h30m"), json!("90s"), json!("10h")]);
-        let bad = pick(vec![json!("0"), json!("None"), json!("banana"), json!(""), json!(5), json!("5min"), json!("10|"), json!("1.5h")]);
+        let bad = pick(vec![
+            json!("0"),
+            json!("None"),
+            json!("banana"),
+            json!(""),
+            json!(5),
+            json!("5min"),
+            json!("10|"),
+            json!("1.5h"),
+        ]);
         prop_oneof![6 => good, 1 => bad]
     };
-    let block = (amount(), amount(), time(), time(), pick(vec![json!([]), json!([{"groupName": "a"}]), json!([{"groupIndex": -1}])]))
+    let block = (
+        amount(),
+        amount(),
+        time(),
+        time(),
+        pick(vec![
+            json!([]),
+            json!([{"groupName": "a"}]),
+            json!([{"groupIndex": -1}]),
+        ]),
+    )
         .prop_map(|(concurrency, failures, soak, deadline, groups)| {
             json!({"maxConcurrency": concurrency, "maxFailures": failures, "minSuccessTime": soak,
                 "progressDeadline": deadline, "mandatoryDecisionGroups": groups})
         });
-    let strategy = (pick(vec![json!("Progressive"), json!("Progressive"), json!("All"), json!("canary")]), block)
+    let strategy = (
+        pick(vec![
+            json!("Progressive"),
+            json!("Progressive"),
+            json!("All"),
+            json!("canary"),
+        ]),
+        block,
+    )
         .prop_map(|(kind, block)| json!({"type": kind, "progressive": block}));
     let reference = (
         pick(vec![json!("addondeploymentconfigs"), json!("addonhubconfigs"), json!("AddOnTemplate"), json!("")]),
@@ -137,7 +225,12 @@ fn addons() -> impl Strategy<Value = Value> {
         .prop_map(|(resource, name)| {
             json!({"group": "addon.open-cluster-management.io", "resource": resource, "namespace": "n", "name": name})
         });
-    let namespace = pick(vec![json!("agents"), json!("a-b"), json!("Not_A_Name"), json!("")]);
+    let namespace = pick(vec![
+        json!("agents"),
+        json!("a-b"),
+        json!("Not_A_Name"),
+        json!(""),
+    ]);
     let update = (amount(), pick(vec![json!("p"), json!("")])).prop_map(|(at_once, name)| {
         json!({"type": "RollingUpdateWithPlacement", "rollingUpdateWithPlacement":
             {"name": name, "namespace": "d", "maxConcurrentlyUpdating": at_once}})
@@ -160,9 +253,16 @@ fn addons() -> impl Strategy<Value = Value> {
 
 fn is_readable(addon: &ClusterManagementAddOn) -> bool {
     let path = Path::root();
-    let rollout = addon.spec.configuration.as_ref().and_then(|configuration| configuration.rollout_strategy.as_ref());
+    let rollout = addon
+        .spec
+        .configuration
+        .as_ref()
+        .and_then(|configuration| configuration.rollout_strategy.as_ref());
     let template = |template: &CreationTemplate| {
-        template.install_namespace.as_deref().is_none_or(|text| InstallNamespace::parse(text).is_ok())
+        template
+            .install_namespace
+            .as_deref()
+            .is_none_or(|text| InstallNamespace::parse(text).is_ok())
     };
     let placement = |placement: &PlacementStrategy| {
         let strategy = placement.rollout_strategy.as_ref();
@@ -176,11 +276,17 @@ fn is_readable(addon: &ClusterManagementAddOn) -> bool {
             ConfigReference::parse(raw, &path).is_ok()
         });
         configs
-            && strategy.is_none_or(|strategy| RolloutStrategy::parse(&RawStrategy::from(strategy), &path).is_ok())
+            && strategy
+                .is_none_or(|strategy| RolloutStrategy::parse(&RawStrategy::from(strategy), &path).is_ok())
             && placement.addon_spec.as_ref().is_none_or(template)
     };
     rollout.is_none_or(|rollout| ConfigRollout::parse(&RawConfigRollout::from(rollout), &path).is_ok())
-        && addon.spec.install_strategy.iter().flat_map(|strategy| &strategy.placements).all(placement)
+        && addon
+            .spec
+            .install_strategy
+            .iter()
+            .flat_map(|strategy| &strategy.placements)
+            .all(placement)
 }
 
 proptest! {
@@ -246,7 +352,9 @@ fn the_planner_property_sees_accepted_objects() {
     let mut runner = TestRunner::deterministic();
     let accepted = (0..400).filter(|_| {
         let object = addons().new_tree(&mut runner).expect("an object").current();
-        Asked::create(object).at(Door::Validate, &Facts::default()).allowed()
+        Asked::create(object)
+            .at(Door::Validate, &Facts::default())
+            .allowed()
     });
     assert!(accepted.count() > 5, "the property would hold of nothing");
 }

@@ -40,7 +40,12 @@ fn every_example_gets_the_answer_on_its_page() {
             let given = answer(example);
             if given != example.answer {
                 let place = format!("{}: {}", page.path.display(), example.title);
-                write!(wrong, "{place}\n--- expected\n{}--- given\n{given}\n", example.answer).expect("a string");
+                write!(
+                    wrong,
+                    "{place}\n--- expected\n{}--- given\n{given}\n",
+                    example.answer
+                )
+                .expect("a string");
             }
             text = with_answer(&text, &example.title, &given);
         }
@@ -48,17 +53,30 @@ fn every_example_gets_the_answer_on_its_page() {
             std::fs::write(&page.path, text).expect("the page can be written");
         }
     }
-    assert!(wrong.is_empty() || std::env::var_os("UPDATE_EXPECT").is_some(), "{wrong}");
+    assert!(
+        wrong.is_empty() || std::env::var_os("UPDATE_EXPECT").is_some(),
+        "{wrong}"
+    );
 }
 
 #[test]
 fn every_rule_is_shown_on_a_page() {
-    let spoken: BTreeSet<&str> = answers().iter().flat_map(|(_, verdict)| verdict.rules()).collect();
+    let spoken: BTreeSet<&str> = answers()
+        .iter()
+        .flat_map(|(_, verdict)| verdict.rules())
+        .collect();
     for entry in catalogue() {
-        assert!(spoken.contains(entry.id), "{} has no example in tests/admission", entry.id);
+        assert!(
+            spoken.contains(entry.id),
+            "{} has no example in tests/admission",
+            entry.id
+        );
     }
     let known: BTreeSet<&str> = catalogue().iter().map(|entry| entry.id).collect();
-    assert!(spoken.is_subset(&known), "every rule that speaks is in the catalogue");
+    assert!(
+        spoken.is_subset(&known),
+        "every rule that speaks is in the catalogue"
+    );
 }
 
 #[test]
@@ -67,7 +85,11 @@ fn every_path_leads_to_a_field_of_the_schema() {
         for violation in spoken(&verdict) {
             // A field that no schema knows must at least stand in an object that the schema knows.
             let unknown = violation.rule() == "schema/unknown-field";
-            let path = if unknown { parent(violation.path()) } else { violation.path().clone() };
+            let path = if unknown {
+                parent(violation.path())
+            } else {
+                violation.path().clone()
+            };
             assert!(is_known(&asked.object, &path), "{path} of {violation}");
         }
     }
@@ -94,29 +116,52 @@ fn every_message_has_the_house_form() {
 #[test]
 fn both_doors_agree_and_additions_are_made_once() {
     for page in pages() {
-        for Example { title, asked, facts, .. } in page.examples {
+        for Example {
+            title, asked, facts, ..
+        } in page.examples
+        {
             let (first, second) = (asked.at(Door::Mutate, &facts), asked.at(Door::Validate, &facts));
             assert!(second.patch().0.is_empty(), "{title}: the guard changes nothing");
-            assert_eq!(first, asked.at(Door::Mutate, &facts), "{title}: the same answer every time");
+            assert_eq!(
+                first,
+                asked.at(Door::Mutate, &facts),
+                "{title}: the same answer every time"
+            );
             if first.patch().0.is_empty() {
                 assert_eq!(first, second, "{title}");
                 continue;
             }
             let mut after = asked.clone();
             json_patch::patch(&mut after.object, first.patch()).expect("the addition fits the object");
-            assert!(after.at(Door::Mutate, &facts).patch().0.is_empty(), "{title}: nothing is added twice");
-            assert!(after.at(Door::Validate, &facts).allowed(), "{title}: the result is accepted");
+            assert!(
+                after.at(Door::Mutate, &facts).patch().0.is_empty(),
+                "{title}: nothing is added twice"
+            );
+            assert!(
+                after.at(Door::Validate, &facts).allowed(),
+                "{title}: the result is accepted"
+            );
         }
     }
 }
 
 fn answers() -> Vec<(Asked, Verdict)> {
     let examples = pages().into_iter().flat_map(|page| page.examples);
-    examples.map(|example| (example.asked.clone(), example.asked.at(Door::Mutate, &example.facts))).collect()
+    examples
+        .map(|example| {
+            (
+                example.asked.clone(),
+                example.asked.at(Door::Mutate, &example.facts),
+            )
+        })
+        .collect()
 }
 
 fn spoken(verdict: &Verdict) -> impl Iterator<Item = &Violation> {
-    verdict.violations().iter().chain(verdict.warnings().iter().map(|warning| warning.violation()))
+    verdict
+        .violations()
+        .iter()
+        .chain(verdict.warnings().iter().map(|warning| warning.violation()))
 }
 
 fn parent(path: &Path) -> Path {
@@ -128,17 +173,31 @@ fn is_known(object: &Value, path: &Path) -> bool {
     if path.to_string() == "metadata.name" {
         return true;
     }
-    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |name: &str| {
+        object
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let api_version = text("apiVersion");
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
     let plural = resource(group, &text("kind"));
-    let crd = DEFINITIONS.iter().find(|crd| crd.spec.names.plural == plural).expect("a kind of ours");
-    let schema = crd.spec.versions[0].schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
+    let crd = DEFINITIONS
+        .iter()
+        .find(|crd| crd.spec.names.plural == plural)
+        .expect("a kind of ours");
+    let schema = crd.spec.versions[0]
+        .schema
+        .as_ref()
+        .and_then(|schema| schema.open_api_v3_schema.as_ref());
     let mut schema = &serde_json::to_value(schema).expect("a schema is JSON");
     for segment in path.segments() {
         let next = match segment {
             Segment::Index(_) => schema.get("items"),
-            Segment::Key(name) => schema.get("properties").and_then(|properties| properties.get(name.as_ref())),
+            Segment::Key(name) => schema
+                .get("properties")
+                .and_then(|properties| properties.get(name.as_ref())),
             Segment::Entry(_) => schema.get("additionalProperties"),
         };
         match next {
@@ -151,7 +210,11 @@ fn is_known(object: &Value, path: &Path) -> bool {
 
 fn answer(example: &Example) -> String {
     let verdict = example.asked.at(Door::Mutate, &example.facts);
-    let mut text = String::from(if verdict.allowed() { "allowed\n" } else { "refused\n" });
+    let mut text = String::from(if verdict.allowed() {
+        "allowed\n"
+    } else {
+        "refused\n"
+    });
     for violation in verdict.violations() {
         writeln!(text, "- {violation}").expect("a string");
     }
@@ -159,7 +222,12 @@ fn answer(example: &Example) -> String {
         writeln!(text, "warning: {warning}").expect("a string");
     }
     for operation in &verdict.patch().0 {
-        writeln!(text, "patch: {}", serde_json::to_string(operation).expect("an operation is JSON")).expect("a string");
+        writeln!(
+            text,
+            "patch: {}",
+            serde_json::to_string(operation).expect("an operation is JSON")
+        )
+        .expect("a string");
     }
     text
 }
@@ -182,7 +250,12 @@ fn page(path: PathBuf) -> Page {
     let mut shared = WrittenFacts::default();
     let mut sections = text.split("\n### ");
     for (kind, body) in blocks(sections.next().unwrap_or_default()) {
-        assert_eq!(kind, "yaml facts", "{} has only facts before its first example", path.display());
+        assert_eq!(
+            kind,
+            "yaml facts",
+            "{} has only facts before its first example",
+            path.display()
+        );
         shared = yaml(&body);
     }
     for section in sections {
@@ -198,7 +271,12 @@ fn example(title: String, section: &str, shared: &WrittenFacts) -> Example {
     let (mut asked, mut answer) = (None, None);
     for (kind, body) in blocks(section) {
         let mut ask = |operation, subresource, old: Option<Value>| {
-            asked = Some(Asked { operation, subresource, object: yaml(&body), old });
+            asked = Some(Asked {
+                operation,
+                subresource,
+                object: yaml(&body),
+                old,
+            });
         };
         match kind.as_str() {
             "yaml facts" => facts = yaml::<WrittenFacts>(&body).read(),
@@ -213,7 +291,12 @@ fn example(title: String, section: &str, shared: &WrittenFacts) -> Example {
     }
     let asked = asked.unwrap_or_else(|| panic!("{title}: no question"));
     let answer = answer.unwrap_or_else(|| panic!("{title}: no answer"));
-    Example { title, asked, facts, answer }
+    Example {
+        title,
+        asked,
+        facts,
+        answer,
+    }
 }
 
 fn blocks(text: &str) -> Vec<(String, String)> {
@@ -221,7 +304,11 @@ fn blocks(text: &str) -> Vec<(String, String)> {
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         if let Some(kind) = line.strip_prefix("```") {
-            let body: String = lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect();
+            let body: String = lines
+                .by_ref()
+                .take_while(|line| *line != "```")
+                .map(|line| format!("{line}\n"))
+                .collect();
             found.push((kind.to_owned(), body));
         }
     }
@@ -234,7 +321,9 @@ fn yaml<T: serde::de::DeserializeOwned>(text: &str) -> T {
 
 fn with_answer(page: &str, title: &str, answer: &str) -> String {
     const OPEN: &str = "```text answer\n";
-    let (before, section) = page.split_once(&format!("\n### {title}\n")).expect("the section of the example");
+    let (before, section) = page
+        .split_once(&format!("\n### {title}\n"))
+        .expect("the section of the example");
     let (question, rest) = section.split_once(OPEN).expect("an answer block");
     let (_, after) = rest.split_once("```").expect("the end of the block");
     format!("{before}\n### {title}\n{question}{OPEN}{answer}```{after}")

@@ -15,7 +15,9 @@ use tidegate::model::ConfigType;
 use tidegate::snapshot::{AddonFacts, Facts};
 
 fn read(file: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/seeds").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/seeds")
+        .join(file);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -39,7 +41,9 @@ fn rows() -> Vec<Row> {
     lines
         .map(|line| {
             let columns: Vec<&str> = line.split('\t').collect();
-            let [file, _, verdict, _, given, status] = columns.as_slice() else { panic!("six columns: {line}") };
+            let [file, _, verdict, _, given, status] = columns.as_slice() else {
+                panic!("six columns: {line}")
+            };
             let given = column(given).map(|files| files.split(',').map(str::to_owned).collect());
             Row {
                 file: (*file).to_owned(),
@@ -67,10 +71,15 @@ fn facts(row: &Row, object: &Value) -> Facts {
         whole["status"] = document(status).get("status").cloned().unwrap_or_default();
         if let Ok(addon) = serde_json::from_value::<ManagedClusterAddOn>(whole) {
             let types = addon.status.iter().flat_map(|status| &status.supported_configs);
-            let types: Vec<ConfigType> =
-                types.filter_map(|config| ConfigType::parse(&config.group, &config.resource).ok()).collect();
+            let types: Vec<ConfigType> = types
+                .filter_map(|config| ConfigType::parse(&config.group, &config.resource).ok())
+                .collect();
             let name = |text: &Option<String>| text.clone().unwrap_or_default();
-            facts = facts.with_declared(&name(&addon.metadata.namespace), &name(&addon.metadata.name), types);
+            facts = facts.with_declared(
+                &name(&addon.metadata.namespace),
+                &name(&addon.metadata.name),
+                types,
+            );
         }
     }
     facts.completed()
@@ -92,23 +101,38 @@ fn every_manifest_of_the_seeds_gets_the_verdict_that_its_seed_gives_it() {
             };
             if given != row.verdict {
                 writeln!(wrong, "{}: {given} at {door:?}, not {}", row.file, row.verdict).expect("a string");
-                verdict.violations().iter().for_each(|fault| writeln!(wrong, "  {fault}").expect("a string"));
-                verdict.warnings().iter().for_each(|fault| writeln!(wrong, "  {fault}").expect("a string"));
+                verdict
+                    .violations()
+                    .iter()
+                    .for_each(|fault| writeln!(wrong, "  {fault}").expect("a string"));
+                verdict
+                    .warnings()
+                    .iter()
+                    .for_each(|fault| writeln!(wrong, "  {fault}").expect("a string"));
             }
         }
         seen.insert(row.verdict);
     }
     assert!(wrong.is_empty(), "{wrong}");
-    assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["accept", "refuse", "warn"], "the index has all three");
+    assert_eq!(
+        seen.into_iter().collect::<Vec<_>>(),
+        ["accept", "refuse", "warn"],
+        "the index has all three"
+    );
 }
 
 #[test]
 fn manifests_that_cannot_hold_as_printed_are_refused_or_doubted() {
     let index = read("cannot-hold.tsv");
-    let rows = index.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
+    let rows = index
+        .lines()
+        .skip(1)
+        .map(|line| line.split('\t').collect::<Vec<_>>());
     let mut asked = 0;
     for row in rows {
-        let [file, _, how, ..] = row.as_slice() else { panic!("columns: {row:?}") };
+        let [file, _, how, ..] = row.as_slice() else {
+            panic!("columns: {row:?}")
+        };
         if !["field", "type"].contains(how) {
             continue;
         }
@@ -116,7 +140,9 @@ fn manifests_that_cannot_hold_as_printed_are_refused_or_doubted() {
         let verdict = Asked::create(object).at(Door::Mutate, &Facts::default());
         let doubted = !verdict.allowed() || !verdict.warnings().is_empty();
         // A status is dropped on creation, whatever it is, and metadata is the API server's: it refuses before it asks.
-        let others = row.get(3).is_some_and(|place| place.starts_with("status") || place.starts_with("metadata"));
+        let others = row
+            .get(3)
+            .is_some_and(|place| place.starts_with("status") || place.starts_with("metadata"));
         assert!(doubted || others, "{row:?}");
         asked += 1;
     }

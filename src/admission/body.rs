@@ -19,22 +19,33 @@ pub(super) struct Node<'a> {
 
 impl<'a> Node<'a> {
     pub(super) fn root(value: &'a Value) -> Self {
-        Self { value, path: Path::root() }
+        Self {
+            value,
+            path: Path::root(),
+        }
     }
 
     /// Returns a field; `null` counts as absent, as it does for the API server.
     pub(super) fn key(&self, name: &'static str) -> Option<Self> {
         let value = self.value.get(name).filter(|value| !value.is_null())?;
-        Some(Self { value, path: self.path.key(name) })
+        Some(Self {
+            value,
+            path: self.path.key(name),
+        })
     }
 
     fn items(&self) -> impl Iterator<Item = Self> {
         let items = self.value.as_array().map(Vec::as_slice).unwrap_or_default();
-        items.iter().enumerate().map(|(index, value)| Self { value, path: self.path.index(index) })
+        items.iter().enumerate().map(|(index, value)| Self {
+            value,
+            path: self.path.index(index),
+        })
     }
 
     fn list(&self, name: &'static str) -> Vec<Self> {
-        self.key(name).map(|list| list.items().collect()).unwrap_or_default()
+        self.key(name)
+            .map(|list| list.items().collect())
+            .unwrap_or_default()
     }
 
     pub(super) fn text(&self, name: &str) -> Option<&'a str> {
@@ -42,7 +53,10 @@ impl<'a> Node<'a> {
     }
 
     fn scalar(&self, name: &str) -> Option<Scalar<'a>> {
-        self.value.get(name).filter(|value| !value.is_null()).map(Scalar::from)
+        self.value
+            .get(name)
+            .filter(|value| !value.is_null())
+            .map(Scalar::from)
     }
 
     fn is_object(&self) -> bool {
@@ -133,13 +147,21 @@ impl<'a> AddonBody<'a> {
     pub(super) fn read(object: &'a Value) -> Self {
         let spec = Node::root(object).key("spec");
         let configuration = spec.as_ref().and_then(|spec| spec.key("configuration"));
-        let rollout = configuration.as_ref().and_then(|configuration| configuration.key("rolloutStrategy"));
+        let rollout = configuration
+            .as_ref()
+            .and_then(|configuration| configuration.key("rolloutStrategy"));
         let install = spec.as_ref().and_then(|spec| spec.key("installStrategy"));
         Self {
-            supported: listed(spec.as_ref(), "supportedConfigs").iter().map(supported).collect(),
+            supported: listed(spec.as_ref(), "supportedConfigs")
+                .iter()
+                .map(supported)
+                .collect(),
             configured: references(configuration.as_ref()),
             config_rollout: rollout.map(|node| (node.path.clone(), config_rollout(&node))),
-            placements: listed(install.as_ref(), "placements").iter().map(placement).collect(),
+            placements: listed(install.as_ref(), "placements")
+                .iter()
+                .map(placement)
+                .collect(),
         }
     }
 }
@@ -166,7 +188,11 @@ fn listed<'a>(node: Option<&Node<'a>>, name: &'static str) -> Vec<Node<'a>> {
 
 // Entries that are no objects are left out; positions come from the list, so paths stay right.
 fn references<'a>(node: Option<&Node<'a>>) -> Vec<ReferenceAt<'a>> {
-    listed(node, "configs").iter().filter(|entry| entry.is_object()).map(reference).collect()
+    listed(node, "configs")
+        .iter()
+        .filter(|entry| entry.is_object())
+        .map(reference)
+        .collect()
 }
 
 fn reference<'a>(node: &Node<'a>) -> ReferenceAt<'a> {
@@ -176,7 +202,10 @@ fn reference<'a>(node: &Node<'a>) -> ReferenceAt<'a> {
         namespace: node.text("namespace"),
         name: node.text("name"),
     };
-    ReferenceAt { path: node.path.clone(), raw }
+    ReferenceAt {
+        path: node.path.clone(),
+        raw,
+    }
 }
 
 fn supported<'a>(node: &Node<'a>) -> SupportedAt<'a> {
@@ -190,7 +219,12 @@ fn supported<'a>(node: &Node<'a>) -> SupportedAt<'a> {
         },
         path: default.path,
     });
-    SupportedAt { path: node.path.clone(), group, resource, default }
+    SupportedAt {
+        path: node.path.clone(),
+        group,
+        resource,
+        default,
+    }
 }
 
 fn placement<'a>(node: &Node<'a>) -> PlacementAt<'a> {
@@ -201,7 +235,9 @@ fn placement<'a>(node: &Node<'a>) -> PlacementAt<'a> {
         configs: references(Some(node)),
         spec: node.key("addonSpec").map(template),
         template: node.key("addonTemplate").map(template),
-        rollout: node.key("rolloutStrategy").map(|node| (node.path.clone(), strategy(&node))),
+        rollout: node
+            .key("rolloutStrategy")
+            .map(|node| (node.path.clone(), strategy(&node))),
     }
 }
 
@@ -234,16 +270,21 @@ fn block<'a>(node: &Node<'a>) -> RawBlock<'a> {
 }
 
 fn group<'a>(node: &Node<'a>) -> RawGroup<'a> {
-    RawGroup { name: node.text("groupName"), index: node.value.get("groupIndex").and_then(Value::as_i64) }
+    RawGroup {
+        name: node.text("groupName"),
+        index: node.value.get("groupIndex").and_then(Value::as_i64),
+    }
 }
 
 fn config_rollout<'a>(node: &Node<'a>) -> RawConfigRollout<'a> {
     RawConfigRollout {
         kind: node.scalar("type"),
-        rolling: node.key("rollingUpdateWithPlacement").map(|node| RawRollingUpdate {
-            name: node.text("name"),
-            namespace: node.text("namespace"),
-            at_once: node.scalar("maxConcurrentlyUpdating"),
-        }),
+        rolling: node
+            .key("rollingUpdateWithPlacement")
+            .map(|node| RawRollingUpdate {
+                name: node.text("name"),
+                namespace: node.text("namespace"),
+                at_once: node.scalar("maxConcurrentlyUpdating"),
+            }),
     }
 }

@@ -42,23 +42,42 @@ pub fn reference_page() -> String {
          Every denial and warning ends in the id of its rule. Examples of each rule, which are also its tests, are on \
          the pages in [tests/admission](../../tests/admission).\n",
     );
-    for Entry { id, summary, text, resources, on } in catalogue() {
-        let resources = if resources.is_empty() { "every kind".to_owned() } else { resources.join(", ") };
+    for Entry {
+        id,
+        summary,
+        text,
+        resources,
+        on,
+    } in catalogue()
+    {
+        let resources = if resources.is_empty() {
+            "every kind".to_owned()
+        } else {
+            resources.join(", ")
+        };
         let when = match on {
             Operations::Create => "create",
             Operations::CreateAndUpdate => "create, update",
         };
-        write!(page, "\n## {id}\n\n**{summary}**\n\n{text}\n\n*{resources}; {when}*\n")
-            .expect("writing to a string cannot fail");
+        write!(
+            page,
+            "\n## {id}\n\n**{summary}**\n\n{text}\n\n*{resources}; {when}*\n"
+        )
+        .expect("writing to a string cannot fail");
     }
     page
 }
 
 fn collect<K: Kind>(entries: &mut BTreeMap<&'static str, Entry>) {
     for rule in K::families().iter().copied().flatten() {
-        let found = entries.entry(rule.id).or_insert_with(|| entry(rule.id, rule.doc, rule.on));
+        let found = entries
+            .entry(rule.id)
+            .or_insert_with(|| entry(rule.id, rule.doc, rule.on));
         if found.summary.is_empty() {
-            *found = Entry { resources: found.resources.clone(), ..entry(rule.id, rule.doc, rule.on) };
+            *found = Entry {
+                resources: found.resources.clone(),
+                ..entry(rule.id, rule.doc, rule.on)
+            };
         }
         if !found.resources.contains(&K::RESOURCE) {
             found.resources.push(K::RESOURCE);
@@ -68,7 +87,13 @@ fn collect<K: Kind>(entries: &mut BTreeMap<&'static str, Entry>) {
 
 fn entry(id: &'static str, doc: &'static str, on: Operations) -> Entry {
     let (summary, text) = doc.split_once("\n\n").unwrap_or((doc, ""));
-    Entry { id, summary, text, resources: Vec::new(), on }
+    Entry {
+        id,
+        summary,
+        text,
+        resources: Vec::new(),
+        on,
+    }
 }
 
 #[cfg(test)]
@@ -78,17 +103,31 @@ mod tests {
 
     #[test]
     fn every_rule_is_documented_once() {
-        for Entry { id, summary, text, .. } in catalogue() {
+        for Entry {
+            id, summary, text, ..
+        } in catalogue()
+        {
             assert!(summary.ends_with('.'), "{id} has a summary of one sentence");
             assert!(!text.is_empty(), "{id} says why");
         }
         let documented = |id: &str| {
-            let addons = Addon::families().iter().copied().flatten().filter(|rule| rule.id == id);
-            let clusters = ClusterAddon::families().iter().copied().flatten().filter(|rule| rule.id == id);
+            let addons = Addon::families()
+                .iter()
+                .copied()
+                .flatten()
+                .filter(|rule| rule.id == id);
+            let clusters = ClusterAddon::families()
+                .iter()
+                .copied()
+                .flatten()
+                .filter(|rule| rule.id == id);
             let docs = addons.map(|rule| rule.doc).chain(clusters.map(|rule| rule.doc));
             docs.filter(|doc| !doc.is_empty()).count()
         };
-        for Entry { id, .. } in catalogue().iter().filter(|entry| !entry.id.starts_with("schema/")) {
+        for Entry { id, .. } in catalogue()
+            .iter()
+            .filter(|entry| !entry.id.starts_with("schema/"))
+        {
             assert_eq!(documented(id), 1, "{id}");
         }
     }
@@ -98,7 +137,10 @@ mod tests {
         for Entry { id, .. } in catalogue() {
             let (family, what) = id.split_once('/').expect("family/what");
             for part in [family, what] {
-                assert!(part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'), "{id}");
+                assert!(
+                    part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'),
+                    "{id}"
+                );
             }
         }
     }

@@ -17,7 +17,9 @@ use crate::snapshot::Facts;
 
 /// Decides whether the object of a request may be stored, and what is added to it.
 pub fn decide(request: &Request<'_>, facts: &Facts) -> Verdict {
-    let Some(shape) = shape::of(request).filter(|_| !request.passes_unseen()) else { return Verdict::pass() };
+    let Some(shape) = shape::of(request).filter(|_| !request.passes_unseen()) else {
+        return Verdict::pass();
+    };
     let documents = match Documents::read(request, shape) {
         Ok(documents) => documents,
         Err(violation) => return refuse(identity(request, &Value::Null), violation),
@@ -49,13 +51,19 @@ pub(super) struct Documents {
 
 impl Documents {
     fn read(request: &Request<'_>, shape: &Shape) -> Result<Self, Violation> {
-        let object = request.object.ok_or_else(|| unreadable("the request carries no object"))?;
+        let object = request
+            .object
+            .ok_or_else(|| unreadable("the request carries no object"))?;
         let object = serde_json::from_str(object.get()).map_err(unreadable)?;
         let old = match (request.operation, request.old) {
             (Operation::Update, Some(old)) => Some(old),
-            (Operation::Create | Operation::Delete | Operation::Connect, _) | (Operation::Update, None) => None,
+            (Operation::Create | Operation::Delete | Operation::Connect, _) | (Operation::Update, None) => {
+                None
+            }
         };
-        let old = old.map(|old| serde_json::from_str(old.get()).map_err(unreadable)).transpose()?;
+        let old = old
+            .map(|old| serde_json::from_str(old.get()).map_err(unreadable))
+            .transpose()?;
         let old = old.map(|mut old: Value| {
             shape.apply_defaults(&mut old);
             old
@@ -66,14 +74,23 @@ impl Documents {
     /// Tells whether an update is none of the gate's business: the object is going away, or only finalizers, owners and
     /// the like change. Whoever removes a finalizer cannot be asked to repair the spec first.
     fn are_left_alone(&self) -> bool {
-        let deleting = self.object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null());
-        let same = |pointer| self.old.as_ref().map(|old| old.pointer(pointer)) == Some(self.object.pointer(pointer));
+        let deleting = self
+            .object
+            .pointer("/metadata/deletionTimestamp")
+            .is_some_and(|time| !time.is_null());
+        let same =
+            |pointer| self.old.as_ref().map(|old| old.pointer(pointer)) == Some(self.object.pointer(pointer));
         self.old.is_some()
-            && (deleting || ["/spec", "/metadata/labels", "/metadata/annotations"].into_iter().all(same))
+            && (deleting
+                || ["/spec", "/metadata/labels", "/metadata/annotations"]
+                    .into_iter()
+                    .all(same))
     }
 
     fn spec_is_untouched(&self, defaulted: &Value) -> bool {
-        self.old.as_ref().is_some_and(|old| old.get("spec") == defaulted.get("spec"))
+        self.old
+            .as_ref()
+            .is_some_and(|old| old.get("spec") == defaulted.get("spec"))
     }
 }
 
@@ -95,11 +112,18 @@ impl Form {
             shape.apply_defaults(&mut written);
             written
         });
-        Self { stored, written, unknown }
+        Self {
+            stored,
+            written,
+            unknown,
+        }
     }
 
     fn add(&mut self, patch: &Patch) {
-        for document in [Some(&mut self.stored), self.written.as_mut()].into_iter().flatten() {
+        for document in [Some(&mut self.stored), self.written.as_mut()]
+            .into_iter()
+            .flatten()
+        {
             // Replacing a value that the schema's default has filled meanwhile and adding an absent one are the same.
             let _fits = json_patch::patch(document, patch);
         }
@@ -159,8 +183,15 @@ fn check<K: Kind>(
 
 /// Joins what the rules and what the schema say: about one field a rule speaks alone, because it says more.
 fn merge(mut findings: Findings, faults: Vec<Violation>, unknown: Vec<Violation>) -> Findings {
-    let told: Vec<Path> = findings.violations().iter().map(|violation| violation.path().clone()).collect();
-    for fault in faults.into_iter().filter(|fault| !told.iter().any(|path| speaks_of(fault, path))) {
+    let told: Vec<Path> = findings
+        .violations()
+        .iter()
+        .map(|violation| violation.path().clone())
+        .collect();
+    for fault in faults
+        .into_iter()
+        .filter(|fault| !told.iter().any(|path| speaks_of(fault, path)))
+    {
         findings.deny(fault);
     }
     for field in unknown {
@@ -175,12 +206,19 @@ fn speaks_of(fault: &Violation, path: &Path) -> bool {
         return fault.path() == path;
     }
     let name = path.to_string();
-    fault.detail().split_whitespace().any(|word| word.trim_matches('"') == name)
+    fault
+        .detail()
+        .split_whitespace()
+        .any(|word| word.trim_matches('"') == name)
 }
 
 fn name_of<'a>(request: &'a Request<'_>, object: &'a Value) -> &'a str {
     let written = object.pointer("/metadata/name").and_then(Value::as_str);
-    if request.name.is_empty() { written.unwrap_or_default() } else { request.name }
+    if request.name.is_empty() {
+        written.unwrap_or_default()
+    } else {
+        request.name
+    }
 }
 
 fn identity(request: &Request<'_>, object: &Value) -> Identity {

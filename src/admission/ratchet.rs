@@ -19,20 +19,26 @@ pub(super) fn soften(findings: Findings, object: &Value, before: &Findings, old:
     let mut softened = Findings::new();
     let mut open = Vec::new();
     for violation in violations {
-        if excuse(&mut excuses, |was| exact(&violation, was) && untouched(&violation, object, was, old)) {
+        if excuse(&mut excuses, |was| {
+            exact(&violation, was) && untouched(&violation, object, was, old)
+        }) {
             softened.warn(violation);
         } else {
             open.push(violation);
         }
     }
     for violation in open {
-        if excuse(&mut excuses, |was| moved(&violation, was) && untouched(&violation, object, was, old)) {
+        if excuse(&mut excuses, |was| {
+            moved(&violation, was) && untouched(&violation, object, was, old)
+        }) {
             softened.warn(violation);
         } else {
             softened.deny(violation);
         }
     }
-    warnings.into_iter().for_each(|warning| softened.warn(warning.violation().clone()));
+    warnings
+        .into_iter()
+        .for_each(|warning| softened.warn(warning.violation().clone()));
     softened
 }
 
@@ -66,8 +72,16 @@ mod tests {
 
     fn refused(old: &Value, before: &[&str], new: &Value, now: &[&str]) -> Vec<String> {
         let softened = soften(faults(now), new, &faults(before), old);
-        assert_eq!(softened.violations().len() + softened.warnings().len(), now.len(), "nothing is lost");
-        softened.violations().iter().map(|violation| violation.path().to_string()).collect()
+        assert_eq!(
+            softened.violations().len() + softened.warnings().len(),
+            now.len(),
+            "nothing is lost"
+        );
+        softened
+            .violations()
+            .iter()
+            .map(|violation| violation.path().to_string())
+            .collect()
     }
 
     #[test]
@@ -97,6 +111,9 @@ mod tests {
     #[test]
     fn one_old_fault_does_not_excuse_two() {
         let (old, new) = (json!({"list": ["bad"]}), json!({"list": ["bad", "bad"]}));
-        assert_eq!(refused(&old, &["list[0]"], &new, &["list[0]", "list[1]"]), ["list[1]"]);
+        assert_eq!(
+            refused(&old, &["list[0]"], &new, &["list[0]", "list[1]"]),
+            ["list[1]"]
+        );
     }
 }

@@ -41,12 +41,22 @@ pub enum Endpoint {
 /// Every field is written out, defaults too, so that tools which compare manifests with live objects find no difference.
 /// Without `ca_pem` the bundle is left out for somebody else to own, such as cert-manager's injector.
 pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
-    let mut mutating = webhook("mutate.gate.tidegate.dev", endpoint.client(MUTATE_PATH, ca_pem), "Ignore", 2);
+    let mut mutating = webhook(
+        "mutate.gate.tidegate.dev",
+        endpoint.client(MUTATE_PATH, ca_pem),
+        "Ignore",
+        2,
+    );
     if let Some(webhook) = mutating.as_object_mut() {
         // Another webhook may add what the default looks at; asking again is safe, because it adds nothing twice.
         webhook.insert("reinvocationPolicy".to_owned(), json!("IfNeeded"));
     }
-    let guard = webhook("guard.gate.tidegate.dev", endpoint.client(VALIDATE_PATH, ca_pem), "Fail", 3);
+    let guard = webhook(
+        "guard.gate.tidegate.dev",
+        endpoint.client(VALIDATE_PATH, ca_pem),
+        "Fail",
+        3,
+    );
     [
         configuration("MutatingWebhookConfiguration", "tidegate-mutate", &mutating),
         configuration("ValidatingWebhookConfiguration", "tidegate-guard", &guard),
@@ -57,7 +67,11 @@ impl Endpoint {
     fn client(&self, path: &str, ca_pem: Option<&str>) -> Value {
         let mut client = match self {
             Self::Url(base) => json!({"url": format!("{}{path}", base.trim_end_matches('/'))}),
-            Self::Service { namespace, name, port } => {
+            Self::Service {
+                namespace,
+                name,
+                port,
+            } => {
                 json!({"service": {"namespace": namespace, "name": name, "path": path, "port": port}})
             }
         };
@@ -120,7 +134,11 @@ mod tests {
 
     #[test]
     fn the_manifests_are_up_to_date() {
-        let service = Endpoint::Service { namespace: "tidegate".into(), name: "tidegate".into(), port: 443 };
+        let service = Endpoint::Service {
+            namespace: "tidegate".into(),
+            name: "tidegate".into(),
+            port: 443,
+        };
         let [mutating, validating] = configurations(&service, None);
         expect_file!["../../manifests/webhook/mutating.yaml"].assert_eq(&yaml(&mutating));
         expect_file!["../../manifests/webhook/validating.yaml"].assert_eq(&yaml(&validating));
@@ -143,13 +161,19 @@ mod tests {
     fn an_address_gets_the_path_and_the_bundle() {
         let [mutating, _] = configurations(&Endpoint::Url("https://127.0.0.1:1/".into()), Some("pem"));
         let client = &mutating["webhooks"][0]["clientConfig"];
-        assert_eq!(*client, json!({"url": "https://127.0.0.1:1/mutate", "caBundle": "cGVt"}));
+        assert_eq!(
+            *client,
+            json!({"url": "https://127.0.0.1:1/mutate", "caBundle": "cGVt"})
+        );
     }
 
     #[test]
     fn the_conditions_ask_about_new_objects_and_changed_specs_only() {
         let [_, guard] = configurations(&Endpoint::Url("https://127.0.0.1:1".into()), None);
-        let conditions = guard["webhooks"][0]["matchConditions"].as_array().expect("conditions").clone();
+        let conditions = guard["webhooks"][0]["matchConditions"]
+            .as_array()
+            .expect("conditions")
+            .clone();
         let asks = |operation: &str, object: &Value, old: &Value| {
             let request = json!({"operation": operation});
             conditions.iter().all(|condition| {
@@ -159,7 +183,10 @@ mod tests {
                 program.eval(&variables).expect("it has a value") == json!(true)
             })
         };
-        let (one, two) = (json!({"metadata": {}, "spec": {"a": 1}}), json!({"metadata": {}, "spec": {"a": 2}}));
+        let (one, two) = (
+            json!({"metadata": {}, "spec": {"a": 1}}),
+            json!({"metadata": {}, "spec": {"a": 2}}),
+        );
         let bare = json!({"metadata": {"labels": {"a": "b"}}});
         let leaving = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"a": 2}});
         assert!(asks("CREATE", &one, &Value::Null));
@@ -174,7 +201,11 @@ mod tests {
         for resource in [Addon::RESOURCE, ClusterAddon::RESOURCE] {
             let served = crate::api::crds().into_iter().any(|crd| {
                 crd.spec.names.plural == resource
-                    && crd.spec.versions.iter().any(|version| version.name == VERSION && version.served)
+                    && crd
+                        .spec
+                        .versions
+                        .iter()
+                        .any(|version| version.name == VERSION && version.served)
             });
             assert!(served, "{resource}");
         }

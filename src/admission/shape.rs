@@ -57,7 +57,10 @@ impl Shape {
     pub(super) fn settle(&self, object: &mut Value) -> Vec<Violation> {
         let removed = self.schema.prune(object);
         self.apply_defaults(object);
-        removed.iter().filter_map(|path| self.unknown(Path::parse(path))).collect()
+        removed
+            .iter()
+            .filter_map(|path| self.unknown(Path::parse(path)))
+            .collect()
     }
 
     /// Adds the defaults of the schema.
@@ -69,7 +72,11 @@ impl Shape {
     pub(super) fn check(&self, object: &Value, old: Option<&Value>) -> Vec<Violation> {
         // What the schema only warns of, the API server will say itself.
         let errors = self.schema.validate(object, old).errors;
-        errors.iter().map(violation).filter(|violation| is_users(violation.path())).collect()
+        errors
+            .iter()
+            .map(violation)
+            .filter(|violation| is_users(violation.path()))
+            .collect()
     }
 
     fn unknown(&self, path: Path) -> Option<Violation> {
@@ -109,7 +116,9 @@ fn descend<'s>(schema: &'s Value, segments: &[Segment]) -> Option<&'s Value> {
 }
 
 fn named<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
-    let property = schema.get("properties").and_then(|properties| properties.get(name));
+    let property = schema
+        .get("properties")
+        .and_then(|properties| properties.get(name));
     property.or_else(|| schema.get("additionalProperties"))
 }
 
@@ -127,9 +136,16 @@ fn violation(error: &FieldError) -> Violation {
         ErrorClass::Internal => Class::Internal,
     };
     // The message opens with the words of its class, and so does a violation.
-    let rest = error.message.strip_prefix(class.title()).unwrap_or(&error.message);
+    let rest = error
+        .message
+        .strip_prefix(class.title())
+        .unwrap_or(&error.message);
     let detail = rest.strip_prefix(": ").unwrap_or(rest);
-    let path = if error.field == "<nil>" { Path::root() } else { Path::parse(&error.field) };
+    let path = if error.field == "<nil>" {
+        Path::root()
+    } else {
+        Path::parse(&error.field)
+    };
     Fault::bare(class, detail).at(path, VALUE)
 }
 

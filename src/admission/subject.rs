@@ -57,7 +57,10 @@ pub(super) struct Subject<'a, K: Kind> {
 
 impl<K: Kind> std::fmt::Debug for Rule<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Rule").field("id", &self.id).field("on", &self.on).finish_non_exhaustive()
+        f.debug_struct("Rule")
+            .field("id", &self.id)
+            .field("on", &self.on)
+            .finish_non_exhaustive()
     }
 }
 
@@ -65,7 +68,10 @@ impl<K: Kind> std::fmt::Debug for Subject<'_, K> {
     // Never the body: objects do not belong in logs.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Subject");
-        shown.field("name", &self.name).field("namespace", &self.namespace).finish_non_exhaustive()
+        shown
+            .field("name", &self.name)
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
     }
 }
 

@@ -25,8 +25,17 @@ impl Verdict {
     /// Returns the verdict of these findings; a refused object gets no patch.
     pub fn of(identity: Identity, findings: Findings, patch: Patch) -> Self {
         let (violations, warnings) = findings.settled().into_parts();
-        let patch = if violations.is_empty() { patch } else { Patch::default() };
-        Self { identity, violations, warnings, patch }
+        let patch = if violations.is_empty() {
+            patch
+        } else {
+            Patch::default()
+        };
+        Self {
+            identity,
+            violations,
+            warnings,
+            patch,
+        }
     }
 
     /// Returns whether the object may be stored.

@@ -199,8 +199,12 @@ pub fn encode_failure(uid: &str, status: Status) -> Vec<u8> {
 }
 
 fn warnings(verdict: &Verdict) -> Vec<String> {
-    let mut texts: Vec<String> =
-        verdict.warnings().iter().take(MOST_WARNINGS).map(ToString::to_string).collect();
+    let mut texts: Vec<String> = verdict
+        .warnings()
+        .iter()
+        .take(MOST_WARNINGS)
+        .map(ToString::to_string)
+        .collect();
     let more = verdict.warnings().len().saturating_sub(MOST_WARNINGS);
     if more > 0 {
         texts.push(format!("and {more} more warnings"));
@@ -209,7 +213,11 @@ fn warnings(verdict: &Verdict) -> Vec<String> {
 }
 
 fn bytes(response: Answer<'_>) -> Vec<u8> {
-    to_json(&Reply { api_version: API_VERSION, kind: KIND, response })
+    to_json(&Reply {
+        api_version: API_VERSION,
+        kind: KIND,
+        response,
+    })
 }
 
 fn to_json(value: &impl Serialize) -> Vec<u8> {
@@ -222,7 +230,8 @@ mod tests {
     use serde_json::{Value, json};
 
     fn review(request: &Value) -> Vec<u8> {
-        serde_json::to_vec(&json!({"apiVersion": API_VERSION, "kind": KIND, "request": request})).expect("JSON")
+        serde_json::to_vec(&json!({"apiVersion": API_VERSION, "kind": KIND, "request": request}))
+            .expect("JSON")
     }
 
     #[test]
@@ -236,7 +245,10 @@ mod tests {
         let review = Review::decode(&bytes).expect("a review");
         let request = review.request(Door::Validate);
         assert_eq!(review.uid(), "u1");
-        assert_eq!((request.resource, request.kind, request.namespace), ("ks", "K", "c1"));
+        assert_eq!(
+            (request.resource, request.kind, request.namespace),
+            ("ks", "K", "c1")
+        );
         assert_eq!(request.object.map(RawValue::get), Some(r#"{"a":1}"#));
         assert!(request.old.is_none());
         assert!(request.dry_run);
@@ -244,11 +256,18 @@ mod tests {
 
     #[test]
     fn what_is_no_question_is_told_apart() {
-        let wrong = serde_json::to_vec(&json!({"apiVersion": "admission.k8s.io/v1beta1", "kind": KIND})).expect("JSON");
+        let wrong = serde_json::to_vec(&json!({"apiVersion": "admission.k8s.io/v1beta1", "kind": KIND}))
+            .expect("JSON");
         assert!(matches!(Review::decode(b"{"), Err(DecodeError::ParseReview(_))));
         assert!(matches!(Review::decode(&wrong), Err(DecodeError::WrongKind)));
-        assert!(matches!(Review::decode(&review(&Value::Null)), Err(DecodeError::NoRequest)));
-        assert!(matches!(Review::decode(&review(&json!({"operation": "CREATE"}))), Err(DecodeError::NoUid)));
+        assert!(matches!(
+            Review::decode(&review(&Value::Null)),
+            Err(DecodeError::NoRequest)
+        ));
+        assert!(matches!(
+            Review::decode(&review(&json!({"operation": "CREATE"}))),
+            Err(DecodeError::NoUid)
+        ));
         assert!(matches!(
             Review::decode(&review(&json!({"uid": "u", "operation": "PATCH"}))),
             Err(DecodeError::ParseReview(_))

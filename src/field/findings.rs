@@ -42,7 +42,9 @@ impl fmt::Display for Warning {
         let whole = self.0.path().to_string();
         let paths = [PATH_LIMIT, LEAF_LIMIT].map(|limit| inner_part(&whole, limit));
         let forms = self.forms();
-        let mut texts = forms.iter().flat_map(|form| paths.iter().map(move |path| format!("{path}: {form}")));
+        let mut texts = forms
+            .iter()
+            .flat_map(|form| paths.iter().map(move |path| format!("{path}: {form}")));
         let fits = texts.find(|text| text.chars().count() <= room);
         let text = fits.unwrap_or_else(|| {
             let [path, _] = &paths;
@@ -55,7 +57,11 @@ impl fmt::Display for Warning {
 impl Warning {
     fn forms(&self) -> Vec<String> {
         let detail = self.0.detail();
-        let valued = |text: &str| self.0.value().map_or_else(|| text.to_owned(), |value| format!("{value}: {text}"));
+        let valued = |text: &str| {
+            self.0
+                .value()
+                .map_or_else(|| text.to_owned(), |value| format!("{value}: {text}"))
+        };
         let mut forms = Vec::new();
         if let Some(hint) = self.0.hint() {
             let both = format!("{detail}; hint: {hint}");
@@ -119,7 +125,11 @@ impl Findings {
         self.violations.sort();
         self.violations.dedup();
         let refused = &self.violations;
-        self.warnings.retain(|warning| !refused.iter().any(|violation| violation.path() == warning.0.path()));
+        self.warnings.retain(|warning| {
+            !refused
+                .iter()
+                .any(|violation| violation.path() == warning.0.path())
+        });
         self.warnings.sort();
         self.warnings.dedup();
         self

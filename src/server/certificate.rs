@@ -50,16 +50,22 @@ impl Certificate {
         if chain.is_empty() {
             return Err(CertificateError::EmptyChain);
         }
-        let Ok(key) = PrivateKeyDer::from_pem_slice(key.as_bytes()) else { return Err(CertificateError::ParseKey) };
+        let Ok(key) = PrivateKeyDer::from_pem_slice(key.as_bytes()) else {
+            return Err(CertificateError::ParseKey);
+        };
         let certified = CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider());
-        certified.map(|key| Self(Arc::new(key))).map_err(CertificateError::Mismatch)
+        certified
+            .map(|key| Self(Arc::new(key)))
+            .map_err(CertificateError::Mismatch)
     }
 
     /// Reads a chain and its key from two PEM files.
     pub fn read(chain: &Path, key: &Path) -> Result<Self, CertificateError> {
         let read = |path: &Path| {
-            std::fs::read_to_string(path)
-                .map_err(|source| CertificateError::ReadFile { path: path.to_owned(), source })
+            std::fs::read_to_string(path).map_err(|source| CertificateError::ReadFile {
+                path: path.to_owned(),
+                source,
+            })
         };
         Self::from_pem(&read(chain)?, &read(key)?)
     }
@@ -98,15 +104,25 @@ mod tests {
 
     #[test]
     fn errors_name_the_file_and_never_the_key() {
-        let missing = Certificate::read(Path::new("/no/such.crt"), Path::new("/no/such.key")).expect_err("no file");
+        let missing =
+            Certificate::read(Path::new("/no/such.crt"), Path::new("/no/such.key")).expect_err("no file");
         assert_eq!(missing.to_string(), "cannot read /no/such.crt");
         let authority = Authority::generate().expect("an authority");
         let one = authority.issue(["localhost"]).expect("a certificate");
         let other = authority.issue(["localhost"]).expect("a certificate");
-        assert!(matches!(Certificate::from_pem("", one.key_pem()), Err(CertificateError::EmptyChain)));
-        assert!(matches!(Certificate::from_pem(one.chain_pem(), "nonsense"), Err(CertificateError::ParseKey)));
+        assert!(matches!(
+            Certificate::from_pem("", one.key_pem()),
+            Err(CertificateError::EmptyChain)
+        ));
+        assert!(matches!(
+            Certificate::from_pem(one.chain_pem(), "nonsense"),
+            Err(CertificateError::ParseKey)
+        ));
         let mismatch = Certificate::from_pem(one.chain_pem(), other.key_pem()).expect_err("another key");
-        assert_eq!(mismatch.to_string(), "the private key does not fit the certificate");
+        assert_eq!(
+            mismatch.to_string(),
+            "the private key does not fit the certificate"
+        );
         assert!(!format!("{mismatch:?} {one:?} {:?}", one.certificate()).contains("PRIVATE"));
     }
 }

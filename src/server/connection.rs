@@ -67,12 +67,20 @@ pub(super) async fn serve(hall: Hall, tcp: TcpStream) {
             .max_header_list_size(H2_HEADERS)
             .keep_alive_interval(H2_PING);
         let connection = std::pin::pin!(builder.serve_connection(io, service));
-        finish(connection, &hall.closing, |connection| connection.graceful_shutdown()).await;
+        finish(connection, &hall.closing, |connection| {
+            connection.graceful_shutdown()
+        })
+        .await;
     } else {
         let mut builder = hyper::server::conn::http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(hall.limits.idle);
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(hall.limits.idle);
         let connection = std::pin::pin!(builder.serve_connection(io, service));
-        finish(connection, &hall.closing, |connection| connection.graceful_shutdown()).await;
+        finish(connection, &hall.closing, |connection| {
+            connection.graceful_shutdown()
+        })
+        .await;
     }
 }
 

@@ -74,19 +74,43 @@ impl Gate {
         Self::start_deciding(options, limits, admission::decide).await
     }
 
-    pub(super) async fn start_deciding(options: GateOptions, limits: Limits, decide: Decide) -> Result<Self, StartError> {
-        let GateOptions { bind, certificate, facts } = options;
-        let listen = |source| StartError::Listen { address: bind, source };
+    pub(super) async fn start_deciding(
+        options: GateOptions,
+        limits: Limits,
+        decide: Decide,
+    ) -> Result<Self, StartError> {
+        let GateOptions {
+            bind,
+            certificate,
+            facts,
+        } = options;
+        let listen = |source| StartError::Listen {
+            address: bind,
+            source,
+        };
         let listener = TcpListener::bind(bind).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let shown = Arc::new(Shown::new(&certificate));
         let tls = acceptor(Arc::clone(&shown)).map_err(StartError::SetUpTls)?;
         let desk = Arc::new(Desk::new(facts, limits, decide));
         let (stopping, closing) = (CancellationToken::new(), CancellationToken::new());
-        let hall = Hall { tls, router: routes::router(Arc::clone(&desk)), limits, closing: closing.clone() };
+        let hall = Hall {
+            tls,
+            router: routes::router(Arc::clone(&desk)),
+            limits,
+            closing: closing.clone(),
+        };
         let accepting = tokio::spawn(accept(listener, hall, stopping.clone()));
         info!(%address, "gate is open");
-        Ok(Self { address, shown, desk, stopping, closing, accepting, limits })
+        Ok(Self {
+            address,
+            shown,
+            desk,
+            stopping,
+            closing,
+            accepting,
+            limits,
+        })
     }
 
     /// Returns the address that the gate listens on.
@@ -106,9 +130,14 @@ impl Gate {
         tokio::time::sleep(self.limits.linger).await;
         self.stopping.cancel();
         self.closing.cancel();
-        let Ok(connections) = self.accepting.await else { return };
+        let Ok(connections) = self.accepting.await else {
+            return;
+        };
         connections.close();
-        if tokio::time::timeout(self.limits.drain, connections.wait()).await.is_err() {
+        if tokio::time::timeout(self.limits.drain, connections.wait())
+            .await
+            .is_err()
+        {
             warn!(open = connections.len(), "connections were still open at the end");
         }
     }

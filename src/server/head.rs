@@ -47,12 +47,22 @@ impl<S> HeadDeadline<S> {
     /// Returns the stream with its first deadline running: whoever connects has something to ask.
     pub(super) fn new(stream: S, signal: HeadSignal, limit: Duration) -> Self {
         let deadline = Some(Box::pin(tokio::time::sleep(limit)));
-        Self { stream, signal, seen: 0, limit, deadline }
+        Self {
+            stream,
+            signal,
+            seen: 0,
+            limit,
+            deadline,
+        }
     }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for HeadDeadline<S> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
         let count = self.signal.count();

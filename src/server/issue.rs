@@ -9,7 +9,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
 };
 
 use super::certificate::{Certificate, CertificateError};
@@ -58,12 +59,17 @@ impl Authority {
     pub fn generate() -> Result<Self, IssueError> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, "tidegate development authority");
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "tidegate development authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         lives(&mut params, AUTHORITY_LIFE);
         let ca_pem = params.self_signed(&key)?.pem();
-        Ok(Self { issuer: Issuer::new(params, key), ca_pem })
+        Ok(Self {
+            issuer: Issuer::new(params, key),
+            ca_pem,
+        })
     }
 
     /// Returns the certificate that callers must trust.
@@ -84,7 +90,11 @@ impl Authority {
         let chain_pem = params.signed_by(&key, &self.issuer)?.pem();
         let key_pem = key.serialize_pem();
         let certificate = Certificate::from_pem(&chain_pem, &key_pem)?;
-        Ok(Issued { certificate, chain_pem, key_pem })
+        Ok(Issued {
+            certificate,
+            chain_pem,
+            key_pem,
+        })
     }
 }
 
@@ -124,7 +134,9 @@ impl std::fmt::Debug for Issued {
 }
 
 fn lives(params: &mut CertificateParams, life: Duration) {
-    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let since_epoch = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
     let now = rcgen::date_time_ymd(1970, 1, 1) + since_epoch;
     params.not_before = now - CLOCK_SLACK;
     params.not_after = now + life;
@@ -136,10 +148,18 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), IssueError> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(()),
     };
-    let file = removed
-        .and_then(|()| std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path));
+    let file = removed.and_then(|()| {
+        std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(path)
+    });
     file.and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|source| IssueError::WriteFile { path: path.to_owned(), source })
+        .map_err(|source| IssueError::WriteFile {
+            path: path.to_owned(),
+            source,
+        })
 }
 
 #[cfg(test)]
@@ -152,7 +172,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
         std::fs::write(&key, "world-readable").expect("an old file");
-        let issued = Authority::generate().expect("an authority").issue(["localhost", "127.0.0.1"]).expect("a leaf");
+        let issued = Authority::generate()
+            .expect("an authority")
+            .issue(["localhost", "127.0.0.1"])
+            .expect("a leaf");
         issued.write(&chain, &key).expect("both files");
         let mode = std::fs::metadata(&key).expect("the key").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);

@@ -17,7 +17,11 @@ pub struct JsonBounds {
 impl Default for JsonBounds {
     fn default() -> Self {
         // Annotations may hold 256 KiB together, and one of them may hold the whole manifest.
-        Self { depth: 64, items: 10_000, string_bytes: 256 << 10 }
+        Self {
+            depth: 64,
+            items: 10_000,
+            string_bytes: 256 << 10,
+        }
     }
 }
 
@@ -71,11 +75,24 @@ impl JsonBounds {
 mod tests {
     use super::*;
 
-    const SMALL: JsonBounds = JsonBounds { depth: 3, items: 3, string_bytes: 4 };
+    const SMALL: JsonBounds = JsonBounds {
+        depth: 3,
+        items: 3,
+        string_bytes: 4,
+    };
 
     #[test]
     fn bounds_are_met_exactly() {
-        for text in [r#"{"a":[{}]}"#, "[1,2,3]", r#""abcd""#, r#""\"\\\"\\""#, "]]]]", "", r#"{"a":1,"b":2,"c":3}"#, r#"["[[[[",",,,,"]"#] {
+        for text in [
+            r#"{"a":[{}]}"#,
+            "[1,2,3]",
+            r#""abcd""#,
+            r#""\"\\\"\\""#,
+            "]]]]",
+            "",
+            r#"{"a":1,"b":2,"c":3}"#,
+            r#"["[[[[",",,,,"]"#,
+        ] {
             assert_eq!(SMALL.exceeded_by(text.as_bytes()), None, "{text}");
         }
     }

@@ -13,9 +13,9 @@ mod limits;
 mod routes;
 mod turnstile;
 
-pub use issue::{Authority, Issued, IssueError};
 pub use certificate::{Certificate, CertificateError};
 pub use gate::{Gate, GateOptions, StartError};
+pub use issue::{Authority, IssueError, Issued};
 pub use json_bounds::JsonBounds;
 pub use limits::Limits;
 

@@ -46,7 +46,11 @@ impl Desk {
             draining: AtomicBool::new(false),
             limits,
             deciding: Turnstile::new(limits.concurrent, limits.waiting, limits.patience),
-            buffering: Turnstile::new(limits.buffered_bytes.div_ceil(1024), limits.waiting, limits.patience),
+            buffering: Turnstile::new(
+                limits.buffered_bytes.div_ceil(1024),
+                limits.waiting,
+                limits.patience,
+            ),
         }
     }
 }
@@ -54,8 +58,14 @@ impl Desk {
 /// Returns the router of the gate.
 pub(super) fn router(desk: Arc<Desk>) -> Router {
     Router::new()
-        .route(MUTATE_PATH, post(|desk, request| answer(desk, Door::Mutate, request)))
-        .route(VALIDATE_PATH, post(|desk, request| answer(desk, Door::Validate, request)))
+        .route(
+            MUTATE_PATH,
+            post(|desk, request| answer(desk, Door::Mutate, request)),
+        )
+        .route(
+            VALIDATE_PATH,
+            post(|desk, request| answer(desk, Door::Validate, request)),
+        )
         .route("/healthz", get(|| async { plain(StatusCode::OK, "ok") }))
         .route("/readyz", get(ready))
         .with_state(desk)
@@ -72,15 +82,24 @@ async fn ready(State(desk): State<Arc<Desk>>) -> Response<Body> {
 }
 
 async fn answer(State(desk): State<Arc<Desk>>, door: Door, request: Request<Body>) -> Response<Body> {
-    question(&desk, door, request).await.unwrap_or_else(|refusal| refusal)
+    question(&desk, door, request)
+        .await
+        .unwrap_or_else(|refusal| refusal)
 }
 
 async fn question(desk: &Desk, door: Door, request: Request<Body>) -> Result<Response<Body>, Response<Body>> {
     if !is_json(request.headers()) {
-        return Err(plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the content type must be application/json"));
+        return Err(plain(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "the content type must be application/json",
+        ));
     }
     let size = announced(request.headers(), desk.limits.body_bytes).ok_or_else(too_large)?;
-    let _held = desk.buffering.enter(size.div_ceil(1024).max(1)).await.ok_or_else(busy)?;
+    let _held = desk
+        .buffering
+        .enter(size.div_ceil(1024).max(1))
+        .await
+        .ok_or_else(busy)?;
     let bytes = read(desk, request).await?;
     if bytes.is_empty() {
         return Err(plain(StatusCode::BAD_REQUEST, "the body is empty"));
@@ -89,7 +108,8 @@ async fn question(desk: &Desk, door: Door, request: Request<Body>) -> Result<Res
         return Err(plain(StatusCode::BAD_REQUEST, exceeded));
     }
     let _turn = desk.deciding.enter(1).await.ok_or_else(busy)?;
-    let review = Review::decode(&bytes).map_err(|error| plain(StatusCode::BAD_REQUEST, &error.to_string()))?;
+    let review =
+        Review::decode(&bytes).map_err(|error| plain(StatusCode::BAD_REQUEST, &error.to_string()))?;
     Ok(decided(desk, door, &review))
 }
 
@@ -106,7 +126,10 @@ fn decided(desk: &Desk, door: Door, review: &Review<'_>) -> Response<Body> {
             error!(uid = review.uid(), "a decision panicked");
             let message = format!("the gate failed on request {}; this is a bug", review.uid());
             let status = Status::failure(500, "InternalError", message);
-            json(StatusCode::INTERNAL_SERVER_ERROR, wire::encode_failure(review.uid(), status))
+            json(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                wire::encode_failure(review.uid(), status),
+            )
         }
     }
 }
@@ -122,14 +145,19 @@ async fn read(desk: &Desk, request: Request<Body>) -> Result<Bytes, Response<Bod
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let text = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let text = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     let essence = text.split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("application/json")
 }
 
 /// Returns how many bytes a body says it has (all that are allowed when it does not say), unless those are too many.
 fn announced(headers: &HeaderMap, most: usize) -> Option<usize> {
-    let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    let length = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok());
     let size = length.and_then(|text| text.parse().ok()).unwrap_or(most);
     (size <= most).then_some(size)
 }
@@ -140,7 +168,9 @@ fn too_large() -> Response<Body> {
 
 fn busy() -> Response<Body> {
     let mut response = plain(StatusCode::TOO_MANY_REQUESTS, "too many requests at once");
-    response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
     response
 }
 
@@ -155,6 +185,8 @@ fn json(status: StatusCode, bytes: Vec<u8>) -> Response<Body> {
 fn respond(status: StatusCode, content: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(content));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, header::HeaderValue::from_static(content));
     response
 }

@@ -36,12 +36,26 @@ impl Rig {
 
     async fn deciding(limits: Limits, decide: Decide) -> Self {
         let authority = Authority::generate().expect("an authority");
-        let certificate = authority.issue(["localhost"]).expect("a certificate").certificate().clone();
+        let certificate = authority
+            .issue(["localhost"])
+            .expect("a certificate")
+            .certificate()
+            .clone();
         let facts = Arc::new(ArcSwap::from_pointee(Facts::default().completed()));
         let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let options = GateOptions { bind, certificate, facts: Arc::clone(&facts) };
-        let gate = Gate::start_deciding(options, limits, decide).await.expect("the gate starts");
-        Self { gate, authority, facts }
+        let options = GateOptions {
+            bind,
+            certificate,
+            facts: Arc::clone(&facts),
+        };
+        let gate = Gate::start_deciding(options, limits, decide)
+            .await
+            .expect("the gate starts");
+        Self {
+            gate,
+            authority,
+            facts,
+        }
     }
 
     fn connector(&self, alpn: &[&[u8]]) -> TlsConnector {
@@ -59,9 +73,14 @@ impl Rig {
     }
 
     async fn tls(&self, alpn: &[&[u8]]) -> TlsStream<TcpStream> {
-        let tcp = TcpStream::connect(self.gate.address()).await.expect("a connection");
+        let tcp = TcpStream::connect(self.gate.address())
+            .await
+            .expect("a connection");
         let name = ServerName::try_from("localhost").expect("a name");
-        self.connector(alpn).connect(name, tcp).await.expect("a handshake")
+        self.connector(alpn)
+            .connect(name, tcp)
+            .await
+            .expect("a handshake")
     }
 
     async fn send(&self, request: http::Request<Full<Bytes>>) -> (u16, String) {
@@ -79,7 +98,12 @@ impl Rig {
 
 async fn read(response: http::Response<hyper::body::Incoming>) -> (u16, String) {
     let status = response.status().as_u16();
-    let body = response.into_body().collect().await.expect("a whole body").to_bytes();
+    let body = response
+        .into_body()
+        .collect()
+        .await
+        .expect("a whole body")
+        .to_bytes();
     (status, String::from_utf8(body.to_vec()).expect("text"))
 }
 
@@ -92,7 +116,10 @@ fn post(path: &str, body: impl Into<Bytes>) -> http::Request<Full<Bytes>> {
 }
 
 fn get(path: &str) -> http::Request<Full<Bytes>> {
-    http::Request::get(path).header("host", "localhost").body(Full::new(Bytes::new())).expect("a request")
+    http::Request::get(path)
+        .header("host", "localhost")
+        .body(Full::new(Bytes::new()))
+        .expect("a request")
 }
 
 fn review(spec: &Value) -> Vec<u8> {
@@ -115,7 +142,10 @@ fn review(spec: &Value) -> Vec<u8> {
 }
 
 fn quick() -> Limits {
-    Limits { drain: Duration::from_secs(2), ..Limits::default() }
+    Limits {
+        drain: Duration::from_secs(2),
+        ..Limits::default()
+    }
 }
 
 #[tokio::test]
@@ -126,15 +156,26 @@ async fn a_wrong_object_is_refused_over_both_protocols() {
     assert_eq!(status, 200);
     let answer: Value = serde_json::from_str(&body).expect("JSON");
     let response = &answer["response"];
-    assert_eq!((&response["uid"], &response["allowed"]), (&json!("u-1"), &json!(false)));
+    assert_eq!(
+        (&response["uid"], &response["allowed"]),
+        (&json!("u-1"), &json!(false))
+    );
     assert_eq!(response["status"]["reason"], "Invalid");
-    assert_eq!(response["status"]["details"]["causes"][0]["field"], "spec.installNamespace");
-    assert_eq!(response["auditAnnotations"]["rules"], "install/namespace,naming/unknown-addon");
+    assert_eq!(
+        response["status"]["details"]["causes"][0]["field"],
+        "spec.installNamespace"
+    );
+    assert_eq!(
+        response["auditAnnotations"]["rules"],
+        "install/namespace,naming/unknown-addon"
+    );
 
     let tls = rig.tls(&[b"h2", b"http/1.1"]).await;
     assert_eq!(tls.get_ref().1.alpn_protocol(), Some(b"h2".as_slice()));
     let (mut sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(tls)).await.expect("h2");
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(tls))
+            .await
+            .expect("h2");
     tokio::spawn(connection);
     let mut request = post("/validate", wrong);
     *request.uri_mut() = "https://localhost/validate".parse().expect("a URI");
@@ -152,43 +193,68 @@ async fn an_addition_travels_as_a_json_patch() {
         {"namespace": "default", "name": "all", "addonSpec": {"installNamespace": "agents"}}]}});
     let addon = AddonFacts::of(&serde_json::from_value(addon).expect("a wire type"));
     let facts = Facts::default().completed().with_addon("helloworld", addon);
-    rig.facts.store(Arc::new(facts.with_placement("default", "all", ["cluster1"])));
+    rig.facts
+        .store(Arc::new(facts.with_placement("default", "all", ["cluster1"])));
     let (_, body) = rig.post("/mutate?timeout=2s", review(&json!({}))).await;
     let answer: Value = serde_json::from_str(&body).expect("JSON");
     assert_eq!(answer["response"]["patchType"], "JSONPatch");
     use base64::Engine as _;
     let patch = answer["response"]["patch"].as_str().expect("a patch");
-    let patch = base64::engine::general_purpose::STANDARD.decode(patch).expect("base64");
+    let patch = base64::engine::general_purpose::STANDARD
+        .decode(patch)
+        .expect("base64");
     let patch: Value = serde_json::from_slice(&patch).expect("JSON");
-    assert_eq!(patch, json!([{"op": "add", "path": "/spec/installNamespace", "value": "agents"}]));
+    assert_eq!(
+        patch,
+        json!([{"op": "add", "path": "/spec/installNamespace", "value": "agents"}])
+    );
 }
 
 #[tokio::test]
 async fn what_is_no_question_gets_a_plain_answer() {
     let rig = Rig::start(quick()).await;
-    assert_eq!(rig.post("/validate", "").await, (400, "the body is empty\n".into()));
-    assert_eq!(rig.post("/validate", "{").await, (400, "the body is no AdmissionReview\n".into()));
+    assert_eq!(
+        rig.post("/validate", "").await,
+        (400, "the body is empty\n".into())
+    );
+    assert_eq!(
+        rig.post("/validate", "{").await,
+        (400, "the body is no AdmissionReview\n".into())
+    );
     assert_eq!(rig.post("/validate", "{}").await.0, 400);
     assert_eq!(rig.post("/elsewhere", "{}").await.0, 404);
     assert_eq!(rig.send(get("/validate")).await.0, 405);
     let mut text = post("/validate", review(&json!({})));
-    text.headers_mut().insert("content-type", http::HeaderValue::from_static("text/plain"));
-    assert_eq!(rig.send(text).await, (415, "the content type must be application/json\n".into()));
+    text.headers_mut()
+        .insert("content-type", http::HeaderValue::from_static("text/plain"));
+    assert_eq!(
+        rig.send(text).await,
+        (415, "the content type must be application/json\n".into())
+    );
     let mut charset = post("/validate", review(&json!({})));
-    charset.headers_mut().insert("content-type", http::HeaderValue::from_static("application/json; charset=utf-8"));
+    charset.headers_mut().insert(
+        "content-type",
+        http::HeaderValue::from_static("application/json; charset=utf-8"),
+    );
     assert_eq!(rig.send(charset).await.0, 200);
 }
 
 #[tokio::test]
 async fn a_body_over_the_cap_is_refused_whether_or_not_it_says_so() {
-    let limits = Limits { body_bytes: 64, ..quick() };
+    let limits = Limits {
+        body_bytes: 64,
+        ..quick()
+    };
     let rig = Rig::start(limits).await;
     let too_large = (413, "the body is too large\n".to_owned());
     assert_eq!(rig.post("/validate", vec![b' '; 65]).await, too_large);
     let mut stream = rig.tls(&[b"http/1.1"]).await;
     let head = "POST /validate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
     let chunk = format!("41\r\n{}\r\n0\r\n\r\n", " ".repeat(0x41));
-    stream.write_all(format!("{head}{chunk}").as_bytes()).await.expect("sent");
+    stream
+        .write_all(format!("{head}{chunk}").as_bytes())
+        .await
+        .expect("sent");
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).await.expect("an answer");
     assert_eq!(&answer, b"HTTP/1.1 413");
@@ -196,42 +262,70 @@ async fn a_body_over_the_cap_is_refused_whether_or_not_it_says_so() {
 
 #[tokio::test]
 async fn json_beyond_its_bounds_is_refused_before_it_is_parsed() {
-    let json = JsonBounds { depth: 8, ..JsonBounds::default() };
+    let json = JsonBounds {
+        depth: 8,
+        ..JsonBounds::default()
+    };
     let rig = Rig::start(Limits { json, ..quick() }).await;
     let deep = format!("{}{}", "[".repeat(9), "]".repeat(9));
-    assert_eq!(rig.post("/validate", deep).await, (400, "the body nests too deep\n".into()));
+    assert_eq!(
+        rig.post("/validate", deep).await,
+        (400, "the body nests too deep\n".into())
+    );
 }
 
 #[tokio::test]
 async fn a_silent_handshake_is_hung_up_on() {
-    let rig = Rig::start(Limits { handshake: Duration::from_millis(100), ..quick() }).await;
-    let mut tcp = TcpStream::connect(rig.gate.address()).await.expect("a connection");
+    let rig = Rig::start(Limits {
+        handshake: Duration::from_millis(100),
+        ..quick()
+    })
+    .await;
+    let mut tcp = TcpStream::connect(rig.gate.address())
+        .await
+        .expect("a connection");
     assert_eq!(ended(&mut tcp).await, 0);
 }
 
 #[tokio::test]
 async fn a_dribbled_head_is_hung_up_on() {
-    let rig = Rig::start(Limits { head: Duration::from_millis(300), ..quick() }).await;
+    let rig = Rig::start(Limits {
+        head: Duration::from_millis(300),
+        ..quick()
+    })
+    .await;
     let mut stream = rig.tls(&[b"http/1.1"]).await;
     let dribble = async {
-        for byte in b"POST /validate HTTP/1.1\r\nhost: localhost\r\nx-slow: 0123456789".iter().cycle() {
+        for byte in b"POST /validate HTTP/1.1\r\nhost: localhost\r\nx-slow: 0123456789"
+            .iter()
+            .cycle()
+        {
             if stream.write_all(&[*byte]).await.is_err() || stream.flush().await.is_err() {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), dribble).await.expect("the dribbling caller was hung up on");
+    tokio::time::timeout(Duration::from_secs(5), dribble)
+        .await
+        .expect("the dribbling caller was hung up on");
 }
 
 #[tokio::test]
 async fn a_connection_may_rest_longer_than_a_head_may_take() {
-    let rig = Rig::start(Limits { head: Duration::from_millis(100), ..quick() }).await;
+    let rig = Rig::start(Limits {
+        head: Duration::from_millis(100),
+        ..quick()
+    })
+    .await;
     let io = TokioIo::new(rig.tls(&[b"http/1.1"]).await);
     let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.expect("HTTP/1.1");
     tokio::spawn(connection);
     for _ in 0..3 {
-        let response = sender.send_request(get("/healthz")).await.expect("the connection is still open");
+        let response = sender
+            .send_request(get("/healthz"))
+            .await
+            .expect("the connection is still open");
         assert_eq!(read(response).await.0, 200);
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
@@ -239,9 +333,16 @@ async fn a_connection_may_rest_longer_than_a_head_may_take() {
 
 #[tokio::test]
 async fn a_resting_connection_is_closed_in_the_end() {
-    let rig = Rig::start(Limits { idle: Duration::from_millis(200), ..quick() }).await;
+    let rig = Rig::start(Limits {
+        idle: Duration::from_millis(200),
+        ..quick()
+    })
+    .await;
     let mut stream = rig.tls(&[b"http/1.1"]).await;
-    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("sent");
+    stream
+        .write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .await
+        .expect("sent");
     let mut all = Vec::new();
     let closed = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut all)).await;
     closed.expect("the resting connection was closed").ok();
@@ -250,7 +351,11 @@ async fn a_resting_connection_is_closed_in_the_end() {
 
 #[tokio::test]
 async fn a_body_that_never_ends_is_answered_408() {
-    let rig = Rig::start(Limits { body: Duration::from_millis(100), ..quick() }).await;
+    let rig = Rig::start(Limits {
+        body: Duration::from_millis(100),
+        ..quick()
+    })
+    .await;
     let mut stream = rig.tls(&[b"http/1.1"]).await;
     let head = "POST /validate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{";
     stream.write_all(head.as_bytes()).await.expect("sent");
@@ -261,7 +366,11 @@ async fn a_body_that_never_ends_is_answered_408() {
 
 #[tokio::test]
 async fn connections_beyond_the_limit_wait_for_a_place() {
-    let rig = Rig::start(Limits { connections: 1, ..quick() }).await;
+    let rig = Rig::start(Limits {
+        connections: 1,
+        ..quick()
+    })
+    .await;
     let mut first = rig.tls(&[b"http/1.1"]).await;
     let second = tokio::time::timeout(Duration::from_millis(200), rig.tls(&[b"http/1.1"]));
     assert!(second.await.is_err(), "there is one place");
@@ -278,7 +387,12 @@ fn slow(_: &Request<'_>, _: &Facts) -> Verdict {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn requests_beyond_the_limit_are_shed() {
-    let limits = Limits { concurrent: 1, waiting: 1, patience: Duration::from_millis(50), ..quick() };
+    let limits = Limits {
+        concurrent: 1,
+        waiting: 1,
+        patience: Duration::from_millis(50),
+        ..quick()
+    };
     let rig = Rig::deciding(limits, slow).await;
     let ask = || rig.post("/validate", review(&json!({})));
     let answers = tokio::join!(ask(), ask(), ask());
@@ -298,7 +412,10 @@ async fn a_panic_answers_500_with_the_uid_and_harms_nobody_else() {
         let (status, body) = rig.post("/validate", review(&json!({}))).await;
         assert_eq!(status, 500);
         let answer: Value = serde_json::from_str(&body).expect("JSON");
-        assert_eq!((&answer["response"]["uid"], &answer["response"]["allowed"]), (&json!("u-1"), &json!(false)));
+        assert_eq!(
+            (&answer["response"]["uid"], &answer["response"]["allowed"]),
+            (&json!("u-1"), &json!(false))
+        );
         assert_eq!(answer["response"]["status"]["code"], 500);
     }
     assert_eq!(rig.send(get("/healthz")).await.0, 200);
@@ -307,12 +424,26 @@ async fn a_panic_answers_500_with_the_uid_and_harms_nobody_else() {
 #[tokio::test]
 async fn answers_stay_small_whatever_is_asked() {
     let rig = Rig::start(quick()).await;
-    let entry = json!({"group": "x".repeat(9000), "resource": "Y".repeat(9000), "name": "\u{202e}\n".repeat(900)});
-    let (status, body) = rig.post("/mutate", review(&json!({"configs": vec![entry; 60]}))).await;
+    let entry =
+        json!({"group": "x".repeat(9000), "resource": "Y".repeat(9000), "name": "\u{202e}\n".repeat(900)});
+    let (status, body) = rig
+        .post("/mutate", review(&json!({"configs": vec![entry; 60]})))
+        .await;
     assert_eq!(status, 200);
     let answer: Value = serde_json::from_str(&body).expect("JSON");
-    assert!(answer["response"]["status"]["message"].as_str().expect("a message").len() <= 4096);
-    assert_eq!(answer["response"]["status"]["details"]["causes"].as_array().map(Vec::len), Some(21));
+    assert!(
+        answer["response"]["status"]["message"]
+            .as_str()
+            .expect("a message")
+            .len()
+            <= 4096
+    );
+    assert_eq!(
+        answer["response"]["status"]["details"]["causes"]
+            .as_array()
+            .map(Vec::len),
+        Some(21)
+    );
     assert!(body.len() < 64 << 10, "{}", body.len());
 }
 
@@ -320,7 +451,12 @@ async fn answers_stay_small_whatever_is_asked() {
 async fn a_new_certificate_is_shown_from_the_next_handshake_on() {
     let rig = Rig::start(quick()).await;
     let shown = |stream: &TlsStream<TcpStream>| {
-        stream.get_ref().1.peer_certificates().and_then(|chain| chain.first().cloned()).expect("a certificate")
+        stream
+            .get_ref()
+            .1
+            .peer_certificates()
+            .and_then(|chain| chain.first().cloned())
+            .expect("a certificate")
     };
     let open = rig.tls(&[b"http/1.1"]).await;
     let next = rig.authority.issue(["localhost"]).expect("a certificate");
@@ -336,7 +472,10 @@ async fn readiness_follows_the_facts() {
     let rig = Rig::start(quick()).await;
     assert_eq!(rig.send(get("/readyz")).await.0, 200);
     rig.facts.store(Arc::new(Facts::default()));
-    assert_eq!(rig.send(get("/readyz")).await, (503, "still reading the fleet\n".into()));
+    assert_eq!(
+        rig.send(get("/readyz")).await,
+        (503, "still reading the fleet\n".into())
+    );
     assert_eq!(rig.send(get("/healthz")).await.0, 200);
 }
 
@@ -347,19 +486,37 @@ fn unhurried(_: &Request<'_>, _: &Facts) -> Verdict {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shutdown_answers_what_was_asked_and_takes_nothing_new() {
-    let Rig { gate, authority, facts } = Rig::deciding(quick(), unhurried).await;
+    let Rig {
+        gate,
+        authority,
+        facts,
+    } = Rig::deciding(quick(), unhurried).await;
     let address = gate.address();
-    let rig = Rig { gate, authority, facts };
+    let rig = Rig {
+        gate,
+        authority,
+        facts,
+    };
     let io = TokioIo::new(rig.tls(&[b"http/1.1"]).await);
     let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.expect("HTTP/1.1");
     tokio::spawn(connection);
     let asked = tokio::spawn(async move {
-        read(sender.send_request(post("/validate", review(&json!({})))).await.expect("a response")).await.0
+        read(
+            sender
+                .send_request(post("/validate", review(&json!({}))))
+                .await
+                .expect("a response"),
+        )
+        .await
+        .0
     });
     tokio::time::sleep(Duration::from_millis(100)).await;
     rig.gate.shutdown().await;
     assert_eq!(asked.await.expect("no panic"), 200);
-    assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
+    assert!(
+        TcpStream::connect(address).await.is_err(),
+        "nobody listens any more"
+    );
 }
 
 async fn ended(tcp: &mut TcpStream) -> usize {

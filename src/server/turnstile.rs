@@ -17,7 +17,11 @@ pub(super) struct Turnstile {
 
 impl Turnstile {
     pub(super) fn new(places: usize, queue: usize, patience: Duration) -> Self {
-        Self { places: Semaphore::new(places), queue: Semaphore::new(queue), patience }
+        Self {
+            places: Semaphore::new(places),
+            queue: Semaphore::new(queue),
+            patience,
+        }
     }
 
     /// Returns `count` places, or nothing when there is no room in the queue or no patience left.
@@ -27,7 +31,10 @@ impl Turnstile {
             return Some(permit);
         }
         let _waiting = self.queue.try_acquire().ok()?;
-        tokio::time::timeout(self.patience, self.places.acquire_many(count)).await.ok()?.ok()
+        tokio::time::timeout(self.patience, self.places.acquire_many(count))
+            .await
+            .ok()?
+            .ok()
     }
 }
 

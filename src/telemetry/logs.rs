@@ -23,9 +23,14 @@ pub enum LogError {
 
 /// Starts logs with a filter such as `info` or `tidegate=debug,warn`.
 pub fn start_logs(filter: &str) -> Result<(), LogError> {
-    let parsed = EnvFilter::try_new(filter)
-        .map_err(|source| LogError::ParseFilter { filter: filter.to_owned(), source })?;
-    let subscriber = tracing_subscriber::fmt().with_env_filter(parsed).with_writer(std::io::stderr).finish();
+    let parsed = EnvFilter::try_new(filter).map_err(|source| LogError::ParseFilter {
+        filter: filter.to_owned(),
+        source,
+    })?;
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(parsed)
+        .with_writer(std::io::stderr)
+        .finish();
     subscriber.try_init().map_err(LogError::StartTwice)
 }
 

@@ -23,14 +23,28 @@ pub struct Asked {
 
 impl Asked {
     pub fn create(object: Value) -> Self {
-        Self { operation: Operation::Create, subresource: "", object, old: None }
+        Self {
+            operation: Operation::Create,
+            subresource: "",
+            object,
+            old: None,
+        }
     }
 
     /// Asks at one of the doors.
     pub fn at(&self, door: Door, facts: &Facts) -> Verdict {
-        let text = |name: &str| self.object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |name: &str| {
+            self.object
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
         let meta = |name: &str| {
-            let value = self.object.get("metadata").and_then(|metadata| metadata.get(name));
+            let value = self
+                .object
+                .get("metadata")
+                .and_then(|metadata| metadata.get(name));
             value.and_then(Value::as_str).unwrap_or_default().to_owned()
         };
         let (api_version, kind) = (text("apiVersion"), text("kind"));
@@ -53,7 +67,13 @@ impl Asked {
             dry_run: false,
         };
         let verdict = decide(&request, facts);
-        let dry = decide(&Request { dry_run: true, ..request }, facts);
+        let dry = decide(
+            &Request {
+                dry_run: true,
+                ..request
+            },
+            facts,
+        );
         assert_eq!(verdict, dry, "a dry run gets the same answer");
         verdict
     }
@@ -61,8 +81,13 @@ impl Asked {
 
 /// Returns the plural of a kind: ours from their definitions, others by their looks.
 pub fn resource(group: &str, kind: &str) -> String {
-    let ours = DEFINITIONS.iter().find(|crd| crd.spec.group == group && crd.spec.names.kind == kind);
-    ours.map_or_else(|| format!("{}s", kind.to_lowercase()), |crd| crd.spec.names.plural.clone())
+    let ours = DEFINITIONS
+        .iter()
+        .find(|crd| crd.spec.group == group && crd.spec.names.kind == kind);
+    ours.map_or_else(
+        || format!("{}s", kind.to_lowercase()),
+        |crd| crd.spec.names.plural.clone(),
+    )
 }
 
 /// The definitions of our kinds, made once.
@@ -80,13 +105,21 @@ pub struct WrittenFacts {
 
 impl Default for WrittenFacts {
     fn default() -> Self {
-        Self { complete: true, addons: BTreeMap::new(), placements: BTreeMap::new(), agents: BTreeMap::new() }
+        Self {
+            complete: true,
+            addons: BTreeMap::new(),
+            placements: BTreeMap::new(),
+            agents: BTreeMap::new(),
+        }
     }
 }
 
 impl WrittenFacts {
     pub fn read(&self) -> Facts {
-        let mut facts = Facts { complete: self.complete, ..Facts::default() };
+        let mut facts = Facts {
+            complete: self.complete,
+            ..Facts::default()
+        };
         for (name, spec) in &self.addons {
             facts = facts.with_addon(name, AddonFacts::of(spec));
         }

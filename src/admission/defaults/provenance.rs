@@ -55,7 +55,9 @@ enum Owners {
 }
 
 fn owners(object: &Value, field: &str, operation: &str) -> Owners {
-    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
+    let entries = object
+        .pointer("/metadata/managedFields")
+        .and_then(Value::as_array);
     let entries = entries.map(Vec::as_slice).unwrap_or_default();
     let mut recorded = Owners::Unrecorded;
     for entry in entries {
@@ -78,6 +80,8 @@ fn owners(object: &Value, field: &str, operation: &str) -> Owners {
 
 fn last_applied(object: &Value) -> Option<Value> {
     let annotations = object.pointer("/metadata/annotations")?;
-    let text = annotations.get("kubectl.kubernetes.io/last-applied-configuration")?.as_str()?;
+    let text = annotations
+        .get("kubectl.kubernetes.io/last-applied-configuration")?
+        .as_str()?;
     serde_json::from_str(text).ok().filter(Value::is_object)
 }

@@ -72,21 +72,63 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
 
 /// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
 pub(in crate::admission) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
-    Rule { id: UNSUPPORTED_TYPE, on: Operations::CreateAndUpdate, doc: "", check: unsupported_type },
-    Rule { id: rule::KIND_NOT_PLURAL, on: Operations::CreateAndUpdate, doc: "", check: kind_not_plural },
-    Rule { id: rule::INCOMPLETE_REFERENCE, on: Operations::CreateAndUpdate, doc: "", check: incomplete },
-    Rule { id: UNKNOWN_RESOURCE, on: Operations::CreateAndUpdate, doc: "", check: unknown_resource },
-    Rule { id: DUPLICATE, on: Operations::CreateAndUpdate, doc: "", check: duplicate },
-    Rule { id: MISSING_NAMESPACE, on: Operations::CreateAndUpdate, doc: "", check: missing_namespace },
+    Rule {
+        id: UNSUPPORTED_TYPE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: unsupported_type,
+    },
+    Rule {
+        id: rule::KIND_NOT_PLURAL,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: kind_not_plural,
+    },
+    Rule {
+        id: rule::INCOMPLETE_REFERENCE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: incomplete,
+    },
+    Rule {
+        id: UNKNOWN_RESOURCE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: unknown_resource,
+    },
+    Rule {
+        id: DUPLICATE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: duplicate,
+    },
+    Rule {
+        id: MISSING_NAMESPACE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: missing_namespace,
+    },
 ];
 
 fn unsupported_type(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     // An add-on that is not known has not listed nothing; it has said nothing yet.
-    let Some(addon) = subject.facts.addon(subject.name) else { return };
-    let agent = subject.facts.declared(subject.namespace, subject.name).iter().cloned();
+    let Some(addon) = subject.facts.addon(subject.name) else {
+        return;
+    };
+    let agent = subject
+        .facts
+        .declared(subject.namespace, subject.name)
+        .iter()
+        .cloned();
     let stored = subject.old.iter().flat_map(|old| &old.declared);
     let stored = stored.filter_map(|(group, resource)| ConfigType::parse(group, resource).ok());
-    let supported: BTreeSet<ConfigType> = addon.supported.iter().cloned().chain(agent).chain(stored).collect();
+    let supported: BTreeSet<ConfigType> = addon
+        .supported
+        .iter()
+        .cloned()
+        .chain(agent)
+        .chain(stored)
+        .collect();
     for (at, config) in typed(&subject.body.configs) {
         if !supported.contains(&config) {
             let owner = format!("add-on {}", quoted(subject.name));
@@ -122,7 +164,13 @@ fn unsupported(
 ) -> Violation {
     let names: Vec<String> = supported
         .iter()
-        .map(|known| if known.group() == config.group() { known.resource().to_owned() } else { known.to_string() })
+        .map(|known| {
+            if known.group() == config.group() {
+                known.resource().to_owned()
+            } else {
+                known.to_string()
+            }
+        })
         .collect();
     let detail = if names.is_empty() {
         format!("{owner} supports no configuration types")
@@ -130,13 +178,19 @@ fn unsupported(
         format!("{owner} supports: {}", listed(names.iter().map(String::as_str)))
     };
     // The right resource in the wrong group: the group is what must change.
-    if let Some(twin) = supported.iter().find(|known| known.resource() == config.resource()) {
+    if let Some(twin) = supported
+        .iter()
+        .find(|known| known.resource() == config.resource())
+    {
         let hint = format!("did you mean group {}?", quoted(twin.group()));
         let fault = Fault::of_text(Class::Unsupported, config.group(), detail).hint(hint);
         return fault.at(at.path.key("group"), UNSUPPORTED_TYPE);
     }
     let near = nearest(config.resource(), supported.iter().map(ConfigType::resource));
-    let hint = near.map_or_else(|| cure.to_owned(), |near| format!("did you mean {}?", quoted(near)));
+    let hint = near.map_or_else(
+        || cure.to_owned(),
+        |near| format!("did you mean {}?", quoted(near)),
+    );
     let fault = Fault::of_text(Class::Unsupported, config.resource(), detail).hint(hint);
     fault.at(at.path.key("resource"), UNSUPPORTED_TYPE)
 }
@@ -150,7 +204,9 @@ fn addon_kind_not_plural(subject: &Subject<'_, Addon>, findings: &mut Findings) 
         deny_unreadable(list, rule::KIND_NOT_PLURAL, findings);
     }
     for entry in &subject.body.supported {
-        let Some(resource) = entry.resource.filter(|resource| !resource.is_empty()) else { continue };
+        let Some(resource) = entry.resource.filter(|resource| !resource.is_empty()) else {
+            continue;
+        };
         if let Err(fault) = ConfigType::parse(entry.group.unwrap_or_default(), resource) {
             findings.deny(fault.at(entry.path.key("resource"), rule::KIND_NOT_PLURAL));
         }
@@ -168,7 +224,9 @@ fn addon_incomplete(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 }
 
 fn deny_unreadable(list: &[ReferenceAt<'_>], id: &str, findings: &mut Findings) {
-    let read = list.iter().filter_map(|at| ConfigReference::parse(at.raw, &at.path).err());
+    let read = list
+        .iter()
+        .filter_map(|at| ConfigReference::parse(at.raw, &at.path).err());
     let own = read.flatten().filter(|violation| violation.rule() == id);
     own.for_each(|violation| findings.deny(violation));
 }
@@ -185,7 +243,10 @@ fn addon_unknown_resource(subject: &Subject<'_, Addon>, findings: &mut Findings)
         warn_unknown_resource(list, findings);
     }
     for entry in &subject.body.supported {
-        let config = ConfigType::parse(entry.group.unwrap_or_default(), entry.resource.unwrap_or_default());
+        let config = ConfigType::parse(
+            entry.group.unwrap_or_default(),
+            entry.resource.unwrap_or_default(),
+        );
         findings_of_unknown(config.ok(), &entry.path, findings);
     }
 }
@@ -197,8 +258,15 @@ fn warn_unknown_resource(list: &[ReferenceAt<'_>], findings: &mut Findings) {
 }
 
 fn findings_of_unknown(config: Option<ConfigType>, path: &Path, findings: &mut Findings) {
-    let Some(config) = config.filter(|config| config.group() == OWN_GROUP) else { return };
-    let known = || KNOWN_TYPES.iter().filter(|known| known.group == OWN_GROUP).map(|known| known.resource);
+    let Some(config) = config.filter(|config| config.group() == OWN_GROUP) else {
+        return;
+    };
+    let known = || {
+        KNOWN_TYPES
+            .iter()
+            .filter(|known| known.group == OWN_GROUP)
+            .map(|known| known.resource)
+    };
     if known().any(|known| known == config.resource()) {
         return;
     }
@@ -216,7 +284,11 @@ fn addon_duplicate(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     for list in placement_lists(&subject.body) {
         deny_duplicates(list, ConfigReference::to_string, findings);
     }
-    deny_duplicates(&subject.body.configured, |reference| reference.config().to_string(), findings);
+    deny_duplicates(
+        &subject.body.configured,
+        |reference| reference.config().to_string(),
+        findings,
+    );
 }
 
 fn deny_duplicates(
@@ -247,7 +319,11 @@ fn addon_missing_namespace(subject: &Subject<'_, Addon>, findings: &mut Findings
     for list in every_list(&subject.body) {
         warn_missing_namespace(list, findings);
     }
-    let defaults = subject.body.supported.iter().filter_map(|entry| entry.default.as_ref());
+    let defaults = subject
+        .body
+        .supported
+        .iter()
+        .filter_map(|entry| entry.default.as_ref());
     for default in defaults {
         warn_missing_namespace(std::slice::from_ref(default), findings);
     }
@@ -267,7 +343,8 @@ fn every_list<'b, 'a>(body: &'b AddonBody<'a>) -> impl Iterator<Item = &'b [Refe
 fn placement_lists<'b, 'a>(body: &'b AddonBody<'a>) -> impl Iterator<Item = &'b [ReferenceAt<'a>]> {
     body.placements.iter().flat_map(|placement| {
         let templates = placement.spec.iter().chain(&placement.template);
-        std::iter::once(placement.configs.as_slice()).chain(templates.map(|template| template.configs.as_slice()))
+        std::iter::once(placement.configs.as_slice())
+            .chain(templates.map(|template| template.configs.as_slice()))
     })
 }
 
@@ -278,6 +355,9 @@ fn typed<'l, 'a>(list: &'l [ReferenceAt<'a>]) -> impl Iterator<Item = (&'l Refer
     })
 }
 
-fn readable<'l, 'a>(list: &'l [ReferenceAt<'a>]) -> impl Iterator<Item = (&'l ReferenceAt<'a>, ConfigReference)> {
-    list.iter().filter_map(|at| Some((at, ConfigReference::parse(at.raw, &at.path).ok()?)))
+fn readable<'l, 'a>(
+    list: &'l [ReferenceAt<'a>],
+) -> impl Iterator<Item = (&'l ReferenceAt<'a>, ConfigReference)> {
+    list.iter()
+        .filter_map(|at| Some((at, ConfigReference::parse(at.raw, &at.path).ok()?)))
 }

@@ -56,7 +56,11 @@ fn own_namespace(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
 
 fn template_namespace(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     for template in subject.body.placements.iter().flat_map(templates) {
-        check_namespace(template.install_namespace, template.path.key("installNamespace"), findings);
+        check_namespace(
+            template.install_namespace,
+            template.path.key("installNamespace"),
+            findings,
+        );
     }
 }
 
@@ -68,12 +72,17 @@ fn check_namespace(text: Option<&str>, path: Path, findings: &mut Findings) {
 
 fn template_conflict(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     for placement in &subject.body.placements {
-        let (Some(spec), Some(template)) = (&placement.spec, &placement.template) else { continue };
+        let (Some(spec), Some(template)) = (&placement.spec, &placement.template) else {
+            continue;
+        };
         if spec.value == template.value {
             continue;
         }
-        let fault = Fault::bare(Class::Forbidden, "differs from addonSpec, which is the same thing by another name")
-            .hint("remove addonTemplate or addonSpec");
+        let fault = Fault::bare(
+            Class::Forbidden,
+            "differs from addonSpec, which is the same thing by another name",
+        )
+        .hint("remove addonTemplate or addonSpec");
         findings.deny(fault.at(template.path.clone(), TEMPLATE_CONFLICT));
     }
 }
@@ -83,7 +92,8 @@ fn placement_space(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         if placement.space.is_none() || placement.namespace.is_some() {
             continue;
         }
-        let fault = Fault::bare(Class::Required, "must hold what stands at space").hint("rename space to namespace");
+        let fault =
+            Fault::bare(Class::Required, "must hold what stands at space").hint("rename space to namespace");
         findings.deny(fault.at(placement.path.key("namespace"), PLACEMENT_SPACE));
     }
 }

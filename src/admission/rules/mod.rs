@@ -21,5 +21,8 @@ pub(super) const ON_ADDONS: &[&[Rule<Addon>]] = &[
 ];
 
 /// Rules of `ManagedClusterAddOn`, family by family.
-pub(super) const ON_CLUSTER_ADDONS: &[&[Rule<ClusterAddon>]] =
-    &[config::ON_CLUSTER_ADDONS, install::ON_CLUSTER_ADDONS, naming::ON_CLUSTER_ADDONS];
+pub(super) const ON_CLUSTER_ADDONS: &[&[Rule<ClusterAddon>]] = &[
+    config::ON_CLUSTER_ADDONS,
+    install::ON_CLUSTER_ADDONS,
+    naming::ON_CLUSTER_ADDONS,
+];

@@ -45,6 +45,7 @@ fn unknown_addon(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
         return;
     }
     let hint = nearest(name, facts.addon_names()).map(|known| format!("did you mean {}?", quoted(known)));
-    let fault = Fault::of_text(Class::NotFound, name, "no ClusterManagementAddOn has this name").hint_if(hint);
+    let fault =
+        Fault::of_text(Class::NotFound, name, "no ClusterManagementAddOn has this name").hint_if(hint);
     findings.warn(fault.at(Path::root().key("metadata").key("name"), UNKNOWN_ADDON));
 }

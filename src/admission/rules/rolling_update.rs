@@ -9,8 +9,18 @@ use crate::model::{ConfigRollout, rule};
 
 /// Rules of add-ons. The first two ids are shared with the strategies of placements.
 pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
-    Rule { id: rule::UNKNOWN_TYPE, on: Operations::CreateAndUpdate, doc: "", check: unknown_type },
-    Rule { id: rule::TYPE_MISMATCH, on: Operations::CreateAndUpdate, doc: "", check: type_mismatch },
+    Rule {
+        id: rule::UNKNOWN_TYPE,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: unknown_type,
+    },
+    Rule {
+        id: rule::TYPE_MISMATCH,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: type_mismatch,
+    },
     Rule {
         id: rule::ROLLING_UPDATE,
         on: Operations::CreateAndUpdate,
@@ -35,8 +45,13 @@ fn rolling_update(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 }
 
 fn deny(subject: &Subject<'_, Addon>, id: &str, findings: &mut Findings) {
-    let Some((path, raw)) = &subject.body.config_rollout else { return };
+    let Some((path, raw)) = &subject.body.config_rollout else {
+        return;
+    };
     let wrong = ConfigRollout::parse(raw, path).err().unwrap_or_default();
     let own = |violation: &Violation| violation.rule() == id;
-    wrong.into_iter().filter(own).for_each(|violation| findings.deny(violation));
+    wrong
+        .into_iter()
+        .filter(own)
+        .for_each(|violation| findings.deny(violation));
 }

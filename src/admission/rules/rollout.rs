@@ -69,7 +69,12 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
 ];
 
 fn unknown_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for (path, strategy) in subject.body.placements.iter().filter_map(|placement| placement.rollout.as_ref()) {
+    for (path, strategy) in subject
+        .body
+        .placements
+        .iter()
+        .filter_map(|placement| placement.rollout.as_ref())
+    {
         if let Err(violation) = strategy.kind(path) {
             findings.deny(violation);
         }
@@ -77,8 +82,16 @@ fn unknown_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 }
 
 fn type_mismatch(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for (path, strategy) in subject.body.placements.iter().filter_map(|placement| placement.rollout.as_ref()) {
-        strategy.mismatches(path).into_iter().for_each(|violation| findings.deny(violation));
+    for (path, strategy) in subject
+        .body
+        .placements
+        .iter()
+        .filter_map(|placement| placement.rollout.as_ref())
+    {
+        strategy
+            .mismatches(path)
+            .into_iter()
+            .for_each(|violation| findings.deny(violation));
     }
 }
 
@@ -119,7 +132,11 @@ fn max_failures(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 
 fn mandatory_groups(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     for_each_block(subject, |path, block| {
-        block.groups(path).1.into_iter().for_each(|violation| findings.deny(violation));
+        block
+            .groups(path)
+            .1
+            .into_iter()
+            .for_each(|violation| findings.deny(violation));
         for (position, group) in block.groups.iter().enumerate() {
             let named = group.name.is_some_and(|name| !name.is_empty());
             let detail = match (named, group.index) {
@@ -134,7 +151,12 @@ fn mandatory_groups(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 }
 
 fn for_each_block(subject: &Subject<'_, Addon>, mut check: impl FnMut(&Path, &RawBlock<'_>)) {
-    for (path, strategy) in subject.body.placements.iter().filter_map(|placement| placement.rollout.as_ref()) {
+    for (path, strategy) in subject
+        .body
+        .placements
+        .iter()
+        .filter_map(|placement| placement.rollout.as_ref())
+    {
         for (kind, block) in strategy.blocks() {
             check(&path.key(kind.block()), block);
         }
