@@ -167,14 +167,23 @@ pub(crate) fn openapi(hub: &Hub, document: &str, etag: Option<&str>) -> Reply {
     let fingerprint = openapi::fingerprint(&resources, document);
     let tag = format!("\"{fingerprint}\"");
     if etag == Some(tag.as_str()) {
-        return Reply { status: 304, payload: Payload::Empty, headers: Vec::new() }.with_header(ETAG, tag);
-    }
-    let bytes = hub.openapi.get_or_make(document, &fingerprint, || openapi::document(&resources, document));
-    match bytes {
-        Some(bytes) => {
-            Reply { status: 200, payload: Payload::Raw("application/json", bytes), headers: Vec::new() }
-                .with_header(ETAG, tag)
+        return Reply {
+            status: 304,
+            payload: Payload::Empty,
+            headers: Vec::new(),
         }
+        .with_header(ETAG, tag);
+    }
+    let bytes = hub
+        .openapi
+        .get_or_make(document, &fingerprint, || openapi::document(&resources, document));
+    match bytes {
+        Some(bytes) => Reply {
+            status: 200,
+            payload: Payload::Raw("application/json", bytes),
+            headers: Vec::new(),
+        }
+        .with_header(ETAG, tag),
         None => Reply::unknown_path(),
     }
 }
@@ -187,7 +196,12 @@ pub(crate) struct Shelf {
 
 impl Shelf {
     /// Returns a document, made anew if what it describes has changed.
-    fn get_or_make(&self, path: &str, fingerprint: &str, make: impl FnOnce() -> Option<Value>) -> Option<Vec<u8>> {
+    fn get_or_make(
+        &self,
+        path: &str,
+        fingerprint: &str,
+        make: impl FnOnce() -> Option<Value>,
+    ) -> Option<Vec<u8>> {
         let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, bytes)) = documents.get(path)
             && known == fingerprint
