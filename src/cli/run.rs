@@ -5,17 +5,16 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use tracing_subscriber::EnvFilter;
 
 use super::{Cli, CliError, Command, crds, dev, reference};
+use crate::telemetry;
 
 /// Runs the program with the words of the command line; returns its exit status.
 ///
 /// Clap answers `--help`, `--version` and misuse itself (status 0, 0 and 2).
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
-    start_logging();
-    match perform(cli.command) {
+    match start_logs().and_then(|()| perform(cli.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(CliError::Print(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
@@ -33,16 +32,15 @@ fn perform(command: Command) -> Result<(), CliError> {
     }
 }
 
+fn start_logs() -> Result<(), CliError> {
+    let filter = std::env::var("TIDEGATE_LOG").unwrap_or_else(|_| "warn".to_owned());
+    telemetry::start_logs(&filter).map_err(|source| CliError::Start {
+        part: "logs",
+        source: Box::new(source),
+    })
+}
+
 #[expect(clippy::print_stderr, reason = "a failed command says why on standard error")]
 fn complain(error: &CliError) {
     eprintln!("tidegate: {}", error.one_line());
-}
-
-fn start_logging() {
-    let filter = EnvFilter::try_from_env("TIDEGATE_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_target(false)
-        .init();
 }
