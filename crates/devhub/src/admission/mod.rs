@@ -6,8 +6,8 @@ mod answer;
 mod attributes;
 mod chain;
 mod client;
+mod condition_check;
 mod conditions;
-pub mod configuration;
 mod decode;
 mod endpoint;
 mod hook;
@@ -19,6 +19,7 @@ mod status_text;
 mod warnings;
 
 pub use attributes::{Attributes, Kind, Operation, UserInfo};
+pub use condition_check::match_condition_faults;
 pub use chain::{Chain, Settle};
 pub use endpoint::Services;
 pub use hook::Hooks;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::call::Call;
 use super::metadata;
 use super::update::Part;
-use crate::admission::{Warnings, configuration};
+use crate::admission::{Warnings, match_condition_faults};
 use crate::resource::ScalePaths;
 use crate::{builtin, crd};
 
@@ -56,8 +56,6 @@ pub(super) fn prepare_create(call: &Call, object: &mut Value) {
         }
     } else if is_definition(call) {
         crd::prepare_new(object);
-    } else if is_webhook_configuration(call) {
-        configuration::apply_defaults(object);
     } else {
         builtin::prepare::create(&call.served.resource, object);
     }
@@ -69,8 +67,6 @@ pub(super) fn prepare_update(call: &Call, part: Part, object: &mut Value, old: &
         prepare_custom(call, part, object, old);
     } else if is_definition(call) {
         prepare_definition(part, object, old);
-    } else if is_webhook_configuration(call) {
-        configuration::apply_defaults(object);
     } else {
         let resource = &call.served.resource;
         match part {
@@ -132,12 +128,10 @@ pub(super) fn check_create(call: &Call, object: &Value, warnings: &mut Warnings)
         warnings.extend(texts);
         return errors;
     }
+    let mut outcome = builtin::validate_create(resource, object);
     if is_webhook_configuration(call) {
-        let mut errors = metadata_faults();
-        errors.extend(configuration::check(object));
-        return errors;
+        outcome.errors.extend(match_condition_faults(object));
     }
-    let outcome = builtin::validate_create(resource, object);
     warnings.extend(outcome.warnings);
     outcome.errors
 }
@@ -166,12 +160,10 @@ pub(super) fn check_update(
         warnings.extend(texts);
         return errors;
     }
+    let mut outcome = builtin::validate_update(&call.served.resource, object, old);
     if is_webhook_configuration(call) {
-        let mut errors = metadata_faults();
-        errors.extend(configuration::check(object));
-        return errors;
+        outcome.errors.extend(match_condition_faults(object));
     }
-    let outcome = builtin::validate_update(&call.served.resource, object, old);
     warnings.extend(outcome.warnings);
     outcome.errors
 }
