@@ -103,8 +103,7 @@ fn check_columns(version: &Value, field: &str, findings: &mut Findings) {
 fn check_json_path(path: &str, field: &str, findings: &mut Findings) {
     if !path.starts_with('.') {
         findings.invalid(field, &json!(path), "must be a simple json path starting with .");
-    }
-    if path.matches('[').count() != path.matches(']').count() {
+    } else if path.matches('[').count() != path.matches(']').count() {
         findings.invalid(field, &json!(path), "unterminated array");
     }
 }
