@@ -19,8 +19,8 @@ mod status_text;
 mod warnings;
 
 pub use attributes::{Attributes, Kind, Operation, UserInfo};
-pub use condition_check::match_condition_faults;
 pub use chain::{Chain, Settle};
+pub use condition_check::match_condition_faults;
 pub use endpoint::Services;
 pub use hook::Hooks;
 pub use warnings::Warnings;

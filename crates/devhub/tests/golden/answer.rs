@@ -218,7 +218,10 @@ fn picked(body: &Value, pick: &Pick) -> Value {
 
 /// Removes what a JSON pointer names; `*` stands for every element of a list.
 fn remove(value: &mut Value, pointer: &str) {
-    let Some((head, rest)) = pointer.strip_prefix('/').map(|rest| rest.split_once('/').unwrap_or((rest, ""))) else {
+    let Some((head, rest)) = pointer
+        .strip_prefix('/')
+        .map(|rest| rest.split_once('/').unwrap_or((rest, "")))
+    else {
         return;
     };
     let last = rest.is_empty();
@@ -226,10 +229,16 @@ fn remove(value: &mut Value, pointer: &str) {
     let name = head.replace("~1", "/").replace("~0", "~");
     match (value, name.parse::<usize>()) {
         (Value::Object(members), _) if last => drop(members.remove(&name)),
-        (Value::Object(members), _) => members.get_mut(&name).into_iter().for_each(|it| remove(it, &deeper)),
+        (Value::Object(members), _) => members
+            .get_mut(&name)
+            .into_iter()
+            .for_each(|it| remove(it, &deeper)),
         (Value::Array(items), _) if name == "*" => items.iter_mut().for_each(|item| remove(item, &deeper)),
         (Value::Array(items), Ok(index)) if last && index < items.len() => drop(items.remove(index)),
-        (Value::Array(items), Ok(index)) => items.get_mut(index).into_iter().for_each(|it| remove(it, &deeper)),
+        (Value::Array(items), Ok(index)) => items
+            .get_mut(index)
+            .into_iter()
+            .for_each(|it| remove(it, &deeper)),
         (Value::Array(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_), _) => {}
     }
 }

@@ -50,10 +50,19 @@ impl Target {
         }
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         // The recorded server ran without controllers.
-        let builder = DevHub::builder().bind(address).token("golden-admin").without_controllers();
+        let builder = DevHub::builder()
+            .bind(address)
+            .token("golden-admin")
+            .without_controllers();
         let hub = builder.start().await.expect("a hub starts");
         let server = server(&hub.url(), hub.token(), hub.ca_pem().to_owned());
-        prepare(&mut Client::new(server.clone()), &server, &self.definitions, scenario).await;
+        prepare(
+            &mut Client::new(server.clone()),
+            &server,
+            &self.definitions,
+            scenario,
+        )
+        .await;
         let results = replay::run(scenario, &server, Pace::AtOnce).await;
         hub.shutdown().await;
         results
