@@ -107,16 +107,16 @@ fn prepare_definition(part: Part, object: &mut Value, old: &Value) {
     }
 }
 
-/// Returns the faults of a new object. Warnings are for objects that are accepted.
+/// Returns the faults of a new object. Most warnings are for objects that are accepted.
 pub(super) fn check_create(call: &Call, object: &Value, warnings: &mut Warnings) -> Vec<FieldError> {
-    let (errors, texts) = judge_create(call, object);
+    let (errors, texts) = judge_create(call, object, warnings);
     if errors.is_empty() {
         warnings.extend(texts);
     }
     errors
 }
 
-fn judge_create(call: &Call, object: &Value) -> (Vec<FieldError>, Vec<String>) {
+fn judge_create(call: &Call, object: &Value, always: &mut Warnings) -> (Vec<FieldError>, Vec<String>) {
     let mut warnings = Vec::new();
     let resource = &call.served.resource;
     let about = part(object, "metadata");
@@ -125,7 +125,7 @@ fn judge_create(call: &Call, object: &Value) -> (Vec<FieldError>, Vec<String>) {
     }
     let metadata_faults = || builtin::metadata::validate(&about, resource.scope, call.traits().names);
     if call.is_custom() {
-        let errors = check_custom(call, Part::Object, object, None, metadata_faults(), &mut warnings);
+        let errors = check_custom(call, Part::Object, object, None, metadata_faults(), always);
         return (errors, warnings);
     }
     if is_definition(call) {
@@ -143,7 +143,7 @@ fn condition_faults(call: &Call, object: &Value) -> Vec<FieldError> {
     if is_configuration { match_condition_faults(object) } else { Vec::new() }
 }
 
-/// Returns the faults of a changed object. Warnings are for objects that are accepted.
+/// Returns the faults of a changed object. Most warnings are for objects that are accepted.
 pub(super) fn check_update(
     call: &Call,
     about: Part,
@@ -151,14 +151,20 @@ pub(super) fn check_update(
     old: &Value,
     warnings: &mut Warnings,
 ) -> Vec<FieldError> {
-    let (errors, texts) = judge_update(call, about, object, old);
+    let (errors, texts) = judge_update(call, about, object, old, warnings);
     if errors.is_empty() {
         warnings.extend(texts);
     }
     errors
 }
 
-fn judge_update(call: &Call, about: Part, object: &Value, old: &Value) -> (Vec<FieldError>, Vec<String>) {
+fn judge_update(
+    call: &Call,
+    about: Part,
+    object: &Value,
+    old: &Value,
+    always: &mut Warnings,
+) -> (Vec<FieldError>, Vec<String>) {
     let mut warnings = Vec::new();
     let (new, before) = (part(object, "metadata"), part(old, "metadata"));
     if call.is_custom() {
@@ -166,7 +172,7 @@ fn judge_update(call: &Call, about: Part, object: &Value, old: &Value) -> (Vec<F
     }
     let metadata_faults = || builtin::metadata::validate_update(&new, &before);
     if call.is_custom() {
-        let errors = check_custom(call, about, object, Some(old), metadata_faults(), &mut warnings);
+        let errors = check_custom(call, about, object, Some(old), metadata_faults(), always);
         return (errors, warnings);
     }
     if is_definition(call) {
@@ -191,7 +197,7 @@ fn check_custom(
     object: &Value,
     old: Option<&Value>,
     mut errors: Vec<FieldError>,
-    warnings: &mut Vec<String>,
+    warnings: &mut Warnings,
 ) -> Vec<FieldError> {
     let Some(custom) = &call.served.custom else { return errors };
     let checked = if about == Part::Status { SchemaPart::Status } else { SchemaPart::Whole };
