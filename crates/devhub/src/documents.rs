@@ -91,15 +91,17 @@ fn stored_versions(registry: &Registry) -> StorageVersions {
     let Ok(snapshot) = definitions.table.list(&crate::store::Page::default()) else {
         return StorageVersions::default();
     };
-    snapshot
+    // Kubernetes' own first storage version; clients only see that the hash stays the same.
+    let own = ("customresourcedefinitions.apiextensions.k8s.io".to_owned(), "v1beta1".to_owned());
+    let custom = snapshot
         .records
         .iter()
         .filter_map(|record| {
             let definition = definitions.decode(record, record.version);
             let storage = crate::crd::storage_version(&definition)?.to_owned();
             Some((record.name().to_owned(), storage))
-        })
-        .collect()
+        });
+    custom.chain([own]).collect()
 }
 
 /// Returns the aggregated form that a client asks for before any plain one.

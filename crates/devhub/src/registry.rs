@@ -109,13 +109,6 @@ impl Registry {
             .get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
     }
 
-    /// Returns the first served version of a resource.
-    pub(crate) fn any_version(&self, group: &str, plural: &str) -> Option<&Arc<Served>> {
-        self.by_path
-            .values()
-            .find(|served| served.resource.group == group && served.resource.plural == plural)
-    }
-
     /// Returns all resources, in order of group, version and plural.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Served>> {
         self.by_path.values()
@@ -127,11 +120,6 @@ impl Registry {
             .values()
             .map(|served| served.resource.clone())
             .collect()
-    }
-
-    /// Tells whether a group and version exist.
-    pub(crate) fn has_version(&self, group: &str, version: &str) -> bool {
-        self.by_path.keys().any(|(g, v, _)| g == group && v == version)
     }
 }
 

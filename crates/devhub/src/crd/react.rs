@@ -168,7 +168,7 @@ fn is_cleaning(definition: &Value) -> bool {
     })
 }
 
-/// Removes the instances beside the requests; the definition goes after the last one.
+/// Removes the instances; the definition goes after the last one, however long finalizers hold it.
 fn begin_cleaning(hub: &Arc<Hub>, name: &str) {
     let Some(definitions) = definitions(hub) else {
         return;
@@ -186,22 +186,17 @@ fn begin_cleaning(hub: &Arc<Hub>, name: &str) {
     if !has_finalizer(&definition) {
         return;
     }
+    let text = "CustomResource deletion is in progress";
+    set_condition(&mut definition, "Terminating", "True", "InstanceDeletionInProgress", text);
+    update(&definitions, name, &record, &definition);
+    let Some(served) = hub.directory.definition(name).into_iter().next() else {
+        return release(hub, &definitions, name);
+    };
+    if mark_instances(&served) {
+        return release(hub, &definitions, name);
+    }
     let (hub, name) = (Arc::clone(hub), name.to_owned());
     hub.clone().tasks.spawn(async move {
-        // The answer to the deletion comes first: clients see the definition pending before they see it in progress.
-        tokio::task::yield_now().await;
-        let text = "CustomResource deletion is in progress";
-        set_condition(
-            &mut definition,
-            "Terminating",
-            "True",
-            "InstanceDeletionInProgress",
-            text,
-        );
-        update(&definitions, &name, &record, &definition);
-        let Some(served) = hub.directory.definition(&name).into_iter().next() else {
-            return release(&hub, &definitions, &name);
-        };
         while !mark_instances(&served) {
             let mut changes = served.table.changes();
             tokio::select! {

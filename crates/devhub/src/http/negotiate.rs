@@ -91,7 +91,8 @@ fn refusal(menu: Menu) -> ApiError {
         Menu::BuiltinObject => format!("406: Not Acceptable\n\nAvailable representations: {OBJECT}"),
         Menu::BuiltinList => format!("406: Not Acceptable\n\nAvailable representations: {OBJECT}, {STREAM}"),
     };
-    ApiError::new(406, "NotAcceptable", message)
+    let error = ApiError::new(406, "NotAcceptable", message);
+    if menu == Menu::Custom { error } else { error.with_details(serde_json::json!({})) }
 }
 
 #[cfg(test)]

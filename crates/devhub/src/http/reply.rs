@@ -83,13 +83,16 @@ impl Reply {
             }
             (Payload::Raw(kind, bytes), _) => (kind, full(bytes)),
             (Payload::Stream(events), _) => ("application/json", streamed(events)),
-            (Payload::Empty, _) => ("text/plain; charset=utf-8", full(Vec::new())),
+            // A 304 must not change the type of what the client has.
+            (Payload::Empty, _) => ("", full(Vec::new())),
         };
         let mut response = Response::new(body);
         *response.status_mut() =
             StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        if !content_type.is_empty() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        }
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
         for (name, text) in self.headers {
             if let Ok(value) = HeaderValue::from_bytes(text.as_bytes()) {

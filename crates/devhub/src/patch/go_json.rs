@@ -247,6 +247,7 @@ fn quoted(byte: u8) -> String {
         b'\r' => r"'\r'".to_owned(),
         b'\t' => r"'\t'".to_owned(),
         0..=0x1f | 0x7f => format!(r"'\x{byte:02x}'"),
+        0x80..=0xa0 | 0xad => format!(r"'\u{byte:04x}'"),
         _ => format!("'{}'", char::from(byte)),
     }
 }

@@ -10,6 +10,7 @@ use super::metadata::{self, text};
 use super::options::FieldValidation;
 use super::shape;
 use crate::admission::Warnings;
+use crate::builtin::Dialect;
 use crate::error::ApiError;
 use crate::http::{Decoded, decode_json, decode_yaml};
 use crate::patch::go_json;
@@ -31,6 +32,8 @@ pub(super) fn body(call: &Call) -> Result<Decoded, ApiError> {
         "" | "application/json" => decode_json(&call.body)
             .map_err(|fault| format!("couldn't get version/kind; json parse error: {fault}")),
         "application/yaml" => decode_yaml(&call.body),
+        // What is not read is not offered either.
+        "application/vnd.kubernetes.protobuf" => return Err(unsupported("application/json, application/yaml")),
         _ => return Err(unsupported(ACCEPTED)),
     };
     let kind = &call.served.resource.kind;
@@ -86,7 +89,7 @@ pub(super) fn object(call: &Call, mode: FieldValidation, warnings: &mut Warnings
             "{kind} in version \"{version}\" cannot be handled as a {kind}: {fault}"
         ))
     };
-    let unknown = shape::decode(call, &mut object).map_err(|fault| unreadable(&fault))?;
+    let unknown = shape::decode(call, &mut object, Dialect::Json).map_err(|fault| unreadable(&fault))?;
     report(faults, unknown, mode, warnings).map_err(|fault| unreadable(&fault))?;
     Ok(object)
 }
@@ -96,7 +99,7 @@ pub(super) fn patched(
     call: &Call,
     object: &mut Value,
     faults: Vec<String>,
-    mode: FieldValidation,
+    (mode, dialect): (FieldValidation, Dialect),
     warnings: &mut Warnings,
 ) -> Result<(), String> {
     let missing = |name: &str| object.get(name).and_then(Value::as_str).is_none_or(str::is_empty);
@@ -105,8 +108,21 @@ pub(super) fn patched(
             return Err(format!("Object '{shown}' is missing in '{object}'"));
         }
     }
-    let unknown = shape::decode(call, object)?;
+    if call.is_custom() && object.get("apiVersion").and_then(Value::as_str) != Some(&call.served.resource.api_version()) {
+        // Under a version that is not served nothing is known but metadata; the refusal itself comes later.
+        let foreign = drop_content(object);
+        return report(faults, foreign, mode, warnings);
+    }
+    let unknown = shape::decode(call, object, dialect)?;
     report(faults, unknown, mode, warnings)
+}
+
+fn drop_content(object: &mut Value) -> Vec<String> {
+    let Some(members) = object.as_object_mut() else { return Vec::new() };
+    let is_known = |name: &String| matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
+    let foreign: Vec<String> = members.keys().filter(|name| !is_known(name)).cloned().collect();
+    members.retain(|name, _| is_known(name));
+    foreign
 }
 
 fn report(

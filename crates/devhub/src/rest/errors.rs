@@ -86,11 +86,6 @@ pub(crate) fn namespace_terminating(resource: &Resource, name: &str, namespace: 
     error
 }
 
-/// Returns a 422 about an object; the head names the kind.
-pub(crate) fn invalid(resource: &Resource, name: &str, errors: &[FieldError]) -> ApiError {
-    invalid_kind(&resource.group, &resource.kind, name, errors)
-}
-
 /// Returns a 422 whose head names the plural, as checks outside validation do.
 pub(crate) fn invalid_resource(resource: &Resource, name: &str, errors: &[FieldError]) -> ApiError {
     invalid_kind(&resource.group, &resource.plural, name, errors)

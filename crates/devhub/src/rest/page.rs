@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::alphabet::URL_SAFE;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use schema::{ErrorClass, FieldError};
 use serde_json::{Value, json};
 
@@ -14,6 +15,9 @@ use crate::error::ApiError;
 use crate::http::Query;
 use crate::patch::go_json;
 use crate::store::Table;
+
+/// Base64 as Go's decoder reads it: it does not look at the last bits.
+const BASE64: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
 /// How long a request for a state of the future waits for it.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -158,19 +162,13 @@ fn bad_list_version(text: &str) -> ApiError {
 pub(super) fn token(version: Option<u64>, key: &str) -> String {
     let version = version.map_or_else(|| json!(-1), |version| json!(version));
     let text = json!({ "v": "meta.k8s.io/v1", "rv": version, "start": format!("{key}\0") }).to_string();
-    URL_SAFE_NO_PAD.encode(text)
+    BASE64.encode(text)
 }
 
 /// Reads a token: the version, if it has one, and the first key.
 fn parse_token(token: &str) -> Result<(Option<u64>, String), ApiError> {
-    let bad = |cause: &str| {
-        ApiError::bad_request(format!(
-            "invalid continue token: continue key is not valid: {cause}"
-        ))
-    };
-    let bytes = URL_SAFE_NO_PAD
-        .decode(token.trim_end_matches('='))
-        .map_err(|error| bad(&error.to_string()))?;
+    let bad = |cause: &str| ApiError::bad_request(format!("invalid continue token: continue key is not valid: {cause}"));
+    let bytes = BASE64.decode(token.trim_end_matches('=')).map_err(|error| bad(&error.to_string()))?;
     let value: Value = match go_json::check(&bytes) {
         Ok(_) => serde_json::from_slice(&bytes).unwrap_or_default(),
         Err(fault) => return Err(bad(&fault)),

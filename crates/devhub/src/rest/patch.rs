@@ -11,6 +11,7 @@ use super::options::{FieldValidation, WriteOptions};
 use super::represent;
 use super::update::{Part, change};
 use crate::admission::Warnings;
+use crate::builtin;
 use crate::error::ApiError;
 use crate::http::Reply;
 use crate::patch::json::Decoding;
@@ -43,11 +44,8 @@ impl Dialect {
             _ if call.is_custom() => Err(decode::unsupported(
                 "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
             )),
-            _ => Err(ApiError::new(
-                415,
-                "UnsupportedMediaType",
-                "415: Unsupported Media Type",
-            )),
+            _ => Err(ApiError::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+                .with_details(serde_json::json!({}))),
         }
     }
 }
@@ -62,7 +60,11 @@ pub(super) async fn patch(call: &Call, part: Part, warnings: &mut Warnings) -> R
     let mode = options.validation;
     let propose = |old: &Value, warnings: &mut Warnings| {
         let mut patched = apply(call, dialect, old, mode)?;
-        decode::patched(call, &mut patched.document, patched.faults, mode, warnings)
+        let words = match dialect {
+            Dialect::Strategic => builtin::Dialect::Unstructured,
+            Dialect::Merge | Dialect::Json => builtin::Dialect::Json,
+        };
+        decode::patched(call, &mut patched.document, patched.faults, (mode, words), warnings)
             .map_err(|fault| invalid_patch(&patched.quoted, &fault))?;
         decode::check_location(call, &mut patched.document, Place::Object)?;
         Ok(patched.document)

@@ -9,6 +9,7 @@ use super::call::Call;
 use super::metadata;
 use super::update::Part;
 use crate::admission::{Warnings, match_condition_faults};
+use crate::builtin::Dialect;
 use crate::resource::ScalePaths;
 use crate::{builtin, crd};
 
@@ -16,15 +17,10 @@ fn is_definition(call: &Call) -> bool {
     call.is("apiextensions.k8s.io", "customresourcedefinitions")
 }
 
-fn is_webhook_configuration(call: &Call) -> bool {
-    call.is("admissionregistration.k8s.io", "mutatingwebhookconfigurations")
-        || call.is("admissionregistration.k8s.io", "validatingwebhookconfigurations")
-}
-
 /// Brings a decoded object into its canonical form. Returns the paths of unknown fields; the error is Go's text for a wrong type.
-pub(super) fn decode(call: &Call, object: &mut Value) -> Result<Vec<String>, String> {
+pub(super) fn decode(call: &Call, object: &mut Value, dialect: Dialect) -> Result<Vec<String>, String> {
     let Some(custom) = &call.served.custom else {
-        let unknown = builtin::decode::object(&call.served.resource, object, builtin::Dialect::Json)?;
+        let unknown = builtin::decode::object(&call.served.resource, object, dialect)?;
         builtin::prepare::defaults(&call.served.resource, object);
         return Ok(unknown);
     };
@@ -39,7 +35,7 @@ pub(super) fn decode(call: &Call, object: &mut Value) -> Result<Vec<String>, Str
 
 /// Brings an object into its canonical form after admission changed it. Nothing is refused: what does not fit is dropped.
 pub(super) fn settle(call: &Call, object: &mut Value) {
-    match decode(call, object) {
+    match decode(call, object, Dialect::Json) {
         Ok(unknown) if !unknown.is_empty() => tracing::debug!(?unknown, "a webhook added unknown fields"),
         Ok(_) => {}
         Err(fault) => tracing::debug!(%fault, "a webhook set a value of a wrong type"),
@@ -72,7 +68,7 @@ pub(super) fn prepare_update(call: &Call, part: Part, object: &mut Value, old: &
         match part {
             Part::Object => builtin::prepare::update(resource, object, old),
             Part::Status => builtin::prepare::update_status(resource, object, old),
-            Part::Finalize => builtin::prepare::finalize_namespace(object, old),
+            Part::Finalize => builtin::prepare::finalize_namespace(resource, object, old),
         }
     }
 }
@@ -113,8 +109,17 @@ fn prepare_definition(part: Part, object: &mut Value, old: &Value) {
     }
 }
 
-/// Returns the faults of a new object.
+/// Returns the faults of a new object. Most warnings are for objects that are accepted.
 pub(super) fn check_create(call: &Call, object: &Value, warnings: &mut Warnings) -> Vec<FieldError> {
+    let (errors, texts) = judge_create(call, object, warnings);
+    if errors.is_empty() {
+        warnings.extend(texts);
+    }
+    errors
+}
+
+fn judge_create(call: &Call, object: &Value, always: &mut Warnings) -> (Vec<FieldError>, Vec<String>) {
+    let mut warnings = Vec::new();
     let resource = &call.served.resource;
     let about = part(object, "metadata");
     if call.is_custom() {
@@ -122,23 +127,25 @@ pub(super) fn check_create(call: &Call, object: &Value, warnings: &mut Warnings)
     }
     let metadata_faults = || builtin::metadata::validate(&about, resource.scope, call.traits().names);
     if call.is_custom() {
-        return check_custom(call, Part::Object, object, None, metadata_faults(), warnings);
+        let errors = check_custom(call, Part::Object, object, None, metadata_faults(), always);
+        return (errors, warnings);
     }
     if is_definition(call) {
-        let (mut errors, mut texts) = (metadata_faults(), Vec::new());
-        crd::check_new(object, &mut errors, &mut texts);
-        warnings.extend(texts);
-        return errors;
+        let mut errors = metadata_faults();
+        crd::check_new(object, &mut errors, &mut warnings);
+        return (errors, warnings);
     }
     let mut outcome = builtin::validate_create(resource, object);
-    if is_webhook_configuration(call) {
-        outcome.errors.extend(match_condition_faults(object));
-    }
-    warnings.extend(outcome.warnings);
-    outcome.errors
+    outcome.errors.extend(condition_faults(call, object));
+    (outcome.errors, outcome.warnings)
 }
 
-/// Returns the faults of a changed object.
+fn condition_faults(call: &Call, object: &Value) -> Vec<FieldError> {
+    let is_configuration = call.served.resource.group == "admissionregistration.k8s.io" && !call.is_custom();
+    if is_configuration { match_condition_faults(object) } else { Vec::new() }
+}
+
+/// Returns the faults of a changed object. Most warnings are for objects that are accepted.
 pub(super) fn check_update(
     call: &Call,
     about: Part,
@@ -146,28 +153,40 @@ pub(super) fn check_update(
     old: &Value,
     warnings: &mut Warnings,
 ) -> Vec<FieldError> {
+    let (errors, texts) = judge_update(call, about, object, old, warnings);
+    if errors.is_empty() {
+        warnings.extend(texts);
+    }
+    errors
+}
+
+fn judge_update(
+    call: &Call,
+    about: Part,
+    object: &Value,
+    old: &Value,
+    always: &mut Warnings,
+) -> (Vec<FieldError>, Vec<String>) {
+    let mut warnings = Vec::new();
     let (new, before) = (part(object, "metadata"), part(old, "metadata"));
     if call.is_custom() {
         warnings.extend(builtin::metadata::finalizer_warnings(&new, Some(&before)));
     }
     let metadata_faults = || builtin::metadata::validate_update(&new, &before);
     if call.is_custom() {
-        return check_custom(call, about, object, Some(old), metadata_faults(), warnings);
+        let errors = check_custom(call, about, object, Some(old), metadata_faults(), always);
+        return (errors, warnings);
     }
     if is_definition(call) {
-        let (mut errors, mut texts) = (metadata_faults(), Vec::new());
+        let mut errors = metadata_faults();
         if !metadata::is_deleting(object) {
-            crd::check_changed(object, old, &mut errors, &mut texts);
+            crd::check_changed(object, old, &mut errors, &mut warnings);
         }
-        warnings.extend(texts);
-        return errors;
+        return (errors, warnings);
     }
     let mut outcome = builtin::validate_update(&call.served.resource, object, old);
-    if is_webhook_configuration(call) {
-        outcome.errors.extend(match_condition_faults(object));
-    }
-    warnings.extend(outcome.warnings);
-    outcome.errors
+    outcome.errors.extend(condition_faults(call, object));
+    (outcome.errors, outcome.warnings)
 }
 
 fn part(object: &Value, name: &str) -> Value {
