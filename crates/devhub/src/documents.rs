@@ -72,8 +72,12 @@ pub(crate) fn resources(hub: &Hub, group: &str, version: &str) -> Reply {
     match list {
         Some(list) => Reply::json(200, &list),
         None if group.is_empty() => {
-            let error = crate::error::ApiError::new(404, "NotFound", "the server could not find the requested resource")
-                .with_details(json!({}));
+            let error = crate::error::ApiError::new(
+                404,
+                "NotFound",
+                "the server could not find the requested resource",
+            )
+            .with_details(json!({}));
             Reply::error(&error)
         }
         None => Reply::unknown_path(),
@@ -88,15 +92,15 @@ fn stored_versions(registry: &Registry) -> StorageVersions {
         return StorageVersions::default();
     };
     // Kubernetes' own first storage version; clients only see that the hash stays the same.
-    let own = ("customresourcedefinitions.apiextensions.k8s.io".to_owned(), "v1beta1".to_owned());
-    let custom = snapshot
-        .records
-        .iter()
-        .filter_map(|record| {
-            let definition = definitions.decode(record, record.version);
-            let storage = crate::crd::storage_version(&definition)?.to_owned();
-            Some((record.name().to_owned(), storage))
-        });
+    let own = (
+        "customresourcedefinitions.apiextensions.k8s.io".to_owned(),
+        "v1beta1".to_owned(),
+    );
+    let custom = snapshot.records.iter().filter_map(|record| {
+        let definition = definitions.decode(record, record.version);
+        let storage = crate::crd::storage_version(&definition)?.to_owned();
+        Some((record.name().to_owned(), storage))
+    });
     custom.chain([own]).collect()
 }
 
@@ -129,7 +133,9 @@ fn aggregated(hub: &Hub, root: Root, version: AggregatedVersion, etag: Option<&s
     let document = discovery::aggregated(&hub.directory.load().resources(), root, version);
     let content_type = match version {
         AggregatedVersion::V2 => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-        AggregatedVersion::V2Beta1 => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+        AggregatedVersion::V2Beta1 => {
+            "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+        }
     };
     tagged(content_type, &document, etag).with_header(VARY, "Accept")
 }
@@ -139,9 +145,17 @@ fn tagged(content_type: &'static str, document: &Value, etag: Option<&str>) -> R
     let bytes = serde_json::to_vec(document).unwrap_or_default();
     let tag = discovery::entity_tag(&bytes);
     let reply = if etag == Some(tag.as_str()) {
-        Reply { status: 304, payload: Payload::Empty, headers: Vec::new() }
+        Reply {
+            status: 304,
+            payload: Payload::Empty,
+            headers: Vec::new(),
+        }
     } else {
-        Reply { status: 200, payload: Payload::Raw(content_type, bytes), headers: Vec::new() }
+        Reply {
+            status: 200,
+            payload: Payload::Raw(content_type, bytes),
+            headers: Vec::new(),
+        }
     };
     reply.with_header(ETAG, tag)
 }
@@ -155,14 +169,23 @@ pub(crate) fn openapi(hub: &Hub, document: &str, etag: Option<&str>) -> Reply {
     let fingerprint = openapi::fingerprint(&resources, document);
     let tag = format!("\"{fingerprint}\"");
     if etag == Some(tag.as_str()) {
-        return Reply { status: 304, payload: Payload::Empty, headers: Vec::new() }.with_header(ETAG, tag);
-    }
-    let bytes = hub.openapi.get_or_make(document, &fingerprint, || openapi::document(&resources, document));
-    match bytes {
-        Some(bytes) => {
-            Reply { status: 200, payload: Payload::Raw("application/json", bytes), headers: Vec::new() }
-                .with_header(ETAG, tag)
+        return Reply {
+            status: 304,
+            payload: Payload::Empty,
+            headers: Vec::new(),
         }
+        .with_header(ETAG, tag);
+    }
+    let bytes = hub
+        .openapi
+        .get_or_make(document, &fingerprint, || openapi::document(&resources, document));
+    match bytes {
+        Some(bytes) => Reply {
+            status: 200,
+            payload: Payload::Raw("application/json", bytes),
+            headers: Vec::new(),
+        }
+        .with_header(ETAG, tag),
         None => Reply::unknown_path(),
     }
 }
@@ -175,7 +198,12 @@ pub(crate) struct Shelf {
 
 impl Shelf {
     /// Returns a document, made anew if what it describes has changed.
-    fn get_or_make(&self, path: &str, fingerprint: &str, make: impl FnOnce() -> Option<Value>) -> Option<Vec<u8>> {
+    fn get_or_make(
+        &self,
+        path: &str,
+        fingerprint: &str,
+        make: impl FnOnce() -> Option<Value>,
+    ) -> Option<Vec<u8>> {
         let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, bytes)) = documents.get(path)
             && known == fingerprint

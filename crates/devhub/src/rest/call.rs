@@ -102,8 +102,15 @@ impl Call {
 
     /// Returns the labels of the namespace, for webhooks.
     pub(crate) fn namespace_labels(&self) -> BTreeMap<String, String> {
-        let namespace = if self.is("", "namespaces") { &self.name } else { &self.namespace };
+        let namespace = if self.is("", "namespaces") {
+            &self.name
+        } else {
+            &self.namespace
+        };
         let table = self.hub.store.table("namespaces");
-        table.read(namespace).map(|record| record.label_map()).unwrap_or_default()
+        table
+            .read(namespace)
+            .map(|record| record.label_map())
+            .unwrap_or_default()
     }
 }

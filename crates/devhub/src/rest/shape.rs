@@ -74,7 +74,9 @@ pub(super) fn prepare_update(call: &Call, part: Part, object: &mut Value, old: &
 }
 
 fn keep_member(object: &mut Value, from: &Value, name: &str) {
-    let Some(members) = object.as_object_mut() else { return };
+    let Some(members) = object.as_object_mut() else {
+        return;
+    };
     match from.get(name) {
         Some(value) => {
             members.insert(name.to_owned(), value.clone());
@@ -140,7 +142,11 @@ fn judge_create(call: &Call, object: &Value, always: &mut Warnings) -> (Vec<Fiel
 
 fn condition_faults(call: &Call, object: &Value) -> Vec<FieldError> {
     let is_configuration = call.served.resource.group == "admissionregistration.k8s.io" && !call.is_custom();
-    if is_configuration { match_condition_faults(object) } else { Vec::new() }
+    if is_configuration {
+        match_condition_faults(object)
+    } else {
+        Vec::new()
+    }
 }
 
 /// Returns the faults of a changed object. Most warnings are for objects that are accepted.
@@ -199,9 +205,20 @@ fn check_custom(
     mut errors: Vec<FieldError>,
     warnings: &mut Warnings,
 ) -> Vec<FieldError> {
-    let Some(custom) = &call.served.custom else { return errors };
-    let checked = if about == Part::Status { SchemaPart::Status } else { SchemaPart::Whole };
-    let outcome = custom.schema.check(&Check { new: object, old, part: checked, before: &errors });
+    let Some(custom) = &call.served.custom else {
+        return errors;
+    };
+    let checked = if about == Part::Status {
+        SchemaPart::Status
+    } else {
+        SchemaPart::Whole
+    };
+    let outcome = custom.schema.check(&Check {
+        new: object,
+        old,
+        part: checked,
+        before: &errors,
+    });
     errors.extend(outcome.errors);
     warnings.extend(outcome.warnings);
     if let Some(scale) = &call.served.resource.scale {
@@ -212,7 +229,11 @@ fn check_custom(
 
 /// Checks the replicas that the scale subresource reads, in the words of its accessor.
 fn check_scale(part: Part, scale: &ScalePaths, object: &Value, errors: &mut Vec<FieldError>) {
-    let path = if part == Part::Status { &scale.status_replicas } else { &scale.spec_replicas };
+    let path = if part == Part::Status {
+        &scale.status_replicas
+    } else {
+        &scale.spec_replicas
+    };
     let mut node = object;
     let mut add = |value: &Value, cause: &str| {
         errors.push(FieldError {
@@ -230,8 +251,9 @@ fn check_scale(part: Part, scale: &ScalePaths, object: &Value, errors: &mut Vec<
             other => {
                 let shown = crate::patch::go_print::value(other);
                 let kind = go_type(other);
-                let cause =
-                    format!("{path} accessor error: {shown} is of the type {kind}, expected map[string]interface{{}}");
+                let cause = format!(
+                    "{path} accessor error: {shown} is of the type {kind}, expected map[string]interface{{}}"
+                );
                 return add(&json!(0), &cause);
             }
         }
@@ -239,13 +261,19 @@ fn check_scale(part: Part, scale: &ScalePaths, object: &Value, errors: &mut Vec<
     match node.as_i64() {
         Some(replicas) if replicas < 0 => add(&json!(replicas), "should be a non-negative integer"),
         Some(replicas) if replicas > i64::from(i32::MAX) => {
-            add(&json!(replicas), &format!("should be less than or equal to {}", i32::MAX));
+            add(
+                &json!(replicas),
+                &format!("should be less than or equal to {}", i32::MAX),
+            );
         }
         Some(_) => {}
         None => {
             let shown = crate::patch::go_print::value(node);
             let kind = go_type(node);
-            add(&json!(0), &format!("{path} accessor error: {shown} is of the type {kind}, expected int64"));
+            add(
+                &json!(0),
+                &format!("{path} accessor error: {shown} is of the type {kind}, expected int64"),
+            );
         }
     }
 }
