@@ -25,7 +25,7 @@ use super::tide::{Progress, TideOptions};
 use crate::plan::{self, Plan};
 use crate::snapshot::{Event, Facts, Kind, Name, Store};
 
-/// How long the store may take to see an own write.
+/// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
 /// From which pause on a write that fails again and again is worth a warning, whatever the reason.
 const STUBBORN: Duration = Duration::from_secs(1);
@@ -54,6 +54,8 @@ pub(super) struct Driver {
     pauses: Pauses,
     listed: BTreeSet<Kind>,
     waiting: BTreeMap<Name, Instant>,
+    /// How long the store may take to see an own write.
+    patience: Duration,
     running: JoinSet<(Name, Option<Applied>)>,
 }
 
@@ -79,6 +81,7 @@ impl Driver {
             pauses: Pauses::default(),
             listed: BTreeSet::new(),
             waiting: BTreeMap::new(),
+            patience: STALE,
             running: JoinSet::new(),
         }
     }
@@ -173,7 +176,7 @@ impl Driver {
             self.waiting.remove(addon);
             return None;
         }
-        let deadline = *self.waiting.entry(addon.clone()).or_insert(now) + STALE;
+        let deadline = *self.waiting.entry(addon.clone()).or_insert(now) + self.patience;
         if now < deadline {
             return Some(deadline);
         }
@@ -267,7 +270,92 @@ impl Driver {
         } else {
             // Nor may one come at all: what was written can be gone before a watch that broke has listed anew.
             self.waiting.insert(addon.clone(), now);
-            self.queue.touch(addon, now + STALE);
+            self.queue.touch(addon, now + self.patience);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::api::{Api, DeleteParams, PostParams};
+    use serde_json::{Value, json};
+
+    use crate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
+
+    /// What the watches show before they break: one add-on that a placement gives to the cluster `default`.
+    fn listed(addon: &ClusterManagementAddOn) -> [Event; 9] {
+        let meta = |name: &str| {
+            let place = "cluster.open-cluster-management.io/placement";
+            json!({"name": name, "namespace": "default", "uid": name, "resourceVersion": "1", "labels": {(place): "all"}})
+        };
+        Kind::ALL.map(|kind| {
+            let object = match kind {
+                Kind::Cluster => Some(json!({"metadata": meta("default"), "spec": {}})),
+                Kind::Placement => Some(
+                    json!({"metadata": meta("all"), "spec": {}, "status": {"numberOfSelectedClusters": 1}}),
+                ),
+                Kind::Decision => Some(json!({"metadata": meta("all-1"),
+                    "status": {"decisions": [{"clusterName": "default", "reason": ""}]}})),
+                Kind::AddOn => Some(serde_json::to_value(addon).expect("an add-on is JSON")),
+                Kind::DeploymentConfig | Kind::Template | Kind::HubConfig | Kind::Instance | Kind::Work => {
+                    None
+                }
+            };
+            let objects: Vec<Value> = object.into_iter().collect();
+            Event::Listed { kind, objects }
+        })
+    }
+
+    async fn appears(instances: &Api<ManagedClusterAddOn>) {
+        while instances.get_opt("hello").await.expect("an answer").is_none() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn an_own_write_that_no_watch_ever_shows_is_planned_again() {
+        let crds = crate::api::crds();
+        let crds = crds
+            .into_iter()
+            .map(|crd| serde_json::to_value(crd).expect("a CRD is JSON"));
+        let builder = crds.fold(devhub::DevHub::builder(), devhub::Builder::crd);
+        let hub = builder.start().await.expect("the hub starts");
+        let addon = json!({"metadata": {"name": "hello"}, "spec": {"installStrategy":
+            {"type": "Placements", "placements": [{"name": "all", "namespace": "default"}]}}});
+        let addon: ClusterManagementAddOn = serde_json::from_value(addon).expect("an add-on");
+        let addons: Api<ClusterManagementAddOn> = Api::all(hub.client());
+        let addon = addons
+            .create(&PostParams::default(), &addon)
+            .await
+            .expect("it is stored");
+        let outlets = Outlets {
+            facts: Arc::default(),
+            progress: broadcast::channel(1).0,
+            synced: watch::channel(false).0,
+        };
+        let stop = CancellationToken::new();
+        let (sender, events) = mpsc::channel(16);
+        for event in listed(&addon) {
+            sender.send(event).await.expect("the loop listens");
+        }
+        let mut driver = Driver::new(hub.client(), TideOptions::default(), outlets, stop.clone());
+        driver.patience = Duration::from_millis(50);
+        let running = tokio::spawn(driver.run(events));
+        let instances: Api<ManagedClusterAddOn> = Api::namespaced(hub.client(), "default");
+        let patience = Duration::from_secs(10);
+        tokio::time::timeout(patience, appears(&instances))
+            .await
+            .expect("it is created");
+        instances
+            .delete("hello", &DeleteParams::default())
+            .await
+            .expect("somebody deletes it");
+        tokio::time::timeout(patience, appears(&instances))
+            .await
+            .expect("it is created again");
+        stop.cancel();
+        running.await.expect("the loop ends");
+        hub.shutdown().await;
     }
 }

@@ -75,6 +75,8 @@ pub(super) struct Agents {
     book: Book,
     taint_offline: bool,
     clusters: BTreeMap<String, Registration>,
+    /// How many of them the hub has yet to hear of.
+    unknown: usize,
     works: Works,
     queue: Queue<Job>,
     running: BTreeSet<Job>,
@@ -120,6 +122,7 @@ impl Agents {
             shared,
             book,
             taint_offline: false,
+            unknown: clusters.len(),
             clusters,
             works: Works::default(),
             queue,
@@ -283,6 +286,9 @@ impl Agents {
             return;
         };
         let first = known.told.replace(reach).is_none();
+        if first {
+            self.unknown = self.unknown.saturating_sub(1);
+        }
         match (first, written) {
             (true, _) => self.shared.tally.clusters_registered.add(),
             (false, true) => self.shared.tally.clusters_changed.add(),
@@ -290,7 +296,7 @@ impl Agents {
         }
         debug!(%cluster, ?reach, "the hub knows how the cluster is");
         self.wake_works(cluster);
-        if first && self.clusters.values().all(|known| known.told.is_some()) {
+        if first && self.unknown == 0 {
             self.registered.send_replace(true);
         }
     }
