@@ -11,7 +11,6 @@ pub mod field;
 pub mod hash;
 pub mod model;
 pub mod plan;
-pub mod policy;
 pub mod server;
 pub mod snapshot;
 pub mod telemetry;

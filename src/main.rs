@@ -1,3 +1,7 @@
 //! The `tidegate` binary: everything it does is in `cli`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tidegate::cli::run()
+}

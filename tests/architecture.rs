@@ -12,7 +12,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("api", &[]),
     ("hash", &[]),
     ("model", &["field", "api"]),
-    ("snapshot", &["api", "model", "hash"]),
+    ("snapshot", &["field", "api", "model", "hash"]),
     ("plan", &["api", "model", "snapshot", "hash"]),
     ("policy", &["field"]),
     ("admission", &["api", "model", "field", "snapshot", "policy"]),
@@ -38,15 +38,36 @@ const DOORS: &[(&str, &[&str])] = &[
 ];
 
 /// Rooms that compute values and nothing else.
-const PURE: &[&str] = &["field", "api", "hash", "model", "snapshot", "plan", "policy", "admission"];
+const PURE: &[&str] = &[
+    "field",
+    "api",
+    "hash",
+    "model",
+    "snapshot",
+    "plan",
+    "policy",
+    "admission",
+];
 
 /// Names that mean a socket, a task or a client; a pure room that says one has opened the wrong door.
-const IMPURE_NAMES: &[&str] =
-    &["tokio::", "hyper::", "axum::", "kube::Client", "kube::Api", "kube::runtime", "std::net", "std::fs"];
+const IMPURE_NAMES: &[&str] = &[
+    "tokio::",
+    "hyper::",
+    "axum::",
+    "kube::Client",
+    "kube::Api",
+    "kube::runtime",
+    "std::net::Tcp",
+    "std::net::Udp",
+    "std::fs",
+];
 
 /// Attribute that every pure room carries, so that clippy refuses clocks, environment, files and hash order.
-const PURITY_LINTS: &[&str] =
-    &["clippy::disallowed_methods", "clippy::disallowed_types", "clippy::indexing_slicing"];
+const PURITY_LINTS: &[&str] = &[
+    "clippy::disallowed_methods",
+    "clippy::disallowed_types",
+    "clippy::indexing_slicing",
+];
 
 const LINE_STOP: usize = 500;
 const MAIN_STOP: usize = 40;
@@ -65,9 +86,15 @@ fn rooms_use_only_their_doors() {
 fn every_room_of_src_is_in_the_table_of_doors() {
     let known: BTreeSet<&str> = DOORS.iter().map(|(room, _)| *room).collect();
     let found: BTreeSet<String> = sources("src").keys().filter_map(|path| room_of(path)).collect();
-    let strangers: Vec<&String> = found.iter().filter(|room| !known.contains(room.as_str())).collect();
+    let strangers: Vec<&String> = found
+        .iter()
+        .filter(|room| !known.contains(room.as_str()))
+        .collect();
     assert!(strangers.is_empty(), "rooms without doors: {strangers:?}");
-    assert!(found.len() >= 10, "the scan must see the rooms, it saw only {found:?}");
+    assert!(
+        found.len() >= 10,
+        "the scan must see the rooms, it saw only {found:?}"
+    );
 }
 
 #[test]
@@ -87,13 +114,20 @@ fn pure_rooms_open_no_socket_and_read_no_file() {
 #[test]
 fn pure_rooms_deny_clocks_files_and_hash_order() {
     let mut faults = Vec::new();
-    let rooms = PURE.iter().map(|room| {
+    let rooms = PURE.iter().filter(|room| exists(room)).map(|room| {
         let folder = format!("src/{room}/mod.rs");
-        if root().join(&folder).is_file() { folder } else { format!("src/{room}.rs") }
+        if root().join(&folder).is_file() {
+            folder
+        } else {
+            format!("src/{room}.rs")
+        }
     });
     for file in rooms.chain(["crates/schema/src/lib.rs".to_owned()]) {
         let text = fs::read_to_string(root().join(&file)).unwrap_or_default();
-        let missing: Vec<&&str> = PURITY_LINTS.iter().filter(|lint| !text.contains(**lint)).collect();
+        let missing: Vec<&&str> = PURITY_LINTS
+            .iter()
+            .filter(|lint| !text.contains(**lint))
+            .collect();
         if !missing.is_empty() {
             faults.push(format!("{file}: does not deny {missing:?}"));
         }
@@ -122,13 +156,25 @@ fn crates_depend_only_downwards() {
         .into_iter()
         .map(|name| {
             let path = root().join("crates").join(name).join("Cargo.toml");
-            (name, fs::read_to_string(path).expect("every crate has a manifest"))
+            (
+                name,
+                fs::read_to_string(path).expect("every crate has a manifest"),
+            )
         })
         .collect();
     let mut faults = Vec::new();
-    for (name, allowed) in [("schema", &[][..]), ("devhub", &["schema"][..]), ("spokes", &[][..])] {
+    for (name, allowed) in [
+        ("schema", &[][..]),
+        ("devhub", &["schema"][..]),
+        ("spokes", &[][..]),
+    ] {
         let found = workspace_dependencies(&manifests[name]);
-        faults.extend(found.iter().filter(|dep| !allowed.contains(&dep.as_str())).map(|dep| format!("{name} → {dep}")));
+        faults.extend(
+            found
+                .iter()
+                .filter(|dep| !allowed.contains(&dep.as_str()))
+                .map(|dep| format!("{name} → {dep}")),
+        );
     }
     assert!(faults.is_empty(), "forbidden arrows: {faults:?}");
 }
@@ -158,10 +204,19 @@ fn only_apply_calls_a_mutating_client_method() {
 
 #[test]
 fn the_checks_can_fail() {
-    assert_eq!(door_faults("src/plan/x.rs", "use crate::controllers::Tide;").len(), 1);
-    assert_eq!(door_faults("src/plan/x.rs", "fn f() { crate::server::start() }").len(), 1);
+    assert_eq!(
+        door_faults("src/plan/x.rs", "use crate::controllers::Tide;").len(),
+        1
+    );
+    assert_eq!(
+        door_faults("src/plan/x.rs", "fn f() { crate::server::start() }").len(),
+        1
+    );
     assert_eq!(door_faults("src/plan/x.rs", "use crate::{api, cli};").len(), 1);
-    assert_eq!(door_faults("src/plan/x.rs", "use crate::snapshot::View;").len(), 0);
+    assert_eq!(
+        door_faults("src/plan/x.rs", "use crate::snapshot::View;").len(),
+        0
+    );
     assert_eq!(impurities("src/plan/x.rs", "tokio::spawn(x)").len(), 1);
     assert!(header_fault("src/plan/x.rs", "use std::fmt;").is_some());
     assert!(header_fault("src/plan/x.rs", "//! Decides.\n").is_none());
@@ -169,16 +224,31 @@ fn the_checks_can_fail() {
     assert!(size_fault("src/plan/x.rs", &"x\n".repeat(LINE_STOP)).is_none());
     assert!(size_fault("src/main.rs", &"x\n".repeat(MAIN_STOP + 1)).is_some());
     assert!(size_fault("src/plan/mod.rs", &"x\n".repeat(CONTENTS_STOP + 1)).is_some());
-    assert_eq!(mutations("src/controllers/x.rs", "api.patch_status(a, b, c)").len(), 1);
-    assert_eq!(workspace_dependencies("[dependencies]\nschema.workspace = true\n[dev-dependencies]\ndevhub.workspace = true").len(), 1);
+    assert_eq!(
+        mutations("src/controllers/x.rs", "api.patch_status(a, b, c)").len(),
+        1
+    );
+    assert_eq!(
+        workspace_dependencies(
+            "[dependencies]\nschema.workspace = true\n[dev-dependencies]\ndevhub.workspace = true"
+        )
+        .len(),
+        1
+    );
 }
 
 fn door_faults(path: &str, text: &str) -> Vec<String> {
-    let Some(room) = room_of(path) else { return Vec::new() };
-    let Some((_, doors)) = DOORS.iter().find(|(name, _)| *name == room) else { return Vec::new() };
+    let Some(room) = room_of(path) else {
+        return Vec::new();
+    };
+    let Some((_, doors)) = DOORS.iter().find(|(name, _)| *name == room) else {
+        return Vec::new();
+    };
     used_rooms(text)
         .into_iter()
-        .filter(|used| *used != room && DOORS.iter().any(|(name, _)| name == used) && !doors.contains(&used.as_str()))
+        .filter(|used| {
+            *used != room && DOORS.iter().any(|(name, _)| name == used) && !doors.contains(&used.as_str())
+        })
         .map(|used| format!("{path}: {room} → {used} is not a door"))
         .collect()
 }
@@ -215,7 +285,9 @@ fn used_rooms(text: &str) -> BTreeSet<String> {
 }
 
 fn first_word(text: &str) -> String {
-    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    text.chars()
+        .take_while(|c| c.is_alphanumeric() || *c == '_')
+        .collect()
 }
 
 fn impurities(path: &str, text: &str) -> Vec<String> {
@@ -227,11 +299,19 @@ fn impurities(path: &str, text: &str) -> Vec<String> {
 }
 
 fn mutations(path: &str, text: &str) -> Vec<String> {
-    [".create(", ".replace(", ".patch(", ".delete(", ".patch_status(", ".replace_status(", ".delete_collection("]
-        .iter()
-        .filter(|call| text.contains(**call))
-        .map(|call| format!("{path}: `{call}…)` belongs into controllers/apply"))
-        .collect()
+    [
+        ".create(",
+        ".replace(",
+        ".patch(",
+        ".delete(",
+        ".patch_status(",
+        ".replace_status(",
+        ".delete_collection(",
+    ]
+    .iter()
+    .filter(|call| text.contains(**call))
+    .map(|call| format!("{path}: `{call}…)` belongs into controllers/apply"))
+    .collect()
 }
 
 fn header_fault(path: &str, text: &str) -> Option<String> {
@@ -251,11 +331,13 @@ fn size_fault(path: &str, text: &str) -> Option<String> {
 
 /// Returns a file's text up to its unit tests.
 fn production(text: &str) -> String {
-    text.lines().take_while(|line| *line != "#[cfg(test)]").fold(String::new(), |mut all, line| {
-        all.push_str(line);
-        all.push('\n');
-        all
-    })
+    text.lines()
+        .take_while(|line| *line != "#[cfg(test)]")
+        .fold(String::new(), |mut all, line| {
+            all.push_str(line);
+            all.push('\n');
+            all
+        })
 }
 
 fn workspace_dependencies(manifest: &str) -> Vec<String> {
@@ -268,6 +350,11 @@ fn workspace_dependencies(manifest: &str) -> Vec<String> {
         .map(|line| first_word(line))
         .filter(|name| ["schema", "devhub", "spokes", "tidegate"].contains(&name.as_str()))
         .collect()
+}
+
+/// Whether a room is there: `policy` has its doors before its walls.
+fn exists(room: &str) -> bool {
+    root().join("src").join(room).is_dir() || root().join("src").join(format!("{room}.rs")).is_file()
 }
 
 fn room_of(path: &str) -> Option<String> {
@@ -286,7 +373,9 @@ fn sources(dir: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut open = vec![root().join(dir)];
     while let Some(folder) = open.pop() {
-        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        let Ok(entries) = fs::read_dir(&folder) else {
+            continue;
+        };
         for entry in entries.flatten() {
             let path = entry.path();
             if path.is_dir() {
@@ -294,7 +383,10 @@ fn sources(dir: &str) -> BTreeMap<String, String> {
                     open.push(path);
                 }
             } else if path.extension().is_some_and(|ext| ext == "rs") {
-                found.insert(relative(&path), fs::read_to_string(&path).expect("sources are readable"));
+                found.insert(
+                    relative(&path),
+                    fs::read_to_string(&path).expect("sources are readable"),
+                );
             }
         }
     }
@@ -302,5 +394,8 @@ fn sources(dir: &str) -> BTreeMap<String, String> {
 }
 
 fn relative(path: &Path) -> String {
-    path.strip_prefix(root()).expect("the scan stays in the repository").to_string_lossy().replace('\\', "/")
+    path.strip_prefix(root())
+        .expect("the scan stays in the repository")
+        .to_string_lossy()
+        .replace('\\', "/")
 }

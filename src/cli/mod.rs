@@ -1,1 +1,14 @@
-//! The cli room.
+//! The command line: one file a subcommand, `run` picks it.
+//!
+//! Joins the rooms and prints; never holds logic of its own.
+
+mod args;
+mod crds;
+mod dev;
+mod error;
+mod reference;
+mod run;
+
+pub use args::{Cli, Command, CrdsArgs, DevArgs, ReferenceArgs, Topic};
+pub use error::CliError;
+pub use run::run;

@@ -228,7 +228,7 @@ impl Driver {
             self.queue.touch(addon, now + pause);
             match error {
                 ApplyError::Conflict { object } => {
-                    debug!(%addon, %object, ?pause, "planning again after a conflict")
+                    debug!(%addon, %object, ?pause, "planning again after a conflict");
                 }
                 ApplyError::Write { source, .. } => {
                     warn!(%addon, %error, cause = source as &dyn std::error::Error, ?pause, "will retry");

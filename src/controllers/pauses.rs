@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::snapshot::ObjectKey;
 
 const FIRST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(300);
+const LONGEST: Duration = Duration::from_mins(5);
 
 #[derive(Debug, Clone, Copy)]
 struct Pause {

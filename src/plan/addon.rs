@@ -17,7 +17,7 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let wanted = install::wanted(view);
     let configs = config::effective(view, &wanted);
     if !view.addon.managed {
-        let summary = rollup::summary(view, &wanted, &configs, &[], now);
+        let summary = rollup::summary(view, &wanted, &configs, &rollup::Tally::new(&wanted), now);
         return Plan {
             actions: diff::addon(view.addon, &summary).into_iter().collect(),
             ..Plan::default()
@@ -27,7 +27,7 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let members = rollout::next(view, &wanted, &configs);
     let works = work::bodies(view, &members);
     let mut actions = Vec::new();
-    let mut reported = Vec::new();
+    let mut tally = rollup::Tally::new(&wanted);
     for (member, rendering) in members.into_iter().zip(works) {
         let report = progress::report(view, &member, &rendering, now);
         if !report.instance.meta.deleting {
@@ -41,9 +41,9 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
                     .map(|on| Wait::cluster(&report.instance.cluster, on.clone())),
             );
         }
-        reported.push((member, report));
+        tally.add(&wanted, &member, &report.state);
     }
-    let summary = rollup::summary(view, &wanted, &configs, &reported, now);
+    let summary = rollup::summary(view, &wanted, &configs, &tally, now);
     let actions = settle(membership, actions)
         .chain(diff::addon(view.addon, &summary))
         .collect();

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::types::{Action, Plan};
+use super::types::{Action, Plan, Revision};
 use super::work::is_deploy_work;
-use crate::snapshot::{InstallStrategy, Kind, ObjectKey, View, terms};
+use crate::snapshot::{InstallStrategy, Kind, ObjectKey, PlacementUse, View, terms};
 
 /// Returns every invariant that the plan breaks, as sentences.
 pub fn check(view: &View<'_>, plan: &Plan) -> Vec<String> {
@@ -40,40 +40,59 @@ fn verb(action: &Action) -> &'static str {
 
 fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> {
     match action {
-        Action::Create { object, body, .. } => match object.kind {
-            Kind::Instance => created_instance(view, object, body),
-            Kind::Work => created_work(view, plan, object, body),
-            _other => Some("this kind is never created"),
-        },
+        Action::Create { object, body, .. } if object.kind == Kind::Instance => {
+            created_instance(view, object, body)
+        }
+        Action::Create { object, body, .. } if object.kind == Kind::Work => {
+            created_work(view, plan, object, body)
+        }
+        Action::Create { .. } => Some("this kind is never created"),
         Action::Replace {
             object,
             before,
             patch,
             ..
-        } => match object.kind {
-            Kind::Instance if patch.get("spec").is_some() => {
-                Some("the spec of an instance belongs to its user")
-            }
-            Kind::Work if !is_deploy_work(&view.addon.name, &object.name) => Some("the work is not ours"),
-            _other if patch.get("status").is_some() => Some("the status is written elsewhere"),
-            _other if before.uid.is_empty() || before.version.is_empty() => Some("there is no precondition"),
-            _other => None,
-        },
+        } => replaced(view, object, patch).or_else(|| unguarded(before)),
         Action::Status {
             object,
             before,
             patch,
             ..
-        } => match (object.kind, patch.as_object()) {
-            (Kind::AddOn | Kind::Instance, Some(fields))
-                if fields.len() == 1 && fields.contains_key("status") =>
-            {
-                (before.uid.is_empty() || before.version.is_empty()).then_some("there is no precondition")
-            }
-            (Kind::AddOn | Kind::Instance, _) => Some("a status write touches nothing else"),
-            _other => Some("this kind has no status of ours"),
-        },
-        Action::Delete { object, before, .. } => deleted(view, object, &before.uid),
+        } => status(object, patch).or_else(|| unguarded(before)),
+        Action::Delete { object, before, .. } => {
+            deleted(view, object, &before.uid).or_else(|| unguarded(before))
+        }
+    }
+}
+
+fn unguarded(before: &Revision) -> Option<&'static str> {
+    (before.uid.is_empty() || before.version.is_empty()).then_some("there is no precondition")
+}
+
+fn replaced(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'static str> {
+    if patch.get("status").is_some() {
+        Some("the status is written elsewhere")
+    } else if object.kind == Kind::Instance {
+        patch
+            .get("spec")
+            .map(|_| "the spec of an instance belongs to its user")
+    } else if object.kind == Kind::Work {
+        (!is_deploy_work(&view.addon.name, &object.name)).then_some("the work is not ours")
+    } else {
+        Some("this kind is never patched")
+    }
+}
+
+fn status(object: &ObjectKey, patch: &Value) -> Option<&'static str> {
+    let only_status = patch
+        .as_object()
+        .is_some_and(|fields| fields.len() == 1 && fields.contains_key("status"));
+    if !matches!(object.kind, Kind::AddOn | Kind::Instance) {
+        Some("this kind has no status of ours")
+    } else if only_status {
+        None
+    } else {
+        Some("a status write touches nothing else")
     }
 }
 
@@ -82,17 +101,13 @@ fn created_instance(view: &View<'_>, object: &ObjectKey, body: &Value) -> Option
         .pointer("/metadata/annotations")
         .and_then(|marks| marks.get(terms::INSTALLED_BY));
     let cluster = view.cluster(&object.namespace);
-    let mut selecting = view.addon.placements.iter().filter(|used| {
-        view.decisions(&used.namespace, &used.name)
-            .any(|decision| decision.clusters.contains(&object.namespace))
-    });
     if view.addon.strategy != InstallStrategy::Placements {
         Some("only placements create instances")
     } else if view.instance(&object.namespace).is_some() {
         Some("the instance exists")
     } else if cluster.is_none_or(|cluster| cluster.meta.deleting) {
         Some("the cluster is absent or being deleted")
-    } else if selecting.next().is_none() {
+    } else if !selects(view, object) {
         Some("no placement selects the cluster")
     } else if mark.is_none() {
         Some("the mark of our own instances is absent")
@@ -175,31 +190,34 @@ fn assigned(view: &View<'_>, plan: &Plan, work: &ObjectKey) -> Value {
 }
 
 fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static str> {
-    match object.kind {
-        Kind::Instance => {
-            let Some(instance) = view.instance(&object.namespace) else {
-                return Some("there is no instance");
-            };
-            let leaving = view
-                .cluster(&object.namespace)
-                .is_some_and(|cluster| cluster.meta.deleting);
-            let selected = view.addon.placements.iter().any(|used| {
-                view.decisions(&used.namespace, &used.name)
-                    .any(|decision| decision.clusters.contains(&object.namespace))
-            });
-            if view.addon.strategy != InstallStrategy::Placements {
-                Some("only placements delete instances")
-            } else if instance.installed_by.is_empty() {
-                Some("a human made it")
-            } else if selected && !leaving {
-                Some("a placement selects the cluster")
-            } else {
-                (*instance.meta.uid != *uid).then_some("it is another instance")
-            }
-        }
-        Kind::Work if is_deploy_work(&view.addon.name, &object.name) => {
-            uid.is_empty().then_some("there is no precondition")
-        }
-        _other => Some("this kind is never deleted"),
+    if object.kind == Kind::Work {
+        return (!is_deploy_work(&view.addon.name, &object.name)).then_some("the work is not ours");
     }
+    if object.kind != Kind::Instance {
+        return Some("this kind is never deleted");
+    }
+    let Some(instance) = view.instance(&object.namespace) else {
+        return Some("there is no instance");
+    };
+    let leaving = view
+        .cluster(&object.namespace)
+        .is_some_and(|cluster| cluster.meta.deleting);
+    if view.addon.strategy != InstallStrategy::Placements {
+        Some("only placements delete instances")
+    } else if instance.installed_by.is_empty() {
+        Some("a human made it")
+    } else if selects(view, object) && !leaving {
+        Some("a placement selects the cluster")
+    } else {
+        (*instance.meta.uid != *uid).then_some("it is another instance")
+    }
+}
+
+fn selects(view: &View<'_>, instance: &ObjectKey) -> bool {
+    let decisions = |used: &PlacementUse| view.decisions(&used.namespace, &used.name);
+    view.addon
+        .placements
+        .iter()
+        .flat_map(decisions)
+        .any(|decision| decision.clusters.contains(&instance.namespace))
 }

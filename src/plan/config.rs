@@ -103,23 +103,24 @@ pub(super) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs<'v>
 
 /// Returns whether the tide deploys the add-on from a template.
 pub(super) fn deploys(addon: &AddOn, effective: &Effective) -> bool {
-    let supports = addon.supported.iter().any(|supported| is_template(&supported.of));
-    supports
-        || effective
-            .refs
-            .iter()
-            .any(|desired| is_template(&desired.config.of))
+    let mut effective = effective.refs.iter().map(|desired| &desired.config.of);
+    listed_types(addon).any(is_template) || effective.any(is_template)
 }
 
 /// Returns the types that an instance of a template add-on may override, sorted.
 pub(super) fn supported_types(addon: &AddOn) -> BTreeSet<ConfigType> {
     let own = [Kind::DeploymentConfig, Kind::Template].map(type_of);
+    listed_types(addon).cloned().chain(own).collect()
+}
+
+/// The types that the add-on's author lists, with a default or without.
+fn listed_types(addon: &AddOn) -> impl Iterator<Item = &ConfigType> {
+    let configured = addon.configuration.iter().map(|config| &config.of);
     addon
         .supported
         .iter()
-        .map(|supported| supported.of.clone())
-        .chain(own)
-        .collect()
+        .map(|supported| &supported.of)
+        .chain(configured)
 }
 
 /// Returns whether a type is `AddOnTemplate`.
@@ -211,11 +212,11 @@ fn look_up(view: &View<'_>, config: &ConfigRef) -> Desired {
 }
 
 fn unsupported(addon: &AddOn, instance: &Instance) -> Option<ConfigType> {
-    let supports_templates = addon.supported.iter().any(|supported| is_template(&supported.of));
+    let has_template = listed_types(addon).any(is_template);
     let known = |of: &ConfigType| {
-        addon.supported.iter().any(|supported| supported.of == *of)
+        listed_types(addon).any(|listed| listed == of)
             || instance.supported.contains(of)
-            || (supports_templates && *of == type_of(Kind::DeploymentConfig))
+            || (has_template && *of == type_of(Kind::DeploymentConfig))
     };
     instance
         .configs

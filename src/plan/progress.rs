@@ -1,7 +1,7 @@
 //! The status that every instance should have: references, supported types and conditions.
 //!
 //! Decides how the state is shown: the columns of `kubectl get`, one roll-up `Ready`, and `Reconciling`/`Stalled` for
-//! GitOps tools. Never removes what other programs wrote.
+//! delivery tools. Never removes what other programs wrote.
 
 use std::collections::BTreeSet;
 
@@ -252,7 +252,7 @@ fn waits(view: &View<'_>, member: &Member<'_>, rendering: &Rendering, state: &St
         (Rendering::Waiting(on), _) => waits.push(on.clone()),
         (_, State::Unsupported(of)) => waits.push(WaitOn::UnsupportedType(of.clone())),
         (_, State::Phase(_, Outcome::Running(why) | Outcome::Failed(why))) => {
-            waits.push(WaitOn::Agent(why.clone()))
+            waits.push(WaitOn::Agent(why.clone()));
         }
         (
             _,

@@ -100,11 +100,12 @@ pub(super) fn recipe(
         }
         rendered.push(manifest);
     }
-    let mut agent = Value::Object(template.agent.as_object().cloned().unwrap_or_default());
+    let mut agent = template.agent.as_object().cloned().unwrap_or_default();
     let configs = manifest_configs(&rendered, agent.get("manifestConfigs"), &variables)?;
     let is_empty = rendered.is_empty();
-    agent["workload"] = json!({"manifests": rendered});
-    agent["manifestConfigs"] = Value::Array(configs);
+    agent.insert("workload".to_owned(), json!({"manifests": rendered}));
+    agent.insert("manifestConfigs".to_owned(), Value::Array(configs));
+    let mut agent = Value::Object(agent);
     fill_defaults(&mut agent);
     let canonical = canonical(&agent);
     if canonical.len() > LARGEST {

@@ -8,7 +8,6 @@ use super::conditions::{Wish, merge};
 use super::config::{Configs, Effective};
 use super::install::{Known, Selected, Wanted};
 use super::judge::PROGRESSING;
-use super::progress::Report;
 use super::rollout::{Member, Step};
 use super::state::{Outcome, State};
 use super::types::not_driven;
@@ -37,18 +36,62 @@ struct Count {
     held: usize,
 }
 
+/// Clusters of every placement, counted one after the other: ten thousand reports need not live at the same time.
+#[derive(Debug)]
+pub(super) struct Tally {
+    counts: Vec<Count>,
+}
+
+impl Tally {
+    /// Returns the tally of the wanted clusters, before any of them has reported.
+    pub(super) fn new(wanted: &Wanted<'_>) -> Self {
+        let selected = |selected: &Selected<'_>| Count {
+            selected: selected.clusters.len(),
+            ..Count::default()
+        };
+        let mut counts: Vec<Count> = wanted.placements.iter().map(selected).collect();
+        for index in wanted.home.values() {
+            if let Some(count) = counts.get_mut(*index) {
+                count.configured = count.configured.saturating_add(1);
+            }
+        }
+        Self { counts }
+    }
+
+    /// Counts one instance for the placement that configures it.
+    pub(super) fn add(&mut self, wanted: &Wanted<'_>, member: &Member<'_>, state: &State) {
+        let home = wanted.home.get(&member.instance.cluster);
+        let Some(count) = home.and_then(|index| self.counts.get_mut(*index)) else {
+            return;
+        };
+        let slot = match (&member.step, state) {
+            (Step::Hold(_), _) => &mut count.held,
+            (_, State::Phase(_, Outcome::Succeeded)) => &mut count.done,
+            (_, State::Phase(_, Outcome::Failed(_))) => &mut count.failed,
+            (
+                _,
+                State::Phase(_, Outcome::Running(_))
+                | State::Unsupported(_)
+                | State::WaitingForManifests
+                | State::WaitingForHostingManifests,
+            ) => &mut count.progressing,
+        };
+        *slot = slot.saturating_add(1);
+    }
+}
+
 /// Returns the status of the add-on.
 pub(super) fn summary(
     view: &View<'_>,
     wanted: &Wanted<'_>,
     configs: &Configs<'_>,
-    members: &[(Member<'_>, Report<'_>)],
+    tally: &Tally,
     now: Timestamp,
 ) -> Summary {
     let progressions = if !view.addon.managed {
         None
     } else if view.addon.strategy == InstallStrategy::Placements {
-        let counts = count(wanted, members);
+        let counts = tally.counts.iter().copied();
         let each = wanted.placements.iter().zip(&configs.inherited).zip(counts);
         Some(
             each.map(|((selected, inherited), count)| progression(view, selected, inherited, count, now))
@@ -65,42 +108,6 @@ pub(super) fn summary(
         defaults: defaults.collect(),
         progressions,
     }
-}
-
-fn count(wanted: &Wanted<'_>, members: &[(Member<'_>, Report<'_>)]) -> Vec<Count> {
-    let selected = |selected: &Selected<'_>| Count {
-        selected: selected.clusters.len(),
-        ..Count::default()
-    };
-    let mut counts: Vec<Count> = wanted.placements.iter().map(selected).collect();
-    for index in wanted.home.values() {
-        if let Some(count) = counts.get_mut(*index) {
-            count.configured = count.configured.saturating_add(1);
-        }
-    }
-    for (member, report) in members {
-        let home = wanted.home.get(&member.instance.cluster);
-        if let Some(count) = home.and_then(|index| counts.get_mut(*index)) {
-            count_one(count, member, report);
-        }
-    }
-    counts
-}
-
-fn count_one(count: &mut Count, member: &Member<'_>, report: &Report<'_>) {
-    let slot = match (&member.step, &report.state) {
-        (Step::Hold(_), _) => &mut count.held,
-        (_, State::Phase(_, Outcome::Succeeded)) => &mut count.done,
-        (_, State::Phase(_, Outcome::Failed(_))) => &mut count.failed,
-        (
-            _,
-            State::Phase(_, Outcome::Running(_))
-            | State::Unsupported(_)
-            | State::WaitingForManifests
-            | State::WaitingForHostingManifests,
-        ) => &mut count.progressing,
-    };
-    *slot = slot.saturating_add(1);
 }
 
 fn progression(

@@ -9,7 +9,7 @@ use super::state::{Outcome, Phase};
 use crate::snapshot::{ConfigRef, ConfigType, Meta, Name, ObjectKey};
 
 /// What the hub should look like next for one add-on, and what it is waiting for.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use = "a plan does nothing until it is applied"]
 pub struct Plan {
     /// Writes; those of one namespace in the order in which they must happen.
@@ -39,7 +39,7 @@ impl From<&Meta> for Revision {
 }
 
 /// One write, with the precondition under which it is right and the reason for it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Create an object.
     Create {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::config::{deploys, is_template};
 use super::owners;
@@ -221,47 +221,44 @@ impl Body {
 
     /// Returns the whole work.
     pub(super) fn create(&self, instance: &Instance) -> Value {
-        let mut work = json!({
+        let mut metadata = json!({
+            "name": self.name,
+            "namespace": &*instance.cluster,
+            "labels": {(terms::ADDON_NAME): &*instance.addon},
+            "ownerReferences": [owners::of_instance(instance, true)],
+        });
+        if let Some(fields) = metadata.as_object_mut().filter(|_| !self.hashes.is_empty()) {
+            fields.insert("annotations".to_owned(), self.annotations());
+        }
+        json!({
             "apiVersion": Kind::Work.api_version(),
             "kind": Kind::Work.address().kind,
-            "metadata": {
-                "name": self.name,
-                "namespace": &*instance.cluster,
-                "labels": {(terms::ADDON_NAME): &*instance.addon},
-                "ownerReferences": [owners::of_instance(instance, true)],
-            },
+            "metadata": metadata,
             "spec": self.recipe.spec(&instance.cluster),
-        });
-        if !self.hashes.is_empty() {
-            work["metadata"]["annotations"] = self.annotations();
-        }
-        work
+        })
     }
 
     /// Returns the merge patch that makes a stored work equal; foreign labels, annotations and owners survive.
     pub(super) fn patch(&self, instance: &Instance, work: &Work) -> Value {
-        let mut patch = json!({"metadata": {"annotations": self.annotations()}});
+        let mut metadata = Map::new();
+        metadata.insert("annotations".to_owned(), self.annotations());
         if let Some(owners) = owners::owned_by(instance, &work.owners) {
-            patch["metadata"]["ownerReferences"] = Value::Array(owners);
+            metadata.insert("ownerReferences".to_owned(), Value::Array(owners));
         }
+        let mut patch = Map::new();
+        patch.insert("metadata".to_owned(), Value::Object(metadata));
         if self.digest != work.digest {
-            patch["spec"] = self.spec_patch(&instance.cluster);
+            patch.insert("spec".to_owned(), self.spec_patch(&instance.cluster));
         }
-        patch
+        Value::Object(patch)
     }
 
     /// A merge patch only removes what it names.
     fn spec_patch(&self, cluster: &str) -> Value {
         let mut spec = self.recipe.spec(cluster);
-        if let Some(fields) = spec.as_object_mut() {
-            for known in ["manifestConfigs", "deleteOption", "executor"] {
-                fields.entry(known).or_insert(Value::Null);
-            }
-            if let Some(option) = fields.get_mut("deleteOption").and_then(Value::as_object_mut) {
-                for known in ["selectivelyOrphans", "ttlSecondsAfterFinished"] {
-                    option.entry(known).or_insert(Value::Null);
-                }
-            }
+        name_absent(&mut spec, &["manifestConfigs", "deleteOption", "executor"]);
+        if let Some(option) = spec.get_mut("deleteOption") {
+            name_absent(option, &["selectivelyOrphans", "ttlSecondsAfterFinished"]);
         }
         spec
     }
@@ -278,6 +275,15 @@ impl Body {
     /// Returns the key of the work.
     pub(super) fn key(&self, instance: &Instance) -> ObjectKey {
         ObjectKey::new(Kind::Work, instance.cluster.clone(), self.name.as_str())
+    }
+}
+
+fn name_absent(object: &mut Value, fields: &[&str]) {
+    let Some(object) = object.as_object_mut() else {
+        return;
+    };
+    for field in fields {
+        object.entry(*field).or_insert(Value::Null);
     }
 }
 

@@ -86,7 +86,7 @@ pub fn canonical(value: &Value) -> String {
 fn write_value(value: &Value, out: &mut String) {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            out.push_str(&value.to_string())
+            out.push_str(&value.to_string());
         }
         Value::Array(items) => {
             out.push('[');

@@ -89,35 +89,35 @@ mod tests {
         ObjectKey::new(Kind::Work, "cluster1", "addon-a-deploy-0")
     }
 
-    fn sight(version: &str) -> Option<Sight<'_>> {
-        Some(Sight {
+    fn sight(version: &str) -> Sight<'_> {
+        Sight {
             uid: "u1",
             version,
             deleting: false,
-        })
+        }
     }
 
     #[test]
     fn waits_until_the_own_write_is_seen() {
         let mut open = Expectations::default();
         open.expect(&Name::from("a"), key(), Expected::Version("10".into()));
-        assert!(open.settle(&key(), sight("9")).is_empty());
+        assert!(open.settle(&key(), Some(sight("9"))).is_empty());
         assert_eq!(open.open("a"), 1);
-        assert_eq!(open.settle(&key(), sight("10")), [Name::from("a")]);
+        assert_eq!(open.settle(&key(), Some(sight("10"))), [Name::from("a")]);
         assert_eq!(open.open("a"), 0);
     }
 
     #[test]
     fn a_later_revision_or_a_missing_object_settles_too() {
-        assert!(is_met(&Expected::Version("9".into()), sight("10")));
+        assert!(is_met(&Expected::Version("9".into()), Some(sight("10"))));
         assert!(is_met(&Expected::Version("9".into()), None));
-        assert!(!is_met(&Expected::Version("abc".into()), sight("10")));
+        assert!(!is_met(&Expected::Version("abc".into()), Some(sight("10"))));
     }
 
     #[test]
     fn a_deletion_is_settled_by_absence_another_uid_or_a_deletion_mark() {
         let gone = Expected::Gone("u1".into());
-        assert!(!is_met(&gone, sight("1")));
+        assert!(!is_met(&gone, Some(sight("1"))));
         assert!(is_met(&gone, None));
         assert!(is_met(
             &gone,

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::api::v1alpha1 as wire;
+use crate::field::Path;
 use crate::model::{ConfigReference, ConfigType, InstallNamespace, RawReference};
 
 /// The spec that a placement gives to the add-ons it creates.
@@ -67,7 +68,7 @@ impl AddonFacts {
                     namespace: Some(&default.namespace),
                     name: Some(&default.name),
                 };
-                facts.defaults.extend(ConfigReference::read(raw));
+                facts.defaults.extend(ConfigReference::parse(raw, &Path::root()));
             }
             facts.supported.insert(config);
         }
@@ -83,7 +84,9 @@ impl AddonFacts {
 }
 
 type Clusters = BTreeSet<Arc<str>>;
-type Named<T> = BTreeMap<Arc<str>, T>;
+
+/// Values under two names, the outer one first.
+pub type ByTwoNames<T> = BTreeMap<Arc<str>, BTreeMap<Arc<str>, T>>;
 
 /// The facts of the whole fleet.
 ///
@@ -93,11 +96,11 @@ pub struct Facts {
     /// Whether everything that exists is in here. Until then the absence of something means nothing.
     pub complete: bool,
     /// Add-ons by name.
-    pub addons: Arc<Named<Arc<AddonFacts>>>,
+    pub addons: Arc<BTreeMap<Arc<str>, Arc<AddonFacts>>>,
     /// Clusters by the placement that selects them: namespace, then name.
-    pub placements: Arc<Named<Named<Arc<Clusters>>>>,
+    pub placements: Arc<ByTwoNames<Arc<Clusters>>>,
     /// Types that agents declared in `status.supportedConfigs`: cluster, then add-on.
-    pub declared: Arc<Named<Named<Arc<[ConfigType]>>>>,
+    pub declared: Arc<ByTwoNames<Arc<[ConfigType]>>>,
 }
 
 impl Facts {
@@ -190,7 +193,7 @@ fn reference(config: &crate::api::AddOnConfig) -> Option<ConfigReference> {
         namespace: Some(&config.namespace),
         name: Some(&config.name),
     };
-    ConfigReference::read(raw)
+    ConfigReference::parse(raw, &Path::root()).ok()
 }
 
 fn placement(strategy: &wire::PlacementStrategy) -> AddonPlacement {

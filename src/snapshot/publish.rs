@@ -40,13 +40,15 @@ impl Store {
         let placements = std::mem::take(&mut self.published.placements);
         let instances = std::mem::take(&mut self.published.instances);
         let before = self.published.facts.clone();
-        addons.iter().for_each(|addon| self.publish_addon(addon));
-        placements
-            .iter()
-            .for_each(|placement| self.publish_placement(placement));
-        instances
-            .iter()
-            .for_each(|(cluster, addon)| self.publish_declared(cluster, addon));
+        for addon in &addons {
+            self.publish_addon(addon);
+        }
+        for placement in &placements {
+            self.publish_placement(placement);
+        }
+        for (cluster, addon) in &instances {
+            self.publish_declared(cluster, addon);
+        }
         self.published.facts.complete |= complete;
         (self.published.facts != before).then(|| self.published.facts.clone())
     }

@@ -351,7 +351,7 @@ impl Instance {
 }
 
 /// Content of a configuration object.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// An `AddOnDeploymentConfig`.
     Deployment(DeploymentConfig),
@@ -373,7 +373,7 @@ pub struct DeploymentConfig {
 }
 
 /// The parts of an `AddOnTemplate` that rendering uses.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     /// `spec.agentSpec`: the body of the work before substitution.
     pub agent: Value,
@@ -382,7 +382,7 @@ pub struct Template {
 }
 
 /// A configuration object.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Identity and revision.
     pub meta: Meta,

@@ -23,7 +23,7 @@ pub type Place = (Name, Name);
 pub(super) type Works = BTreeMap<Place, Work>;
 
 /// Something that happened on the hub.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// An object was created or changed.
     Applied {
@@ -95,20 +95,19 @@ impl Store {
                 let key = decode::key(kind, &object);
                 self.delete(&key, &mut touched);
             }
-            Event::Listed { kind, objects } => {
-                let listed: BTreeSet<ObjectKey> =
-                    objects.iter().map(|object| decode::key(kind, object)).collect();
-                for key in self.keys(kind) {
-                    if !listed.contains(&key) {
-                        self.delete(&key, &mut touched);
-                    }
-                }
-                for object in &objects {
-                    self.apply_object(kind, object, &mut touched);
-                }
-            }
+            Event::Listed { kind, objects } => self.apply_list(kind, &objects, &mut touched),
         }
         touched
+    }
+
+    fn apply_list(&mut self, kind: Kind, objects: &[Value], touched: &mut Touched) {
+        let listed: BTreeSet<ObjectKey> = objects.iter().map(|object| decode::key(kind, object)).collect();
+        for key in self.keys(kind).iter().filter(|key| !listed.contains(*key)) {
+            self.delete(key, touched);
+        }
+        for object in objects {
+            self.apply_object(kind, object, touched);
+        }
     }
 
     fn apply_object(&mut self, kind: Kind, object: &Value, touched: &mut Touched) {

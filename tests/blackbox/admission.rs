@@ -42,10 +42,19 @@ spec:
 #[test]
 fn a_rollout_that_cannot_work_is_refused_with_all_its_faults() {
     let dev = Dev::start(&["--clusters", "1", "--no-demo"]);
-    for how in [&["apply", "-f", "-"][..], &["create", "-f", "-"], &["apply", "--dry-run=server", "-f", "-"]] {
+    for how in [
+        &["apply", "-f", "-"][..],
+        &["create", "-f", "-"],
+        &["apply", "--dry-run=server", "-f", "-"],
+    ] {
         let run = dev.kubectl_with(how, BANANA);
         assert!(!run.ok, "{how:?} must fail");
-        assert!(run.stderr.contains("The ClusterManagementAddOn \"banana\" is invalid:"), "{}", run.stderr);
+        assert!(
+            run.stderr
+                .contains("The ClusterManagementAddOn \"banana\" is invalid:"),
+            "{}",
+            run.stderr
+        );
         let strategy = "spec.installStrategy.placements[0].rolloutStrategy.progressive";
         for (field, value, rule) in [
             ("minSuccessTime", "\"banana\"", "[rollout/min-success-time]"),
@@ -53,12 +62,21 @@ fn a_rollout_that_cannot_work_is_refused_with_all_its_faults() {
             ("maxFailures", "-1", "[rollout/max-failures]"),
         ] {
             let bullet = format!("* {strategy}.{field}: ");
-            let line = run.stderr.lines().find(|line| line.contains(&bullet)).unwrap_or_else(|| {
-                panic!("no bullet for {field}:\n{}", run.stderr);
-            });
+            let line = run
+                .stderr
+                .lines()
+                .find(|line| line.contains(&bullet))
+                .unwrap_or_else(|| {
+                    panic!("no bullet for {field}:\n{}", run.stderr);
+                });
             assert!(line.contains(value) && line.trim_end().ends_with(rule), "{line}");
         }
-        assert_eq!(run.stderr.lines().filter(|line| line.starts_with("* ")).count(), 3, "{}", run.stderr);
+        assert_eq!(
+            run.stderr.lines().filter(|line| line.starts_with("* ")).count(),
+            3,
+            "{}",
+            run.stderr
+        );
     }
     let stored = dev.kubectl(&["get", "cma", "banana"]);
     assert!(stored.stderr.contains("not found"), "nothing was stored");
@@ -74,7 +92,11 @@ fn a_misspelt_config_type_is_refused_with_a_suggestion() {
     assert!(!run.ok, "it must be refused");
     assert!(run.stderr.contains("spec.configs[0]"), "{}", run.stderr);
     assert!(run.stderr.contains("\"addondeploymentconfig\""), "{}", run.stderr);
-    assert!(run.stderr.contains("addondeploymentconfigs"), "the right name is suggested: {}", run.stderr);
+    assert!(
+        run.stderr.contains("addondeploymentconfigs"),
+        "the right name is suggested: {}",
+        run.stderr
+    );
     assert!(run.stderr.contains("[config/"), "{}", run.stderr);
 }
 
@@ -85,10 +107,18 @@ fn the_wrong_examples_are_refused_and_the_right_ones_are_not() {
     assert!(right.ok, "{}", right.stderr);
     let folder = repository("manifests/examples/wrong");
     let mut seen = 0;
-    for entry in std::fs::read_dir(&folder).expect("there are wrong examples").flatten() {
+    for entry in std::fs::read_dir(&folder)
+        .expect("there are wrong examples")
+        .flatten()
+    {
         let run = dev.kubectl(&["apply", "-f", &entry.path().to_string_lossy()]);
         assert!(!run.ok, "{} must be refused", entry.path().display());
-        assert!(run.stderr.contains("is invalid:"), "{}: {}", entry.path().display(), run.stderr);
+        assert!(
+            run.stderr.contains("is invalid:"),
+            "{}: {}",
+            entry.path().display(),
+            run.stderr
+        );
         seen += 1;
     }
     assert!(seen >= 2, "there are wrong examples in {}", folder.display());
@@ -123,9 +153,11 @@ metadata:
 ";
     let made = dev.apply(definition);
     assert!(made.ok, "{}", made.stderr);
-    dev.until("the placement has decided", &["placementdecisions", "-n", "open-cluster-management"], |list| {
-        list["items"].as_array().is_some_and(|items| !items.is_empty())
-    });
+    dev.until(
+        "the placement has decided",
+        &["placementdecisions", "-n", "open-cluster-management"],
+        |list| list["items"].as_array().is_some_and(|items| !items.is_empty()),
+    );
 
     let first = dev.apply(&format!("{wish}spec: {{}}\n"));
     assert!(first.ok, "{}", first.stderr);
@@ -133,14 +165,26 @@ metadata:
     assert_eq!(once["spec"]["installNamespace"], "placed-here");
 
     let again = dev.apply(&format!("{wish}spec: {{}}\n"));
-    assert!(again.ok && again.stdout.contains("unchanged"), "{}{}", again.stdout, again.stderr);
+    assert!(
+        again.ok && again.stdout.contains("unchanged"),
+        "{}{}",
+        again.stdout,
+        again.stderr
+    );
     let twice = dev.read(&["mca", "placed", "-n", "cluster1"]);
-    assert_eq!(twice["metadata"]["resourceVersion"], once["metadata"]["resourceVersion"]);
+    assert_eq!(
+        twice["metadata"]["resourceVersion"],
+        once["metadata"]["resourceVersion"]
+    );
 
-    let given = dev.apply(&format!("{wish}spec:\n  installNamespace: my-own\n").replace("cluster1", "cluster2"));
+    let given =
+        dev.apply(&format!("{wish}spec:\n  installNamespace: my-own\n").replace("cluster1", "cluster2"));
     assert!(given.ok, "{}", given.stderr);
     let kept = dev.read(&["mca", "placed", "-n", "cluster2"]);
-    assert_eq!(kept["spec"]["installNamespace"], "my-own", "a given value is never changed");
+    assert_eq!(
+        kept["spec"]["installNamespace"], "my-own",
+        "a given value is never changed"
+    );
 }
 
 #[test]
@@ -175,6 +219,11 @@ spec:
 fn names(list: &Value) -> Vec<String> {
     list["items"]
         .as_array()
-        .map(|items| items.iter().filter_map(|item| item["metadata"]["name"].as_str().map(str::to_owned)).collect())
+        .map(|items| {
+            items
+                .iter()
+                .filter_map(|item| item["metadata"]["name"].as_str().map(str::to_owned))
+                .collect()
+        })
         .unwrap_or_default()
 }

@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// How long anything may take before a story gives up.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running `tidegate dev`; ended when dropped.
-pub struct Dev {
+pub(crate) struct Dev {
     child: Child,
     folder: tempfile::TempDir,
-    pub kubeconfig: PathBuf,
+    pub(crate) kubeconfig: PathBuf,
     _place: Place,
 }
 
 impl Dev {
     /// Starts the binary with extra flags and waits for its READY line.
-    pub fn start(flags: &[&str]) -> Self {
+    pub(crate) fn start(flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let place = Place::take();
         let mut child = tidegate()
@@ -37,23 +37,28 @@ impl Dev {
         let kubeconfig = ready
             .split_whitespace()
             .find_map(|word| word.strip_prefix("kubeconfig="))
-            .unwrap_or_else(|| panic!("no kubeconfig in {ready:?}"))
+            .expect("the READY line names the kubeconfig")
             .into();
-        Self { child, folder, kubeconfig, _place: place }
+        Self {
+            child,
+            folder,
+            kubeconfig,
+            _place: place,
+        }
     }
 
     /// Runs kubectl against the hub.
-    pub fn kubectl(&self, args: &[&str]) -> Run {
+    pub(crate) fn kubectl(&self, args: &[&str]) -> Run {
         self.kubectl_with(args, "")
     }
 
     /// Runs `kubectl apply -f -` on a manifest.
-    pub fn apply(&self, manifest: &str) -> Run {
+    pub(crate) fn apply(&self, manifest: &str) -> Run {
         self.kubectl_with(&["apply", "-f", "-"], manifest)
     }
 
     /// Runs kubectl with text on its standard input.
-    pub fn kubectl_with(&self, args: &[&str], stdin: &str) -> Run {
+    pub(crate) fn kubectl_with(&self, args: &[&str], stdin: &str) -> Run {
         let mut child = Command::new("kubectl")
             .env("KUBECONFIG", &self.kubeconfig)
             .env("HOME", self.folder.path())
@@ -64,19 +69,24 @@ impl Dev {
             .stderr(Stdio::piped())
             .spawn()
             .expect("these tests need kubectl on the PATH");
-        child.stdin.take().expect("stdin is piped").write_all(stdin.as_bytes()).expect("kubectl reads");
+        child
+            .stdin
+            .take()
+            .expect("stdin is piped")
+            .write_all(stdin.as_bytes())
+            .expect("kubectl reads");
         Run::from(child.wait_with_output().expect("kubectl ends"))
     }
 
     /// Reads an object as JSON.
-    pub fn read(&self, args: &[&str]) -> Value {
+    pub(crate) fn read(&self, args: &[&str]) -> Value {
         let run = self.kubectl(&[&["get", "-o", "json"], args].concat());
         assert!(run.ok, "kubectl get {args:?}: {}", run.stderr);
         serde_json::from_str(&run.stdout).expect("kubectl prints JSON")
     }
 
     /// Reads again and again until `holds` says yes; panics with the last object when patience ends.
-    pub fn until(&self, what: &str, args: &[&str], holds: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn until(&self, what: &str, args: &[&str], holds: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
             let seen = self.read(args);
@@ -89,12 +99,12 @@ impl Dev {
     }
 
     /// The folder that the program was told to use.
-    pub fn state(&self) -> PathBuf {
+    pub(crate) fn state(&self) -> PathBuf {
         self.folder.path().join("state")
     }
 
     /// Sends a signal by name and waits for the end.
-    pub fn end(&mut self, signal: &str) -> ExitStatus {
+    pub(crate) fn end(&mut self, signal: &str) -> ExitStatus {
         let sent = Command::new("kill")
             .args([&format!("-{signal}"), &self.child.id().to_string()])
             .status()
@@ -105,7 +115,10 @@ impl Dev {
             if let Some(status) = self.child.try_wait().expect("the program can be waited for") {
                 return status;
             }
-            assert!(begun.elapsed() < Duration::from_secs(15), "the program does not end on {signal}");
+            assert!(
+                begun.elapsed() < Duration::from_secs(15),
+                "the program does not end on {signal}"
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -129,7 +142,9 @@ impl Place {
     fn take() -> Self {
         let (count, freed) = &RUNNING;
         let count = count.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut count = freed.wait_while(count, |count| *count >= PLACES).unwrap_or_else(PoisonError::into_inner);
+        let mut count = freed
+            .wait_while(count, |count| *count >= PLACES)
+            .unwrap_or_else(PoisonError::into_inner);
         *count += 1;
         Self
     }
@@ -145,11 +160,11 @@ impl Drop for Place {
 
 /// What a command printed.
 #[derive(Debug)]
-pub struct Run {
-    pub ok: bool,
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Run {
+    pub(crate) ok: bool,
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl From<Output> for Run {
@@ -164,29 +179,34 @@ impl From<Output> for Run {
 }
 
 /// The binary under test.
-pub fn tidegate() -> Command {
+pub(crate) fn tidegate() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tidegate"))
 }
 
 /// Runs the binary to its end.
-pub fn run(args: &[&str]) -> Run {
+pub(crate) fn run(args: &[&str]) -> Run {
     Run::from(tidegate().args(args).output().expect("the binary starts"))
 }
 
 /// A file of the repository.
-pub fn repository(path: &str) -> PathBuf {
+pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
 /// Returns a condition of an object.
-pub fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
-    object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
+pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
+    object["status"]["conditions"]
+        .as_array()?
+        .iter()
+        .find(|condition| condition["type"] == kind)
 }
 
 /// Returns status and reason of a condition, `-` where it is absent.
-pub fn state_of(object: &Value, kind: &str) -> (String, String) {
+pub(crate) fn state_of(object: &Value, kind: &str) -> (String, String) {
     let text = |key: &str| {
-        condition(object, kind).and_then(|found| found[key].as_str()).map_or_else(|| "-".to_owned(), str::to_owned)
+        condition(object, kind)
+            .and_then(|found| found[key].as_str())
+            .map_or_else(|| "-".to_owned(), str::to_owned)
     };
     (text("status"), text("reason"))
 }

@@ -2,12 +2,16 @@
 //!
 //! Decides which document a path and an `Accept` header mean; what stands in them is decided in their own rooms.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use http::header::{ETAG, VARY};
 use serde_json::{Value, json};
 
 use crate::discovery::{self, AggregatedVersion, Root, StorageVersions};
 use crate::http::{Payload, Query, Reply};
 use crate::hub::Hub;
+use crate::openapi;
 use crate::registry::Registry;
 
 /// Kubernetes version whose behaviour the hub follows. What is added behind the plus does not disturb version comparisons.
@@ -68,8 +72,12 @@ pub(crate) fn resources(hub: &Hub, group: &str, version: &str) -> Reply {
     match list {
         Some(list) => Reply::json(200, &list),
         None if group.is_empty() => {
-            let error = crate::error::ApiError::new(404, "NotFound", "the server could not find the requested resource")
-                .with_details(json!({}));
+            let error = crate::error::ApiError::new(
+                404,
+                "NotFound",
+                "the server could not find the requested resource",
+            )
+            .with_details(json!({}));
             Reply::error(&error)
         }
         None => Reply::unknown_path(),
@@ -83,15 +91,17 @@ fn stored_versions(registry: &Registry) -> StorageVersions {
     let Ok(snapshot) = definitions.table.list(&crate::store::Page::default()) else {
         return StorageVersions::default();
     };
-    snapshot
-        .records
-        .iter()
-        .filter_map(|record| {
-            let definition = definitions.decode(record, record.version);
-            let storage = crate::crd::storage_version(&definition)?.to_owned();
-            Some((record.name().to_owned(), storage))
-        })
-        .collect()
+    // Kubernetes' own first storage version; clients only see that the hash stays the same.
+    let own = (
+        "customresourcedefinitions.apiextensions.k8s.io".to_owned(),
+        "v1beta1".to_owned(),
+    );
+    let custom = snapshot.records.iter().filter_map(|record| {
+        let definition = definitions.decode(record, record.version);
+        let storage = crate::crd::storage_version(&definition)?.to_owned();
+        Some((record.name().to_owned(), storage))
+    });
+    custom.chain([own]).collect()
 }
 
 /// Returns the aggregated form that a client asks for before any plain one.
@@ -123,7 +133,9 @@ fn aggregated(hub: &Hub, root: Root, version: AggregatedVersion, etag: Option<&s
     let document = discovery::aggregated(&hub.directory.load().resources(), root, version);
     let content_type = match version {
         AggregatedVersion::V2 => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-        AggregatedVersion::V2Beta1 => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+        AggregatedVersion::V2Beta1 => {
+            "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+        }
     };
     tagged(content_type, &document, etag).with_header(VARY, "Accept")
 }
@@ -133,21 +145,73 @@ fn tagged(content_type: &'static str, document: &Value, etag: Option<&str>) -> R
     let bytes = serde_json::to_vec(document).unwrap_or_default();
     let tag = discovery::entity_tag(&bytes);
     let reply = if etag == Some(tag.as_str()) {
-        Reply { status: 304, payload: Payload::Empty, headers: Vec::new() }
+        Reply {
+            status: 304,
+            payload: Payload::Empty,
+            headers: Vec::new(),
+        }
     } else {
-        Reply { status: 200, payload: Payload::Raw(content_type, bytes), headers: Vec::new() }
+        Reply {
+            status: 200,
+            payload: Payload::Raw(content_type, bytes),
+            headers: Vec::new(),
+        }
     };
     reply.with_header(ETAG, tag)
 }
 
-/// Returns `/openapi/v3` or one of its documents.
+/// Returns `/openapi/v3` or one of its documents. Documents are kept until what they describe changes.
 pub(crate) fn openapi(hub: &Hub, document: &str, etag: Option<&str>) -> Reply {
     let resources = hub.directory.load().resources();
     if document.is_empty() {
-        return tagged("application/json", &json!({"paths":{}}), etag);
+        return tagged("text/plain; charset=utf-8", &openapi::index(&resources), etag);
     }
-    match None::<Value> {
-        Some(document) => tagged("application/json", &document, etag),
+    let fingerprint = openapi::fingerprint(&resources, document);
+    let tag = format!("\"{fingerprint}\"");
+    if etag == Some(tag.as_str()) {
+        return Reply {
+            status: 304,
+            payload: Payload::Empty,
+            headers: Vec::new(),
+        }
+        .with_header(ETAG, tag);
+    }
+    let bytes = hub
+        .openapi
+        .get_or_make(document, &fingerprint, || openapi::document(&resources, document));
+    match bytes {
+        Some(bytes) => Reply {
+            status: 200,
+            payload: Payload::Raw("application/json", bytes),
+            headers: Vec::new(),
+        }
+        .with_header(ETAG, tag),
         None => Reply::unknown_path(),
+    }
+}
+
+/// Documents that cost milliseconds to make.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf {
+    documents: Mutex<BTreeMap<String, (String, Vec<u8>)>>,
+}
+
+impl Shelf {
+    /// Returns a document, made anew if what it describes has changed.
+    fn get_or_make(
+        &self,
+        path: &str,
+        fingerprint: &str,
+        make: impl FnOnce() -> Option<Value>,
+    ) -> Option<Vec<u8>> {
+        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, bytes)) = documents.get(path)
+            && known == fingerprint
+        {
+            return Some(bytes.clone());
+        }
+        let bytes = serde_json::to_vec(&make()?).ok()?;
+        documents.insert(path.to_owned(), (fingerprint.to_owned(), bytes.clone()));
+        Some(bytes)
     }
 }

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::{Chain, Services};
+use crate::documents::Shelf;
 use crate::identity::Users;
 use crate::registry::Directory;
 use crate::store::Store;
@@ -29,6 +30,8 @@ pub(crate) struct Hub {
     pub(crate) services: Services,
     /// Cancelled when the hub stops; ends every watch.
     pub(crate) stop: CancellationToken,
+    /// Made OpenAPI documents.
+    pub(crate) openapi: Shelf,
     address: OnceLock<String>,
     /// Work of the hub itself, such as removing the instances of a deleted definition.
     pub(crate) tasks: TaskTracker,
@@ -46,6 +49,7 @@ impl Hub {
             chain: Chain::new(),
             services,
             stop: CancellationToken::new(),
+            openapi: Shelf::default(),
             address: OnceLock::new(),
             tasks: TaskTracker::new(),
         })

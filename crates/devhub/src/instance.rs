@@ -23,7 +23,9 @@ const HISTORY: usize = 10_000;
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The address can be reached from other machines.
-    #[error("cannot serve on {0}: the hub holds administrator credentials and serves loopback addresses only")]
+    #[error(
+        "cannot serve on {0}: the hub holds administrator credentials and serves loopback addresses only"
+    )]
     NotLoopback(IpAddr),
     /// The address cannot be bound.
     #[error("cannot listen on {address}")]
@@ -123,7 +125,9 @@ impl Builder {
         let authority = Authority::new()?;
         let serving = authority.serving()?;
         let admin = authority.client("admin", "system:masters")?;
-        let token = self.token.unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());
+        let token = self
+            .token
+            .unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());
         let hub = Hub::new(&token, self.history, self.services);
         seed::namespaces(&hub).await?;
         for definition in &self.definitions {
@@ -136,7 +140,15 @@ impl Builder {
         hub.listens_on(server.address());
         let client = client_of(&hub);
         let controllers = Controllers::start(&client, self.switches, &authority.pem);
-        Ok(DevHub { hub, server, controllers, ca_pem: authority.pem.clone(), ca_der: authority.root().to_vec(), admin, token })
+        Ok(DevHub {
+            hub,
+            server,
+            controllers,
+            ca_pem: authority.pem.clone(),
+            ca_der: authority.root().to_vec(),
+            admin,
+            token,
+        })
     }
 }
 
@@ -165,7 +177,10 @@ impl DevHub {
             token: None,
             history: HISTORY,
             services: Services::default(),
-            switches: Switches { basic: true, accounts: false },
+            switches: Switches {
+                basic: true,
+                accounts: false,
+            },
         }
     }
 
@@ -230,8 +245,18 @@ impl DevHub {
 
 /// Returns the failure to load an object.
 pub(crate) fn refused(object: &Value, error: &ApiError) -> StartError {
-    let part = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-    StartError::Preload { kind: part("/kind"), name: part("/metadata/name"), message: error.message.clone() }
+    let part = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    StartError::Preload {
+        kind: part("/kind"),
+        name: part("/metadata/name"),
+        message: error.message.clone(),
+    }
 }
 
 /// Returns the object of a namespace.

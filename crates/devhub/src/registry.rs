@@ -20,7 +20,11 @@ pub(crate) fn is_view(resource: &Resource) -> bool {
 
 /// Returns the name of the table of a built-in resource.
 fn storage_name(resource: &Resource) -> String {
-    if is_view(resource) { resource.plural.clone() } else { resource.group_resource() }
+    if is_view(resource) {
+        resource.plural.clone()
+    } else {
+        resource.group_resource()
+    }
 }
 
 /// What is special about a custom resource in one version.
@@ -101,12 +105,8 @@ pub(crate) struct Registry {
 impl Registry {
     /// Returns the resource that a path names.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Served>> {
-        self.by_path.get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
-    }
-
-    /// Returns the first served version of a resource.
-    pub(crate) fn any_version(&self, group: &str, plural: &str) -> Option<&Arc<Served>> {
-        self.by_path.values().find(|served| served.resource.group == group && served.resource.plural == plural)
+        self.by_path
+            .get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
     }
 
     /// Returns all resources, in order of group, version and plural.
@@ -116,12 +116,10 @@ impl Registry {
 
     /// Returns what discovery and the OpenAPI documents need.
     pub(crate) fn resources(&self) -> Vec<Resource> {
-        self.by_path.values().map(|served| served.resource.clone()).collect()
-    }
-
-    /// Tells whether a group and version exist.
-    pub(crate) fn has_version(&self, group: &str, version: &str) -> bool {
-        self.by_path.keys().any(|(g, v, _)| g == group && v == version)
+        self.by_path
+            .values()
+            .map(|served| served.resource.clone())
+            .collect()
     }
 }
 
@@ -140,11 +138,18 @@ impl Directory {
             .into_iter()
             .map(|resource| {
                 let table = store.table(&storage_name(&resource));
-                Arc::new(Served { resource, table, custom: None })
+                Arc::new(Served {
+                    resource,
+                    table,
+                    custom: None,
+                })
             })
             .collect();
-        let directory =
-            Self { current: ArcSwap::default(), custom: Mutex::new(BTreeMap::new()), builtin };
+        let directory = Self {
+            current: ArcSwap::default(),
+            custom: Mutex::new(BTreeMap::new()),
+            builtin,
+        };
         directory.publish(&BTreeMap::new());
         directory
     }
@@ -156,7 +161,12 @@ impl Directory {
 
     /// Returns the served versions of a definition.
     pub(crate) fn definition(&self, name: &str) -> Vec<Arc<Served>> {
-        self.custom.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned().unwrap_or_default()
+        self.custom
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// Replaces the served versions of a definition; none takes it out.
@@ -177,7 +187,11 @@ impl Directory {
             .chain(custom.values().flatten())
             .map(|served| {
                 let resource = &served.resource;
-                let path = (resource.group.clone(), resource.version.clone(), resource.plural.clone());
+                let path = (
+                    resource.group.clone(),
+                    resource.version.clone(),
+                    resource.plural.clone(),
+                );
                 (path, Arc::clone(served))
             })
             .collect();

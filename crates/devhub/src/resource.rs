@@ -31,9 +31,9 @@ pub struct ScalePaths {
 pub struct Column {
     /// Header.
     pub name: String,
-    /// OpenAPI type: `string`, `integer`, `number`, `boolean`, `date`.
+    /// `OpenAPI` type: `string`, `integer`, `number`, `boolean`, `date`.
     pub kind: String,
-    /// OpenAPI format; may be empty.
+    /// `OpenAPI` format; may be empty.
     pub format: String,
     /// Description; may be empty.
     pub description: String,

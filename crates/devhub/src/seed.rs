@@ -40,7 +40,12 @@ pub(crate) async fn object(hub: &Arc<Hub>, object: &Value) -> Result<(), StartEr
 }
 
 async fn create(hub: &Arc<Hub>, object: &Value) -> Result<(), ApiError> {
-    let part = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let part = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     let (api_version, kind) = (part("/apiVersion"), part("/kind"));
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let registry = hub.directory.load();
@@ -48,7 +53,11 @@ async fn create(hub: &Arc<Hub>, object: &Value) -> Result<(), ApiError> {
         .all()
         .map(|served| &served.resource)
         .find(|resource| resource.group == group && resource.version == version && resource.kind == kind)
-        .ok_or_else(|| ApiError::bad_request(format!("no kind \"{kind}\" is served in version \"{api_version}\"")))?;
+        .ok_or_else(|| {
+            ApiError::bad_request(format!(
+                "no kind \"{kind}\" is served in version \"{api_version}\""
+            ))
+        })?;
     let namespace = match (served.scope, part("/metadata/namespace")) {
         (Scope::Cluster, _) => None,
         (Scope::Namespaced, "") => Some("default".to_owned()),
@@ -69,5 +78,7 @@ async fn create(hub: &Arc<Hub>, object: &Value) -> Result<(), ApiError> {
         body: Bytes::from(object.to_string()),
         user: hub.users.identify(&Peer::InProcess, &http::HeaderMap::new())?,
     };
-    rest::answer(hub, incoming, &mut Warnings::new()).await.map(|_| ())
+    rest::answer(hub, incoming, &mut Warnings::new())
+        .await
+        .map(|_| ())
 }

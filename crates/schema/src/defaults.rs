@@ -24,7 +24,9 @@ fn drop_nulls(node: &Node, value: &mut Value) {
         }),
         Value::Array(items) => {
             if let Some(schema) = node.items.as_deref() {
-                items.iter_mut().for_each(|item| drop_nulls(schema, item));
+                for item in items {
+                    drop_nulls(schema, item);
+                }
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}

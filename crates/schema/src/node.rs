@@ -137,9 +137,9 @@ pub(crate) struct Junctors {
 pub(crate) struct Node {
     pub(crate) kind: Kind,
     pub(crate) flags: Flags,
-    pub(crate) properties: BTreeMap<String, Node>,
+    pub(crate) properties: BTreeMap<String, Self>,
     pub(crate) additional: Additional,
-    pub(crate) items: Option<Box<Node>>,
+    pub(crate) items: Option<Box<Self>>,
     pub(crate) list: ListType,
     pub(crate) format: Option<Format>,
     pub(crate) limits: Option<Box<Limits>>,

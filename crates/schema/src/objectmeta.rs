@@ -69,7 +69,6 @@ pub(crate) const FIELDS: [&str; 15] = [
 pub(crate) fn knows(names: &[&str]) -> bool {
     let [first, rest @ ..] = names else { return true };
     match (shape(first), rest) {
-        (None, _) => false,
         (Some(_), []) => true,
         (Some(Shape::TextMap), rest) => rest.len() == 1,
         (Some(Shape::Owners), [name]) => owner_shape(name).is_some(),
@@ -77,7 +76,8 @@ pub(crate) fn knows(names: &[&str]) -> bool {
             managed_known(name) && (deeper.is_empty() || *name == "fieldsV1")
         }
         (
-            Some(Shape::Text | Shape::Time | Shape::Whole | Shape::Flag | Shape::TextList | Shape::Owners),
+            None
+            | Some(Shape::Text | Shape::Time | Shape::Whole | Shape::Flag | Shape::TextList | Shape::Owners),
             _,
         ) => false,
     }
@@ -95,7 +95,7 @@ pub(crate) fn prune(metadata: &mut Value, path: &str, removed: &mut Vec<String>)
                 return false;
             }
             Some(Shape::Owners) => {
-                prune_items(member, path, name, removed, |name| owner_shape(name).is_some())
+                prune_items(member, path, name, removed, |name| owner_shape(name).is_some());
             }
             Some(Shape::Managed) => prune_items(member, path, name, removed, managed_known),
             Some(

@@ -16,7 +16,7 @@ enum Step<'a> {
 /// A path that points to its parent: `spec` ← `items` ← `[0]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path<'a> {
-    parent: Option<&'a Path<'a>>,
+    parent: Option<&'a Self>,
     step: Step<'a>,
 }
 

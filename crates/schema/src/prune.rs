@@ -63,16 +63,19 @@ impl Walk {
                 Some(node) => self.members(members, node, at_root),
                 None => self.clear(members),
             },
-            Value::Array(items) => {
-                let preserved = node.is_some_and(|node| node.is(Flags::PRESERVE_UNKNOWN));
-                let schema = node.and_then(|node| node.items.as_deref());
-                if !preserved || schema.is_some() {
-                    for (at, item) in items.iter_mut().enumerate() {
-                        self.at(&format!("[{at}]"), |walk| walk.node(item, schema, false));
-                    }
-                }
-            }
+            Value::Array(items) => self.items(items, node),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    fn items(&mut self, items: &mut [Value], node: Option<&Node>) {
+        let preserved = node.is_some_and(|node| node.is(Flags::PRESERVE_UNKNOWN));
+        let schema = node.and_then(|node| node.items.as_deref());
+        if preserved && schema.is_none() {
+            return;
+        }
+        for (at, item) in items.iter_mut().enumerate() {
+            self.at(&format!("[{at}]"), |walk| walk.node(item, schema, false));
         }
     }
 

@@ -64,13 +64,7 @@ fn translate(text: &str) -> String {
             }
             '[' if letters.peek() == Some(&':') => {
                 out.push('[');
-                // A POSIX name such as [:alpha:] ends with its own bracket.
-                for inner in letters.by_ref() {
-                    out.push(inner);
-                    if inner == ']' {
-                        break;
-                    }
-                }
+                push_posix_name(&mut out, &mut letters);
                 class = 2;
             }
             ']' if class > 0 && !at_start => {
@@ -89,6 +83,16 @@ fn translate(text: &str) -> String {
         }
     }
     out
+}
+
+/// Copies the rest of a POSIX name such as `[:alpha:]`, which ends with its own bracket.
+fn push_posix_name(out: &mut String, letters: &mut impl Iterator<Item = char>) {
+    for letter in letters {
+        out.push(letter);
+        if letter == ']' {
+            return;
+        }
+    }
 }
 
 fn push_escape(out: &mut String, escaped: Option<char>, in_class: bool) {

@@ -124,12 +124,13 @@ impl Walk<'_> {
             if rule.reads_old && old.value.is_none() && !rule.optional_old {
                 continue;
             }
-            if let Some(fault) = judge(rule, node, value, &scope, path) {
-                if !rule.reads_old && old.is_same() {
-                    self.out.warnings.push(fault.to_string());
-                } else {
-                    self.out.errors.push(fault);
-                }
+            let Some(fault) = judge(rule, node, value, &scope, path) else {
+                continue;
+            };
+            if !rule.reads_old && old.is_same() {
+                self.out.warnings.push(fault.to_string());
+            } else {
+                self.out.errors.push(fault);
             }
         }
     }

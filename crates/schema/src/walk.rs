@@ -60,14 +60,7 @@ impl Schema {
             let next = match segment {
                 Segment::Index(_) => node.items.as_deref(),
                 Segment::Name(name) if (at_root || node.is(Flags::EMBEDDED)) && is_resource_field(name) => {
-                    if *name != "metadata" {
-                        return rest.next().is_none().then_some(Place::Open);
-                    }
-                    let names = rest.filter_map(|segment| match segment {
-                        Segment::Name(name) => Some(*name),
-                        Segment::Index(_) => None,
-                    });
-                    return Some(Place::Metadata(names.collect()));
+                    return resource_place(name, rest.as_slice());
                 }
                 Segment::Name(name) => node.member(name),
             };
@@ -81,6 +74,18 @@ impl Schema {
         }
         Some(Place::Node(node))
     }
+}
+
+/// Returns what stands below `apiVersion`, `kind` or `metadata`.
+fn resource_place<'n, 'p>(field: &str, rest: &[Segment<'p>]) -> Option<Place<'n, 'p>> {
+    if field != "metadata" {
+        return rest.is_empty().then_some(Place::Open);
+    }
+    let names = rest.iter().filter_map(|segment| match segment {
+        Segment::Name(name) => Some(*name),
+        Segment::Index(_) => None,
+    });
+    Some(Place::Metadata(names.collect()))
 }
 
 #[cfg(test)]

@@ -169,42 +169,36 @@ fn scalar() -> impl Strategy<Value = Value> {
         Just(json!(null)),
         any::<bool>().prop_map(Value::from),
         (-6..7_i64).prop_map(Value::from),
-        (-6..7_i64).prop_map(|whole| json!(whole as f64)),
-        (-12..12_i64).prop_map(|half| json!(half as f64 / 2.0)),
+        (-6..7_i32).prop_map(|whole| json!(f64::from(whole))),
+        (-12..12_i32).prop_map(|half| json!(f64::from(half) / 2.0)),
         prop::sample::select(vec!["", "a", "b", "abc", "a1", "\u{e9}\u{e9}", "12"]).prop_map(Value::from),
     ]
+}
+
+/// Makes the members of an object or the entries of a map.
+fn object_for(schema: &Value) -> BoxedStrategy<Value> {
+    if let Some(inner) = schema.get("additionalProperties") {
+        let keys = prop::sample::select(vec!["a", "b", "x"]);
+        return prop::collection::btree_map(keys, value_for(inner), 0..4)
+            .prop_map(|entries| json!(entries))
+            .boxed();
+    }
+    let members = schema["properties"].as_object().into_iter().flatten();
+    let optional: Vec<_> = members
+        .map(|(name, inner)| {
+            let name = name.clone();
+            proptest::option::weighted(0.7, value_for(inner).prop_map(move |value| (name.clone(), value)))
+        })
+        .collect();
+    optional
+        .prop_map(|members| Value::Object(members.into_iter().flatten().collect()))
+        .boxed()
 }
 
 /// Makes a value that has the shape of the schema most of the time.
 fn value_for(schema: &Value) -> BoxedStrategy<Value> {
     let fitting: BoxedStrategy<Value> = match schema["type"].as_str() {
-        Some("object") => match schema.get("additionalProperties") {
-            Some(inner) => {
-                let entries = prop::collection::btree_map(
-                    prop::sample::select(vec!["a", "b", "x"]),
-                    value_for(inner),
-                    0..4,
-                );
-                entries.prop_map(|entries| json!(entries)).boxed()
-            }
-            None => {
-                let members: Vec<(String, BoxedStrategy<Value>)> = schema["properties"]
-                    .as_object()
-                    .into_iter()
-                    .flatten()
-                    .map(|(name, inner)| (name.clone(), value_for(inner)))
-                    .collect();
-                let optional: Vec<_> = members
-                    .into_iter()
-                    .map(|(name, value)| {
-                        proptest::option::weighted(0.7, value.prop_map(move |value| (name.clone(), value)))
-                    })
-                    .collect();
-                optional
-                    .prop_map(|members| Value::Object(members.into_iter().flatten().collect()))
-                    .boxed()
-            }
-        },
+        Some("object") => object_for(schema),
         Some("array") => prop::collection::vec(value_for(&schema["items"]), 0..4)
             .prop_map(Value::Array)
             .boxed(),

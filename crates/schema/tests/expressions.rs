@@ -103,7 +103,7 @@ fn work_is_bounded() {
     );
 }
 
-fn spec(properties: Value, rules: Value) -> Value {
+fn spec(properties: &Value, rules: &Value) -> Value {
     json!({"type": "object", "properties": {"spec": {
         "type": "object", "properties": properties, "x-kubernetes-validations": rules}}})
 }
@@ -146,7 +146,7 @@ fn what_this_engine_lacks_is_told_apart_from_what_is_wrong() {
         ("self.v ==", ErrorClass::Invalid, "Syntax error"),
     ];
     for (rule, class, words) in rows {
-        let errors = Schema::parse(&spec(properties.clone(), json!([{"rule": rule}]))).expect_err(rule);
+        let errors = Schema::parse(&spec(&properties, &json!([{"rule": rule}]))).expect_err(rule);
         assert_eq!(errors.len(), 1, "{rule}: {errors:?}");
         assert_eq!(errors[0].class, class, "{rule}");
         assert!(errors[0].message.contains(words), "{rule}: {}", errors[0].message);
@@ -179,7 +179,7 @@ fn values_have_the_types_of_their_schema() {
         "self.blob == b'a'",
         "self.a__dash__b == 'x' && self.__namespace__ == 'n'",
     ] {
-        let schema = spec(properties.clone(), json!([{"rule": rule}]));
+        let schema = spec(&properties, &json!([{"rule": rule}]));
         assert_eq!(messages(&schema, &object), Vec::<String>::new(), "{rule}");
     }
 }
@@ -199,7 +199,7 @@ fn a_rule_that_cannot_be_evaluated_refuses_the_object() {
         ),
     ];
     for (rule, wanted) in rows {
-        let schema = spec(properties.clone(), json!([{"rule": rule}]));
+        let schema = spec(&properties, &json!([{"rule": rule}]));
         assert_eq!(
             messages(&schema, &json!({"spec": {"n": 1, "m": {}}})),
             [wanted],
@@ -212,8 +212,8 @@ fn a_rule_that_cannot_be_evaluated_refuses_the_object() {
 fn a_rule_that_costs_too_much_ends_all_rules() {
     let items = json!({"type": "array", "items": {"type": "integer"}});
     let schema = spec(
-        json!({"l": items}),
-        json!([{"rule": "self.l.all(a, self.l.all(b, self.l.all(c, true)))"}, {"rule": "false", "message": "never told"}]),
+        &json!({"l": items}),
+        &json!([{"rule": "self.l.all(a, self.l.all(b, self.l.all(c, true)))"}, {"rule": "false", "message": "never told"}]),
     );
     let list: Vec<i64> = (0..500).collect();
     assert_eq!(
@@ -248,7 +248,7 @@ fn reasons_and_field_paths_shape_the_violation() {
         ),
     ];
     for (rule, wanted) in rows {
-        let schema = spec(properties.clone(), json!([rule]));
+        let schema = spec(&properties, &json!([rule]));
         assert_eq!(messages(&schema, &json!({"spec": {"a": "b", "m": {}}})), [wanted]);
     }
 }

@@ -6,8 +6,8 @@ mod answer;
 mod attributes;
 mod chain;
 mod client;
+mod condition_check;
 mod conditions;
-pub mod configuration;
 mod decode;
 mod endpoint;
 mod hook;
@@ -20,6 +20,7 @@ mod warnings;
 
 pub use attributes::{Attributes, Kind, Operation, UserInfo};
 pub use chain::{Chain, Settle};
+pub use condition_check::match_condition_faults;
 pub use endpoint::Services;
 pub use hook::Hooks;
 pub use warnings::Warnings;

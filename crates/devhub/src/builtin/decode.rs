@@ -180,7 +180,7 @@ impl Walk {
         };
         for (index, value) in items.iter_mut().enumerate() {
             let length = self.path.len();
-            self.path.push_str(&format!("[{index}]"));
+            self.path.extend(["[", &index.to_string(), "]"]);
             self.value(item, value)?;
             self.path.truncate(length);
         }
@@ -287,14 +287,14 @@ fn go_type(schema: &'static Value) -> String {
         (Some("integer"), _) => "int64".to_owned(),
         (Some("number"), _) => "float64".to_owned(),
         (Some("boolean"), _) => "bool".to_owned(),
-        (Some("array"), _) => target
-            .get("items")
-            .map_or("[]interface {}".to_owned(), |item| format!("[]{}", go_type(item))),
-        (Some("object"), _) => target
-            .get("additionalProperties")
-            .map_or("map[string]interface {}".to_owned(), |item| {
-                format!("map[string]{}", go_type(item))
-            }),
+        (Some("array"), _) => target.get("items").map_or_else(
+            || "[]interface {}".to_owned(),
+            |item| format!("[]{}", go_type(item)),
+        ),
+        (Some("object"), _) => target.get("additionalProperties").map_or_else(
+            || "map[string]interface {}".to_owned(),
+            |item| format!("map[string]{}", go_type(item)),
+        ),
         _ => "string".to_owned(),
     }
 }
@@ -328,20 +328,27 @@ fn corrupt_base64(text: &str) -> Option<usize> {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/' => filled = (filled + 1) % 4,
             b'=' if filled < 2 => return Some(at),
-            b'=' => {
-                if filled == 2 {
-                    match letters.next() {
-                        Some((_, b'=')) => {}
-                        Some((at, _)) => return Some(at),
-                        None => return Some(bytes.len()),
-                    }
-                }
-                return letters.next().map(|(at, _)| at);
-            }
+            b'=' => return corrupt_padding(&mut letters, 4 - filled - 1, bytes.len()),
             _ => return Some(at),
         }
     }
     (filled > 0).then(|| bytes.len() - filled)
+}
+
+/// Expects `missing` more padding letters and then the end.
+fn corrupt_padding(
+    letters: &mut impl Iterator<Item = (usize, u8)>,
+    missing: usize,
+    length: usize,
+) -> Option<usize> {
+    for _ in 0..missing {
+        match letters.next() {
+            Some((_, b'=')) => {}
+            Some((at, _)) => return Some(at),
+            None => return Some(length),
+        }
+    }
+    letters.next().map(|(at, _)| at)
 }
 
 #[cfg(test)]

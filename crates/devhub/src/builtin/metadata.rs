@@ -30,7 +30,12 @@ pub fn validate(metadata: &Value, scope: Scope, names: NameRule) -> Vec<FieldErr
             "must be greater than or equal to 0",
         ));
     }
-    errors.extend(validate_labels("metadata.labels", metadata.get("labels")));
+    errors.extend(validate_content(metadata));
+    errors
+}
+
+fn validate_content(metadata: &Value) -> Vec<FieldError> {
+    let mut errors = validate_labels("metadata.labels", metadata.get("labels"));
     errors.extend(validate_annotations(metadata.get("annotations")));
     errors.extend(owners::validate(metadata.get("ownerReferences")));
     errors.extend(validate_finalizers(list(metadata, "/finalizers")));
@@ -153,7 +158,8 @@ pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
                 "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
                 added.join(", ")
             );
-            errors.push(forbidden("metadata.finalizers", &detail));
+            let fault = forbidden("metadata.finalizers", &detail);
+            errors.extend([fault.clone(), fault]);
         }
     }
     for member in [
@@ -170,6 +176,9 @@ pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
             let fault = invalid_value(&format!("metadata.{member}"), &after, "field is immutable");
             errors.extend([fault.clone(), fault]);
         }
+    }
+    for fault in validate_content(new) {
+        errors.extend([fault.clone(), fault]);
     }
     errors
 }

@@ -91,7 +91,7 @@ fn printed(reference: &Value) -> String {
             None => Value::String(String::new()),
         };
         let comma = if out.len() > 1 { "," } else { "" };
-        out.push_str(&format!("{comma}\"{member}\":{value}"));
+        out.extend([comma, "\"", member, "\":", &value.to_string()]);
     }
     out.push('}');
     out

@@ -47,11 +47,10 @@ pub fn update_status(resource: &Resource, new: &mut Value, old: &Value) {
     }
 }
 
-/// Carries over what the `finalize` endpoint of namespaces does not change: everything but `spec.finalizers`.
-pub fn finalize_namespace(new: &mut Value, old: &Value) {
+/// Carries over what the `finalize` endpoint of namespaces does not change: the status.
+pub fn finalize_namespace(resource: &Resource, new: &mut Value, old: &Value) {
+    defaults(resource, new);
     carry(new, old, "status");
-    let metadata = old.get("metadata").cloned().unwrap_or_default();
-    put(new, "metadata", metadata);
 }
 
 /// Fills in the defaults of a kind.

@@ -25,6 +25,7 @@ pub enum Unconditional {
 
 /// The switches of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a table of independent switches")]
 pub struct Traits {
     /// Syntax of names.
     pub names: NameRule,

@@ -14,7 +14,10 @@ use kube::{Api, Client, ResourceExt as _};
 /// Equips every namespace, for ever.
 pub(super) async fn run(client: Client, ca_pem: String) {
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    let mut changes = watcher(namespaces, watcher::Config::default()).default_backoff().applied_objects().boxed();
+    let mut changes = watcher(namespaces, watcher::Config::default())
+        .default_backoff()
+        .applied_objects()
+        .boxed();
     while let Some(change) = changes.next().await {
         match change {
             Ok(namespace) if namespace.metadata.deletion_timestamp.is_none() => {
@@ -29,9 +32,15 @@ pub(super) async fn run(client: Client, ca_pem: String) {
 }
 
 async fn equip(client: &Client, namespace: &str, ca_pem: &str) -> Result<(), kube::Error> {
-    let named = |name: &str| ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+    let named = |name: &str| ObjectMeta {
+        name: Some(name.to_owned()),
+        ..ObjectMeta::default()
+    };
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
-    let account = ServiceAccount { metadata: named("default"), ..ServiceAccount::default() };
+    let account = ServiceAccount {
+        metadata: named("default"),
+        ..ServiceAccount::default()
+    };
     existing(accounts.create(&PostParams::default(), &account).await)?;
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let map = ConfigMap {

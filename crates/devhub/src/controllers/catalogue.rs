@@ -27,9 +27,14 @@ pub(super) async fn kinds(client: &Client) -> Result<Vec<Kind>, kube::Error> {
     let mut kinds = Vec::new();
     for group in discovery.groups_alphabetical() {
         for (resource, capabilities) in group.recommended_resources() {
-            let usable = [verbs::LIST, verbs::WATCH, verbs::DELETE].iter().all(|verb| capabilities.supports_operation(verb));
+            let usable = [verbs::LIST, verbs::WATCH, verbs::DELETE]
+                .iter()
+                .all(|verb| capabilities.supports_operation(verb));
             if usable && resource.plural != "events" {
-                kinds.push(Kind { resource, namespaced: capabilities.scope == Scope::Namespaced });
+                kinds.push(Kind {
+                    resource,
+                    namespaced: capabilities.scope == Scope::Namespaced,
+                });
             }
         }
     }

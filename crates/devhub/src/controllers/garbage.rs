@@ -34,7 +34,9 @@ pub(super) async fn run(client: Client) {
         tokio::time::sleep(RETRY).await;
     }
     let definitions: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client);
-    let mut definitions = watcher(definitions, watcher::Config::default()).default_backoff().boxed();
+    let mut definitions = watcher(definitions, watcher::Config::default())
+        .default_backoff()
+        .boxed();
     loop {
         tokio::select! {
             Some(change) = definitions.next() => {
@@ -74,7 +76,12 @@ impl Collector {
     async fn refresh(&mut self, events: &mut Events) -> Result<(), kube::Error> {
         let served = catalogue::kinds(&self.client).await?;
         let ids: BTreeSet<String> = served.iter().map(Kind::id).collect();
-        let gone: Vec<String> = self.kinds.keys().filter(|id| !ids.contains(*id)).cloned().collect();
+        let gone: Vec<String> = self
+            .kinds
+            .keys()
+            .filter(|id| !ids.contains(*id))
+            .cloned()
+            .collect();
         for id in gone {
             if let Some((_, stop)) = self.kinds.remove(&id) {
                 stop.cancel();
@@ -106,7 +113,8 @@ impl Collector {
                 self.listing.insert(kind.to_owned(), BTreeSet::new());
             }
             Ok(watcher::Event::InitApply(object)) => {
-                if let (Some(listing), Some(uid)) = (self.listing.get_mut(kind), object.metadata.uid.clone()) {
+                if let (Some(listing), Some(uid)) = (self.listing.get_mut(kind), object.metadata.uid.clone())
+                {
                     listing.insert(uid);
                 }
                 self.put(kind, &object.metadata).await;
@@ -165,7 +173,9 @@ impl Collector {
 
     /// Does for one object what is due.
     async fn attend(&mut self, uid: &str) {
-        let Some(node) = self.graph.node(uid).cloned() else { return };
+        let Some(node) = self.graph.node(uid).cloned() else {
+            return;
+        };
         let outcome = if node.waits_for("orphan") {
             self.set_free(uid, &node).await
         } else if node.waits_for("foregroundDeletion") {
@@ -209,21 +219,33 @@ impl Collector {
             }
         }
         if present > 0 {
-            return if absent.is_empty() { Ok(()) } else { self.drop_owners(uid, node, &absent).await };
+            return if absent.is_empty() {
+                Ok(())
+            } else {
+                self.drop_owners(uid, node, &absent).await
+            };
         }
         if waiting > 0 {
-            let policy =
-                if self.graph.blockers(uid).is_empty() { PropagationPolicy::Background } else { PropagationPolicy::Foreground };
+            let policy = if self.graph.blockers(uid).is_empty() {
+                PropagationPolicy::Background
+            } else {
+                PropagationPolicy::Foreground
+            };
             return self.delete(uid, node, policy).await;
         }
         self.delete(uid, node, PropagationPolicy::Background).await
     }
 
     async fn delete(&self, uid: &str, node: &Node, policy: PropagationPolicy) -> Result<(), kube::Error> {
-        let Some(api) = self.api(&node.kind, &node.namespace) else { return Ok(()) };
+        let Some(api) = self.api(&node.kind, &node.namespace) else {
+            return Ok(());
+        };
         let params = DeleteParams {
             propagation_policy: Some(policy),
-            preconditions: Some(Preconditions { uid: Some(uid.to_owned()), resource_version: None }),
+            preconditions: Some(Preconditions {
+                uid: Some(uid.to_owned()),
+                resource_version: None,
+            }),
             ..DeleteParams::default()
         };
         api.delete(&node.name, &params).await.map(|_| ())
@@ -233,50 +255,87 @@ impl Collector {
         if let Some(known) = self.graph.node(&owner.uid)
             && (known.namespace.is_empty() || known.namespace == node.namespace)
         {
-            let state = if known.waits_for("foregroundDeletion") { OwnerState::Waiting } else { OwnerState::Present };
+            let state = if known.waits_for("foregroundDeletion") {
+                OwnerState::Waiting
+            } else {
+                OwnerState::Present
+            };
             return Ok(state);
         }
-        let (group, _) = owner.api_version.split_once('/').unwrap_or(("", &owner.api_version));
-        let kind = self.kinds.values().map(|(kind, _)| kind).find(|kind| {
-            kind.resource.group == group && kind.resource.kind == owner.kind
-        });
+        let (group, _) = owner
+            .api_version
+            .split_once('/')
+            .unwrap_or(("", &owner.api_version));
+        let kind = self
+            .kinds
+            .values()
+            .map(|(kind, _)| kind)
+            .find(|kind| kind.resource.group == group && kind.resource.kind == owner.kind);
         // A kind that is not served is no proof that the owner is gone; nor is an owner that cannot be where it should be.
-        let Some(kind) = kind else { return Ok(OwnerState::Present) };
+        let Some(kind) = kind else {
+            return Ok(OwnerState::Present);
+        };
         if kind.namespaced && node.namespace.is_empty() {
             return Ok(OwnerState::Present);
         }
-        let Some(api) = self.api(&kind.id(), &node.namespace) else { return Ok(OwnerState::Present) };
+        let Some(api) = self.api(&kind.id(), &node.namespace) else {
+            return Ok(OwnerState::Present);
+        };
         let found = api.get_opt(&owner.name).await?;
         let same = found.is_some_and(|found| found.metadata.uid.as_deref() == Some(&owner.uid));
-        Ok(if same { OwnerState::Present } else { OwnerState::Absent })
+        Ok(if same {
+            OwnerState::Present
+        } else {
+            OwnerState::Absent
+        })
     }
 
     async fn drop_owners(&self, uid: &str, node: &Node, gone: &[String]) -> Result<(), kube::Error> {
-        let kept: Vec<&OwnerReference> = node.owners.iter().filter(|owner| !gone.contains(&owner.uid)).collect();
-        self.patch(node, &json!({ "metadata": { "uid": uid, "ownerReferences": kept } })).await
+        let kept: Vec<&OwnerReference> = node
+            .owners
+            .iter()
+            .filter(|owner| !gone.contains(&owner.uid))
+            .collect();
+        self.patch(
+            node,
+            &json!({ "metadata": { "uid": uid, "ownerReferences": kept } }),
+        )
+        .await
     }
 
     async fn patch(&self, node: &Node, patch: &serde_json::Value) -> Result<(), kube::Error> {
-        let Some(api) = self.api(&node.kind, &node.namespace) else { return Ok(()) };
-        api.patch(&node.name, &PatchParams::default(), &Patch::Merge(patch)).await.map(|_| ())
+        let Some(api) = self.api(&node.kind, &node.namespace) else {
+            return Ok(());
+        };
+        api.patch(&node.name, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .map(|_| ())
     }
 
     /// Deletes the dependents of an owner that waits for them, and lets it go when none blocks it any more.
     async fn clear_way(&self, uid: &str, node: &Node) -> Result<(), kube::Error> {
         for dependent in self.graph.dependents(uid) {
-            let Some(other) = self.graph.node(&dependent).filter(|other| !other.deleting) else { continue };
+            let Some(other) = self.graph.node(&dependent).filter(|other| !other.deleting) else {
+                continue;
+            };
             let outcome = self.judge(&dependent, other).await;
             if !matches!(&outcome, Err(kube::Error::Api(status)) if status.code == 404) {
                 outcome?;
             }
         }
-        if self.graph.blockers(uid).is_empty() { self.take_finalizer(uid, node, "foregroundDeletion").await } else { Ok(()) }
+        if self.graph.blockers(uid).is_empty() {
+            self.take_finalizer(uid, node, "foregroundDeletion").await
+        } else {
+            Ok(())
+        }
     }
 
     /// Takes an owner that shall leave orphans off its dependents, and lets it go.
     async fn set_free(&self, uid: &str, node: &Node) -> Result<(), kube::Error> {
         for dependent in self.graph.dependents(uid) {
-            let Some(other) = self.graph.node(&dependent) else { continue };
+            let Some(other) = self.graph.node(&dependent) else {
+                continue;
+            };
             let outcome = self.drop_owners(&dependent, other, &[uid.to_owned()]).await;
             if !matches!(&outcome, Err(kube::Error::Api(status)) if status.code == 404) {
                 outcome?;
@@ -287,7 +346,8 @@ impl Collector {
 
     async fn take_finalizer(&self, uid: &str, node: &Node, finalizer: &str) -> Result<(), kube::Error> {
         let kept: Vec<&String> = node.finalizers.iter().filter(|held| *held != finalizer).collect();
-        self.patch(node, &json!({ "metadata": { "uid": uid, "finalizers": kept } })).await
+        self.patch(node, &json!({ "metadata": { "uid": uid, "finalizers": kept } }))
+            .await
     }
 }
 

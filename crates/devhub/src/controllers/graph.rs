@@ -54,7 +54,10 @@ impl Graph {
     pub(super) fn put(&mut self, uid: &str, node: Node) {
         self.unlink(uid);
         for owner in &node.owners {
-            self.dependents.entry(owner.uid.clone()).or_default().insert(uid.to_owned());
+            self.dependents
+                .entry(owner.uid.clone())
+                .or_default()
+                .insert(uid.to_owned());
         }
         self.nodes.insert(uid.to_owned(), node);
     }
@@ -89,14 +92,20 @@ impl Graph {
 
     /// Returns the uids of a kind's objects.
     pub(super) fn of_kind(&self, kind: &str) -> Vec<String> {
-        self.nodes.iter().filter(|(_, node)| node.kind == kind).map(|(uid, _)| uid.clone()).collect()
+        self.nodes
+            .iter()
+            .filter(|(_, node)| node.kind == kind)
+            .map(|(uid, _)| uid.clone())
+            .collect()
     }
 
     /// Returns the dependents that keep an owner from going in the foreground.
     pub(super) fn blockers(&self, uid: &str) -> Vec<String> {
         let blocks = |dependent: &String| {
             self.node(dependent).is_some_and(|node| {
-                node.owners.iter().any(|owner| owner.uid == uid && owner.block_owner_deletion == Some(true))
+                node.owners
+                    .iter()
+                    .any(|owner| owner.uid == uid && owner.block_owner_deletion == Some(true))
             })
         };
         self.dependents(uid).into_iter().filter(blocks).collect()
@@ -108,8 +117,15 @@ mod tests {
     use super::*;
 
     fn node(owner: &str, blocks: bool) -> Node {
-        let owner = OwnerReference { uid: owner.to_owned(), block_owner_deletion: Some(blocks), ..Default::default() };
-        Node { owners: vec![owner], ..Node::default() }
+        let owner = OwnerReference {
+            uid: owner.to_owned(),
+            block_owner_deletion: Some(blocks),
+            ..Default::default()
+        };
+        Node {
+            owners: vec![owner],
+            ..Node::default()
+        }
     }
 
     #[test]

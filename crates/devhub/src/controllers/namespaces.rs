@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
-use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::core::PartialObjectMeta;
+use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use tokio_util::task::TaskTracker;
 
@@ -20,7 +20,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Empties and releases every namespace that is being deleted, for ever.
 pub(super) async fn run(client: Client) {
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    let mut changes = watcher(namespaces, watcher::Config::default()).default_backoff().applied_objects().boxed();
+    let mut changes = watcher(namespaces, watcher::Config::default())
+        .default_backoff()
+        .applied_objects()
+        .boxed();
     let work = TaskTracker::new();
     let mut busy = std::collections::BTreeSet::new();
     while let Some(change) = changes.next().await {
@@ -39,7 +42,8 @@ pub(super) async fn run(client: Client) {
 
 fn is_leaving(namespace: &Namespace) -> bool {
     let held = namespace.spec.as_ref().and_then(|spec| spec.finalizers.as_ref());
-    namespace.metadata.deletion_timestamp.is_some() && held.is_some_and(|held| held.iter().any(|f| f == FINALIZER))
+    namespace.metadata.deletion_timestamp.is_some()
+        && held.is_some_and(|held| held.iter().any(|f| f == FINALIZER))
 }
 
 async fn empty(client: Client, name: String) {
@@ -64,19 +68,25 @@ fn is_gone(error: &kube::Error) -> bool {
 /// Deletes everything in a namespace; true when nothing is left.
 async fn sweep(client: &Client, name: &str) -> Result<bool, kube::Error> {
     let mut left = false;
-    for kind in catalogue::kinds(client).await?.iter().filter(|kind| kind.namespaced) {
+    for kind in catalogue::kinds(client)
+        .await?
+        .iter()
+        .filter(|kind| kind.namespaced)
+    {
         left |= !sweep_kind(client, name, kind).await?;
     }
     Ok(!left)
 }
 
 async fn sweep_kind(client: &Client, name: &str, kind: &Kind) -> Result<bool, kube::Error> {
-    let api: Api<PartialObjectMeta<DynamicObject>> = Api::namespaced_with(client.clone(), name, &kind.resource);
+    let api: Api<PartialObjectMeta<DynamicObject>> =
+        Api::namespaced_with(client.clone(), name, &kind.resource);
     let one = ListParams::default().limit(1);
     if api.list(&one).await?.items.is_empty() {
         return Ok(true);
     }
-    api.delete_collection(&DeleteParams::background(), &ListParams::default()).await?;
+    api.delete_collection(&DeleteParams::background(), &ListParams::default())
+        .await?;
     Ok(api.list(&one).await?.items.is_empty())
 }
 
@@ -86,5 +96,7 @@ async fn release(client: &Client, name: &str) -> Result<(), kube::Error> {
     if let Some(finalizers) = namespace.spec.as_mut().and_then(|spec| spec.finalizers.as_mut()) {
         finalizers.retain(|finalizer| finalizer != FINALIZER);
     }
-    api.replace_subresource("finalize", name, &PostParams::default(), &namespace).await.map(|_| ())
+    api.replace_subresource("finalize", name, &PostParams::default(), &namespace)
+        .await
+        .map(|_| ())
 }

@@ -29,8 +29,14 @@ impl Controllers {
     pub(crate) fn start(client: &Client, switches: Switches, ca_pem: &str) -> Self {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         if switches.basic {
-            tasks.spawn(stop.clone().run_until_cancelled_owned(garbage::run(client.clone())));
-            tasks.spawn(stop.clone().run_until_cancelled_owned(namespaces::run(client.clone())));
+            tasks.spawn(
+                stop.clone()
+                    .run_until_cancelled_owned(garbage::run(client.clone())),
+            );
+            tasks.spawn(
+                stop.clone()
+                    .run_until_cancelled_owned(namespaces::run(client.clone())),
+            );
         }
         if switches.accounts {
             let accounts = accounts::run(client.clone(), ca_pem.to_owned());

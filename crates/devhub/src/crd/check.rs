@@ -18,17 +18,29 @@ pub(super) struct Findings {
 impl Findings {
     /// Notes a fault.
     pub(super) fn add(&mut self, field: &str, class: ErrorClass, message: impl Into<String>) {
-        self.errors.push(FieldError { field: field.to_owned(), class, message: message.into() });
+        self.errors.push(FieldError {
+            field: field.to_owned(),
+            class,
+            message: message.into(),
+        });
     }
 
     /// Notes a value that is wrong.
     pub(super) fn invalid(&mut self, field: &str, value: &Value, cause: &str) {
-        self.add(field, ErrorClass::Invalid, format!("Invalid value: {value}: {cause}"));
+        self.add(
+            field,
+            ErrorClass::Invalid,
+            format!("Invalid value: {value}: {cause}"),
+        );
     }
 
     /// Notes a value that is missing.
     pub(super) fn required(&mut self, field: &str, cause: &str) {
-        let text = if cause.is_empty() { "Required value".to_owned() } else { format!("Required value: {cause}") };
+        let text = if cause.is_empty() {
+            "Required value".to_owned()
+        } else {
+            format!("Required value: {cause}")
+        };
         self.add(field, ErrorClass::Required, text);
     }
 }
@@ -76,7 +88,12 @@ pub(crate) fn check_changed(
 ) {
     let mut findings = Findings::default();
     let established = super::status::is_true(old, "Established");
-    for pointer in ["/spec/group", "/spec/scope", "/spec/names/kind", "/spec/names/plural"] {
+    for pointer in [
+        "/spec/group",
+        "/spec/scope",
+        "/spec/names/kind",
+        "/spec/names/plural",
+    ] {
         let part = |value: &Value| value.pointer(pointer).cloned().unwrap_or_default();
         let always = matches!(pointer, "/spec/group" | "/spec/names/plural");
         if (established || always) && part(definition) != part(old) {
@@ -90,9 +107,17 @@ pub(crate) fn check_changed(
 
 fn check_name(definition: &Value, findings: &mut Findings) {
     let name = text(definition, "/metadata/name");
-    let wanted = format!("{}.{}", text(definition, "/spec/names/plural"), text(definition, "/spec/group"));
+    let wanted = format!(
+        "{}.{}",
+        text(definition, "/spec/names/plural"),
+        text(definition, "/spec/group")
+    );
     if name != wanted {
-        findings.invalid("metadata.name", &json!(name), "must be spec.names.plural+\".\"+spec.group");
+        findings.invalid(
+            "metadata.name",
+            &json!(name),
+            "must be spec.names.plural+\".\"+spec.group",
+        );
     }
 }
 
@@ -102,11 +127,16 @@ fn check_group(definition: &Value, findings: &mut Findings) {
         findings.required("spec.group", "");
         return;
     }
-    for cause in subdomain_faults(group) {
-        findings.invalid("spec.group", &json!(group), &cause);
+    let faults = subdomain_faults(group);
+    for cause in &faults {
+        findings.invalid("spec.group", &json!(group), cause);
     }
-    if !group.contains('.') {
-        findings.invalid("spec.group", &json!(group), "should be a domain with at least one dot");
+    if faults.is_empty() && !group.contains('.') {
+        findings.invalid(
+            "spec.group",
+            &json!(group),
+            "should be a domain with at least one dot",
+        );
     }
     let is_below = |domain: &str| group == domain || group.ends_with(&format!(".{domain}"));
     let approval = definition
@@ -132,18 +162,35 @@ fn check_names(definition: &Value, findings: &mut Findings) {
             continue;
         }
         let is_kind = matches!(key, "kind" | "listKind");
-        let checked = if is_kind { name.to_lowercase() } else { name.to_owned() };
+        let checked = if is_kind {
+            name.to_lowercase()
+        } else {
+            name.to_owned()
+        };
         for cause in dns_label_1035(&checked) {
-            let prefix = if is_kind { "may have mixed case, but should otherwise match: " } else { "" };
+            let prefix = if is_kind {
+                "may have mixed case, but should otherwise match: "
+            } else {
+                ""
+            };
             findings.invalid(&field, &json!(name), &format!("{prefix}{cause}"));
         }
     }
-    let (kind, list_kind) = (text(definition, "/spec/names/kind"), text(definition, "/spec/names/listKind"));
+    let (kind, list_kind) = (
+        text(definition, "/spec/names/kind"),
+        text(definition, "/spec/names/listKind"),
+    );
     if !kind.is_empty() && kind == list_kind {
-        findings.invalid("spec.names.listKind", &json!(list_kind), "kind and listKind may not be the same");
+        findings.invalid(
+            "spec.names.listKind",
+            &json!(list_kind),
+            "kind and listKind may not be the same",
+        );
     }
     for key in ["shortNames", "categories"] {
-        let list = definition.pointer(&format!("/spec/names/{key}")).and_then(Value::as_array);
+        let list = definition
+            .pointer(&format!("/spec/names/{key}"))
+            .and_then(Value::as_array);
         for (at, item) in list.into_iter().flatten().enumerate() {
             for cause in dns_label_1035(item.as_str().unwrap_or_default()) {
                 findings.invalid(&format!("spec.names.{key}[{at}]"), item, &cause);
@@ -157,7 +204,8 @@ fn check_scope(definition: &Value, findings: &mut Findings) {
         "Cluster" | "Namespaced" => {}
         "" => findings.required("spec.scope", ""),
         other => {
-            let message = format!("Unsupported value: {other:?}: supported values: \"Cluster\", \"Namespaced\"");
+            let message =
+                format!("Unsupported value: {other:?}: supported values: \"Cluster\", \"Namespaced\"");
             findings.add("spec.scope", ErrorClass::NotSupported, message);
         }
     }
@@ -165,7 +213,10 @@ fn check_scope(definition: &Value, findings: &mut Findings) {
 
 fn check_storage(definition: &Value, findings: &mut Findings) {
     let empty = Vec::new();
-    let versions = definition.pointer("/spec/versions").and_then(Value::as_array).unwrap_or(&empty);
+    let versions = definition
+        .pointer("/spec/versions")
+        .and_then(Value::as_array)
+        .unwrap_or(&empty);
     let storage: Vec<&str> = versions
         .iter()
         .filter(|version| version.get("storage") == Some(&Value::Bool(true)))
@@ -183,7 +234,11 @@ fn check_storage(definition: &Value, findings: &mut Findings) {
             }
         }
         if seen.contains(&name) {
-            findings.add("spec.versions", ErrorClass::Invalid, shown(versions, "must contain unique version names"));
+            findings.add(
+                "spec.versions",
+                ErrorClass::Invalid,
+                shown(versions, "must contain unique version names"),
+            );
         }
         seen.push(name);
     }
@@ -191,11 +246,22 @@ fn check_storage(definition: &Value, findings: &mut Findings) {
         let cause = "must have exactly one version marked as storage version";
         findings.add("spec.versions", ErrorClass::Invalid, shown(versions, cause));
     }
-    let stored = definition.pointer("/status/storedVersions").cloned().unwrap_or_default();
+    let stored = definition
+        .pointer("/status/storedVersions")
+        .cloned()
+        .unwrap_or_default();
     match (stored.as_array(), storage.last()) {
-        (None, _) => findings.invalid("status.storedVersions", &Value::Null, "must have at least one stored version"),
+        (None, _) => findings.invalid(
+            "status.storedVersions",
+            &Value::Null,
+            "must have at least one stored version",
+        ),
         (Some(list), Some(storage)) if !list.contains(&json!(storage)) => {
-            findings.invalid("status.storedVersions", &stored, &format!("must have the storage version {storage}"));
+            findings.invalid(
+                "status.storedVersions",
+                &stored,
+                &format!("must have the storage version {storage}"),
+            );
         }
         (Some(_), _) => {}
     }
@@ -225,7 +291,10 @@ fn check_conversion(definition: &Value, findings: &mut Findings) {
             let config = definition.pointer("/spec/conversion/webhook/clientConfig");
             let versions = definition.pointer("/spec/conversion/webhook/conversionReviewVersions");
             if config.is_none() {
-                findings.required(&format!("{field}.webhookClientConfig"), "required when strategy is set to Webhook");
+                findings.required(
+                    &format!("{field}.webhookClientConfig"),
+                    "required when strategy is set to Webhook",
+                );
             }
             if versions.and_then(Value::as_array).is_none_or(Vec::is_empty) {
                 findings.required(&format!("{field}.conversionReviewVersions"), "");

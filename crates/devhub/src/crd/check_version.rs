@@ -11,11 +11,22 @@ use super::check::{Findings, text};
 /// Checks every version.
 pub(super) fn check_versions(definition: &Value, findings: &mut Findings, warnings: &mut Vec<String>) {
     let empty = Vec::new();
-    let versions = definition.pointer("/spec/versions").and_then(Value::as_array).unwrap_or(&empty);
-    let shared = |name: &str| versions.iter().all(|version| version.get(name) == versions.first().and_then(|v| v.get(name)));
+    let versions = definition
+        .pointer("/spec/versions")
+        .and_then(Value::as_array)
+        .unwrap_or(&empty);
+    let shared = |name: &str| {
+        versions
+            .iter()
+            .all(|version| version.get(name) == versions.first().and_then(|v| v.get(name)))
+    };
     for (at, version) in versions.iter().enumerate() {
         let field = |name: &str, top: &str| {
-            if shared(name) { top.to_owned() } else { format!("spec.versions[{at}].{name}") }
+            if shared(name) {
+                top.to_owned()
+            } else {
+                format!("spec.versions[{at}].{name}")
+            }
         };
         let first = |name: &str| at == 0 || !shared(name);
         match version.pointer("/schema/openAPIV3Schema") {
@@ -30,10 +41,18 @@ pub(super) fn check_versions(definition: &Value, findings: &mut Findings, warnin
             check_scale(version, &field("subresources", "spec.subresources"), findings);
         }
         if first("additionalPrinterColumns") {
-            check_columns(version, &field("additionalPrinterColumns", "spec.additionalPrinterColumns"), findings);
+            check_columns(
+                version,
+                &field("additionalPrinterColumns", "spec.additionalPrinterColumns"),
+                findings,
+            );
         }
         if first("selectableFields") {
-            check_selectable(version, &field("selectableFields", "spec.selectableFields"), findings);
+            check_selectable(
+                version,
+                &field("selectableFields", "spec.selectableFields"),
+                findings,
+            );
         }
     }
 }
@@ -50,10 +69,17 @@ fn is_simple_path(path: &str) -> bool {
 }
 
 fn check_scale(version: &Value, field: &str, findings: &mut Findings) {
-    let Some(scale) = version.pointer("/subresources/scale").filter(|scale| scale.is_object()) else { return };
-    for (name, parent, optional) in
-        [("specReplicasPath", ".spec", false), ("statusReplicasPath", ".status", false), ("labelSelectorPath", "", true)]
-    {
+    let Some(scale) = version
+        .pointer("/subresources/scale")
+        .filter(|scale| scale.is_object())
+    else {
+        return;
+    };
+    for (name, parent, optional) in [
+        ("specReplicasPath", ".spec", false),
+        ("statusReplicasPath", ".status", false),
+        ("labelSelectorPath", "", true),
+    ] {
         let path = text(scale, &format!("/{name}"));
         let field = format!("{field}.scale.{name}");
         if path.is_empty() {
@@ -63,16 +89,33 @@ fn check_scale(version: &Value, field: &str, findings: &mut Findings) {
         } else if !is_simple_path(path) {
             findings.invalid(&field, &json!(path), "must be a simple json path starting with .");
         } else if optional && !path.starts_with(".spec.") && !path.starts_with(".status.") {
-            findings.invalid(&field, &json!(path), "should be a json path under either .spec or .status");
+            findings.invalid(
+                &field,
+                &json!(path),
+                "should be a json path under either .spec or .status",
+            );
         } else if !optional && !path.starts_with(&format!("{parent}.")) {
-            findings.invalid(&field, &json!(path), &format!("should be a json path under {parent}"));
+            findings.invalid(
+                &field,
+                &json!(path),
+                &format!("should be a json path under {parent}"),
+            );
         }
     }
 }
 
 fn check_columns(version: &Value, field: &str, findings: &mut Findings) {
     const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
-    const FORMATS: [&str; 9] = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password", "binary"];
+    const FORMATS: [&str; 8] = [
+        "byte",
+        "date",
+        "date-time",
+        "double",
+        "float",
+        "int32",
+        "int64",
+        "password",
+    ];
     let columns = version.get("additionalPrinterColumns").and_then(Value::as_array);
     for (at, column) in columns.into_iter().flatten().enumerate() {
         let field = format!("{field}[{at}]");
@@ -80,7 +123,10 @@ fn check_columns(version: &Value, field: &str, findings: &mut Findings) {
             findings.required(&format!("{field}.name"), "");
         }
         match text(column, "/type") {
-            "" => findings.required(&format!("{field}.type"), &format!("must be one of {}", TYPES.join(","))),
+            "" => findings.required(
+                &format!("{field}.type"),
+                &format!("must be one of {}", TYPES.join(",")),
+            ),
             kind if TYPES.contains(&kind) => {}
             kind => {
                 let cause = format!("must be one of {}", TYPES.join(","));
@@ -89,9 +135,8 @@ fn check_columns(version: &Value, field: &str, findings: &mut Findings) {
         }
         let format = text(column, "/format");
         if !format.is_empty() && !FORMATS.contains(&format) {
-            let mut sorted = FORMATS;
-            sorted.sort_unstable();
-            findings.invalid(&format!("{field}.format"), &json!(format), &format!("must be one of {}", sorted.join(",")));
+            let cause = format!("must be one of {}", FORMATS.join(","));
+            findings.invalid(&format!("{field}.format"), &json!(format), &cause);
         }
         match text(column, "/jsonPath") {
             "" => findings.required(&format!("{field}.JSONPath"), ""),
@@ -103,15 +148,16 @@ fn check_columns(version: &Value, field: &str, findings: &mut Findings) {
 fn check_json_path(path: &str, field: &str, findings: &mut Findings) {
     if !path.starts_with('.') {
         findings.invalid(field, &json!(path), "must be a simple json path starting with .");
-    }
-    if path.matches('[').count() != path.matches(']').count() {
+    } else if path.matches('[').count() != path.matches(']').count() {
         findings.invalid(field, &json!(path), "unterminated array");
     }
 }
 
 fn check_selectable(version: &Value, field: &str, findings: &mut Findings) {
     let list = version.get("selectableFields").and_then(Value::as_array);
-    let Some(root) = version.pointer("/schema/openAPIV3Schema") else { return };
+    let Some(root) = version.pointer("/schema/openAPIV3Schema") else {
+        return;
+    };
     let mut seen: Vec<&str> = Vec::new();
     for (at, item) in list.into_iter().flatten().enumerate() {
         let path = text(item, "/jsonPath");
@@ -120,17 +166,28 @@ fn check_selectable(version: &Value, field: &str, findings: &mut Findings) {
             findings.required(&field, "");
             continue;
         }
-        let target = path.split('.').skip(1).try_fold(root, |node, name| node.get("properties")?.get(name));
+        let target = path
+            .split('.')
+            .skip(1)
+            .try_fold(root, |node, name| node.get("properties")?.get(name));
         match target.and_then(|node| node.get("type")).and_then(Value::as_str) {
             Some("string" | "boolean" | "integer") if !path.starts_with(".metadata") => {}
             Some(_) if !path.starts_with(".metadata") => {
                 let cause = "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
                 findings.invalid(&field, &json!(path), cause);
             }
-            Some(_) | None => findings.invalid(&field, &json!(path), "is an invalid path: does not refer to a valid field"),
+            Some(_) | None => findings.invalid(
+                &field,
+                &json!(path),
+                "is an invalid path: does not refer to a valid field",
+            ),
         }
         if seen.contains(&path) {
-            findings.add(&field, ErrorClass::Duplicate, format!("Duplicate value: {path:?}"));
+            findings.add(
+                &field,
+                ErrorClass::Duplicate,
+                format!("Duplicate value: {path:?}"),
+            );
         }
         seen.push(path);
     }

@@ -7,15 +7,24 @@ use serde_json::{Map, Value, json};
 /// Returns the storage version of a definition.
 pub(crate) fn storage_version(definition: &Value) -> Option<&str> {
     let versions = definition.pointer("/spec/versions").and_then(Value::as_array)?;
-    let storage = versions.iter().find(|version| version.get("storage") == Some(&Value::Bool(true)))?;
+    let storage = versions
+        .iter()
+        .find(|version| version.get("storage") == Some(&Value::Bool(true)))?;
     storage.get("name").and_then(Value::as_str)
 }
 
 /// Completes a new definition.
 pub(crate) fn prepare_new(definition: &mut Value) {
     fill(definition);
-    let stored: Vec<String> = storage_version(definition).map(str::to_owned).into_iter().collect();
-    let stored = if stored.is_empty() { Value::Null } else { json!(stored) };
+    let stored: Vec<String> = storage_version(definition)
+        .map(str::to_owned)
+        .into_iter()
+        .collect();
+    let stored = if stored.is_empty() {
+        Value::Null
+    } else {
+        json!(stored)
+    };
     let status = json!({ "acceptedNames": { "kind": "", "plural": "" }, "conditions": null, "storedVersions": stored });
     if let Some(members) = definition.as_object_mut() {
         members.insert("status".to_owned(), status);
@@ -27,8 +36,10 @@ pub(crate) fn prepare_changed(definition: &mut Value, old: &Value) {
     fill(definition);
     let mut status = old.get("status").cloned().unwrap_or_else(|| json!({}));
     let storage = storage_version(definition).map(str::to_owned);
-    if let (Some(stored), Some(storage)) = (status.get_mut("storedVersions").and_then(Value::as_array_mut), storage)
-        && !stored.contains(&Value::String(storage.clone()))
+    if let (Some(stored), Some(storage)) = (
+        status.get_mut("storedVersions").and_then(Value::as_array_mut),
+        storage,
+    ) && !stored.contains(&Value::String(storage.clone()))
     {
         stored.push(Value::String(storage));
     }
@@ -38,7 +49,9 @@ pub(crate) fn prepare_changed(definition: &mut Value, old: &Value) {
 }
 
 fn fill(definition: &mut Value) {
-    let Some(spec) = definition.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    let Some(spec) = definition.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
     if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {
         fill_names(names);
     }
@@ -51,7 +64,11 @@ fn fill(definition: &mut Value) {
 }
 
 fn fill_names(names: &mut Map<String, Value>) {
-    let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let kind = names
+        .get("kind")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
     if kind.is_empty() {
         return;
     }

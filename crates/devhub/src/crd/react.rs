@@ -18,7 +18,9 @@ const PLURAL: &str = "customresourcedefinitions";
 
 /// Brings the hub in line with a definition that was just written or removed.
 pub(crate) fn react(hub: &Arc<Hub>, name: &str) {
-    let Some(definitions) = definitions(hub) else { return };
+    let Some(definitions) = definitions(hub) else {
+        return;
+    };
     let Some(record) = definitions.table.read(name) else {
         withdraw(hub, name);
         return;
@@ -42,19 +44,26 @@ pub(crate) fn react(hub: &Arc<Hub>, name: &str) {
 }
 
 fn definitions(hub: &Hub) -> Option<Arc<Served>> {
-    hub.directory.load().find("apiextensions.k8s.io", "v1", PLURAL).map(Arc::clone)
+    hub.directory
+        .load()
+        .find("apiextensions.k8s.io", "v1", PLURAL)
+        .map(Arc::clone)
 }
 
 /// Writes the status of a definition. Somebody who was faster reacts again, so a lost race needs no repetition.
 fn update(definitions: &Served, name: &str, record: &Record, definition: &Value) {
-    if let Err(unwritten) = definitions.table.write(name, 0, &Write::Replace(record.version, definition)) {
+    if let Err(unwritten) = definitions
+        .table
+        .write(name, 0, &Write::Replace(record.version, definition))
+    {
         tracing::debug!(%name, ?unwritten, "a definition changed while its status was written");
     }
 }
 
 fn serve(hub: &Hub, name: &str, definition: &Value) {
     let before = hub.directory.definition(name);
-    hub.directory.replace(name, served::versions(&hub.store, definition, &before));
+    hub.directory
+        .replace(name, served::versions(&hub.store, definition, &before));
 }
 
 fn withdraw(hub: &Hub, name: &str) {
@@ -67,7 +76,11 @@ fn withdraw(hub: &Hub, name: &str) {
 
 /// Accepts the names of a definition unless another resource of the group has them.
 fn judge_names(hub: &Hub, name: &str, definition: &mut Value) {
-    let group = definition.pointer("/spec/group").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let group = definition
+        .pointer("/spec/group")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
     let names = definition.pointer("/spec/names").cloned().unwrap_or_default();
     let conflict = conflict(hub, name, &group, &names);
     let mut accepted = Map::new();
@@ -86,7 +99,13 @@ fn judge_names(hub: &Hub, name: &str, definition: &mut Value) {
             if let Some(status) = definition.get_mut("status").and_then(Value::as_object_mut) {
                 status.insert("acceptedNames".to_owned(), Value::Object(accepted));
             }
-            set_condition(definition, "NamesAccepted", "True", "NoConflicts", "no conflicts found");
+            set_condition(
+                definition,
+                "NamesAccepted",
+                "True",
+                "NoConflicts",
+                "no conflicts found",
+            );
             let text = "the initial names have been accepted";
             set_condition(definition, "Established", "True", "InitialNamesAccepted", text);
         }
@@ -99,13 +118,20 @@ fn conflict(hub: &Hub, name: &str, group: &str, names: &Value) -> Option<(&'stat
     let others: Vec<_> = registry
         .all()
         .filter(|served| served.resource.group == group)
-        .filter(|served| served.custom.as_ref().is_none_or(|custom| custom.definition != name))
+        .filter(|served| {
+            served
+                .custom
+                .as_ref()
+                .is_none_or(|custom| custom.definition != name)
+        })
         .map(|served| &served.resource)
         .collect();
     let in_use = |text: &str| format!("{text:?} is already in use");
     let is_name = |wanted: &str| {
         others.iter().any(|other| {
-            other.plural == wanted || other.singular == wanted || other.short_names.iter().any(|short| short == wanted)
+            other.plural == wanted
+                || other.singular == wanted
+                || other.short_names.iter().any(|short| short == wanted)
         })
     };
     if is_name(part("plural")) {
@@ -114,11 +140,20 @@ fn conflict(hub: &Hub, name: &str, group: &str, names: &Value) -> Option<(&'stat
     if is_name(part("singular")) {
         return Some(("SingularConflict", in_use(part("singular"))));
     }
-    let shorts = names.get("shortNames").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let shorts = names
+        .get("shortNames")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
     if let Some(short) = shorts.into_iter().find(|short| is_name(short)) {
         return Some(("ShortNamesConflict", in_use(short)));
     }
-    let is_kind = |wanted: &str| others.iter().any(|other| other.kind == wanted || other.list_kind == wanted);
+    let is_kind = |wanted: &str| {
+        others
+            .iter()
+            .any(|other| other.kind == wanted || other.list_kind == wanted)
+    };
     if is_kind(part("kind")) {
         return Some(("KindConflict", in_use(part("kind"))));
     }
@@ -133,28 +168,41 @@ fn is_cleaning(definition: &Value) -> bool {
     })
 }
 
-/// Removes the instances beside the requests; the definition goes after the last one.
+/// Removes the instances; the definition goes after the last one, however long finalizers hold it.
 fn begin_cleaning(hub: &Arc<Hub>, name: &str) {
-    let Some(definitions) = definitions(hub) else { return };
+    let Some(definitions) = definitions(hub) else {
+        return;
+    };
     let has_finalizer = |definition: &Value| {
-        let list = definition.pointer("/metadata/finalizers").and_then(Value::as_array);
+        let list = definition
+            .pointer("/metadata/finalizers")
+            .and_then(Value::as_array);
         list.is_some_and(|list| list.contains(&json!(FINALIZER)))
     };
-    let Some(record) = definitions.table.read(name) else { return };
+    let Some(record) = definitions.table.read(name) else {
+        return;
+    };
     let mut definition = definitions.decode(&record, record.version);
     if !has_finalizer(&definition) {
         return;
     }
+    let text = "CustomResource deletion is in progress";
+    set_condition(
+        &mut definition,
+        "Terminating",
+        "True",
+        "InstanceDeletionInProgress",
+        text,
+    );
+    update(&definitions, name, &record, &definition);
+    let Some(served) = hub.directory.definition(name).into_iter().next() else {
+        return release(hub, &definitions, name);
+    };
+    if mark_instances(&served) {
+        return release(hub, &definitions, name);
+    }
     let (hub, name) = (Arc::clone(hub), name.to_owned());
     hub.clone().tasks.spawn(async move {
-        // The answer to the deletion comes first: clients see the definition pending before they see it in progress.
-        tokio::task::yield_now().await;
-        let text = "CustomResource deletion is in progress";
-        set_condition(&mut definition, "Terminating", "True", "InstanceDeletionInProgress", text);
-        update(&definitions, &name, &record, &definition);
-        let Some(served) = hub.directory.definition(&name).into_iter().next() else {
-            return release(&hub, &definitions, &name);
-        };
         while !mark_instances(&served) {
             let mut changes = served.table.changes();
             tokio::select! {
@@ -169,7 +217,9 @@ fn begin_cleaning(hub: &Arc<Hub>, name: &str) {
 
 /// Removes or marks every instance; true when none is left.
 fn mark_instances(served: &Served) -> bool {
-    let Ok(snapshot) = served.table.list(&Page::default()) else { return false };
+    let Ok(snapshot) = served.table.list(&Page::default()) else {
+        return false;
+    };
     for record in &snapshot.records {
         let mut object = served.decode(record, record.version);
         let held = object
@@ -182,7 +232,10 @@ fn mark_instances(served: &Served) -> bool {
             if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
                 metadata.insert("deletionTimestamp".to_owned(), json!(crate::hub::timestamp()));
                 metadata.insert("deletionGracePeriodSeconds".to_owned(), json!(0));
-                let generation = metadata.get("generation").and_then(Value::as_i64).unwrap_or_default();
+                let generation = metadata
+                    .get("generation")
+                    .and_then(Value::as_i64)
+                    .unwrap_or_default();
                 metadata.insert("generation".to_owned(), json!(generation + 1));
             }
             Write::Replace(record.version, &object)
@@ -198,14 +251,22 @@ fn mark_instances(served: &Served) -> bool {
 /// Takes the hub's finalizer off, and the definition with it if nobody else holds it.
 fn release(hub: &Arc<Hub>, definitions: &Served, name: &str) {
     for _ in 0..16 {
-        let Some(record) = definitions.table.read(name) else { return withdraw(hub, name) };
+        let Some(record) = definitions.table.read(name) else {
+            return withdraw(hub, name);
+        };
         let mut definition = definitions.decode(&record, record.version);
-        let finalizers = definition.pointer_mut("/metadata/finalizers").and_then(Value::as_array_mut);
+        let finalizers = definition
+            .pointer_mut("/metadata/finalizers")
+            .and_then(Value::as_array_mut);
         let left = finalizers.is_some_and(|finalizers| {
             finalizers.retain(|finalizer| finalizer != FINALIZER);
             !finalizers.is_empty()
         });
-        let write = if left { Write::Replace(record.version, &definition) } else { Write::Remove(record.version) };
+        let write = if left {
+            Write::Replace(record.version, &definition)
+        } else {
+            Write::Remove(record.version)
+        };
         if definitions.table.write(name, 0, &write).is_ok() {
             if !left {
                 withdraw(hub, name);

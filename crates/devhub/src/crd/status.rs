@@ -8,17 +8,25 @@ use crate::hub::timestamp;
 
 /// Sets a condition; the time moves only when the status does.
 pub(super) fn set_condition(definition: &mut Value, kind: &str, status: &str, reason: &str, message: &str) {
-    let mut condition =
-        json!({ "type": kind, "status": status, "lastTransitionTime": timestamp(), "reason": reason, "message": message });
-    let Some(members) = definition.as_object_mut() else { return };
+    let mut condition = json!({ "type": kind, "status": status, "lastTransitionTime": timestamp(), "reason": reason, "message": message });
+    let Some(members) = definition.as_object_mut() else {
+        return;
+    };
     let parent = members.entry("status").or_insert_with(|| json!({}));
-    let Some(parent) = parent.as_object_mut() else { return };
+    let Some(parent) = parent.as_object_mut() else {
+        return;
+    };
     let conditions = parent.entry("conditions").or_insert_with(|| json!([]));
     if !conditions.is_array() {
         *conditions = json!([]);
     }
-    let Some(conditions) = conditions.as_array_mut() else { return };
-    match conditions.iter_mut().find(|known| known.get("type").and_then(Value::as_str) == Some(kind)) {
+    let Some(conditions) = conditions.as_array_mut() else {
+        return;
+    };
+    match conditions
+        .iter_mut()
+        .find(|known| known.get("type").and_then(Value::as_str) == Some(kind))
+    {
         Some(known) => {
             if known.get("status") == condition.get("status")
                 && let (Some(new), Some(time)) = (condition.as_object_mut(), known.get("lastTransitionTime"))

@@ -72,7 +72,7 @@ pub fn entity_tag(document: &[u8]) -> String {
 pub(crate) fn hexadecimal(document: &[u8]) -> String {
     let mut out = String::with_capacity(128);
     for byte in Sha512::digest(document) {
-        out.push_str(&format!("{byte:02X}"));
+        out.extend([format!("{byte:02X}")]);
     }
     out
 }

@@ -64,6 +64,8 @@ where
             let message = format!("Request entity too large: limit is {LIMIT}");
             Err(ApiError::new(413, "RequestEntityTooLarge", message))
         }
-        Err(error) => Err(ApiError::bad_request(format!("cannot read the request body: {error}"))),
+        Err(error) => Err(ApiError::bad_request(format!(
+            "cannot read the request body: {error}"
+        ))),
     }
 }

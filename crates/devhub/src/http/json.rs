@@ -22,8 +22,13 @@ pub(crate) struct Decoded {
 pub(crate) fn decode_json(bytes: &[u8]) -> Result<Decoded, String> {
     let mut faults = Vec::new();
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let seed = Node { path: String::new(), faults: &mut faults };
-    let value = seed.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    let seed = Node {
+        path: String::new(),
+        faults: &mut faults,
+    };
+    let value = seed
+        .deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value));
     match value {
         Ok(value) => Ok(Decoded { value, faults }),
         Err(error) => Err(go_json::check(bytes).err().unwrap_or_else(|| error.to_string())),
@@ -82,7 +87,13 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut list = Vec::new();
         loop {
             let path = format!("{}[{}]", self.path, list.len());
-            let Some(item) = items.next_element_seed(Node { path, faults: self.faults })? else { break };
+            let Some(item) = items.next_element_seed(Node {
+                path,
+                faults: self.faults,
+            })?
+            else {
+                break;
+            };
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -91,11 +102,18 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(name) = members.next_key::<String>()? {
-            let path = if self.path.is_empty() { name.clone() } else { format!("{}.{name}", self.path) };
+            let path = if self.path.is_empty() {
+                name.clone()
+            } else {
+                format!("{}.{name}", self.path)
+            };
             if map.contains_key(&name) {
                 self.faults.push(format!("duplicate field \"{path}\""));
             }
-            let value = members.next_value_seed(Node { path, faults: self.faults })?;
+            let value = members.next_value_seed(Node {
+                path,
+                faults: self.faults,
+            })?;
             map.insert(name, value);
         }
         Ok(Value::Object(map))
@@ -111,18 +129,30 @@ mod tests {
     fn the_last_of_two_members_wins_and_both_are_reported() {
         let decoded = decode_json(br#"{"a":{"b":1,"b":2},"c":[{"d":1,"d":1}]}"#).unwrap();
         assert_eq!(decoded.value, json!({"a": {"b": 2}, "c": [{"d": 1}]}));
-        assert_eq!(decoded.faults, ["duplicate field \"a.b\"", "duplicate field \"c[0].d\""]);
+        assert_eq!(
+            decoded.faults,
+            ["duplicate field \"a.b\"", "duplicate field \"c[0].d\""]
+        );
     }
 
     #[test]
     fn broken_bodies_are_described_as_go_does() {
         let text = |bytes: &[u8]| decode_json(bytes).unwrap_err();
         assert_eq!(text(b""), "unexpected end of JSON input");
-        assert_eq!(text(b"hello"), "invalid character 'h' looking for beginning of value");
-        assert_eq!(text(b"{\"a\":1,}"), "invalid character '}' looking for beginning of object key string");
+        assert_eq!(
+            text(b"hello"),
+            "invalid character 'h' looking for beginning of value"
+        );
+        assert_eq!(
+            text(b"{\"a\":1,}"),
+            "invalid character '}' looking for beginning of object key string"
+        );
         assert_eq!(text(b"{\"a\" 1}"), "invalid character '1' after object key");
         assert_eq!(text(b"[1 2]"), "invalid character '2' after array element");
         assert_eq!(text(b"{} x"), "invalid character 'x' after top-level value");
-        assert_eq!(text(b"notjson"), "invalid character 'o' in literal null (expecting 'u')");
+        assert_eq!(
+            text(b"notjson"),
+            "invalid character 'o' in literal null (expecting 'u')"
+        );
     }
 }

@@ -91,7 +91,12 @@ fn refusal(menu: Menu) -> ApiError {
         Menu::BuiltinObject => format!("406: Not Acceptable\n\nAvailable representations: {OBJECT}"),
         Menu::BuiltinList => format!("406: Not Acceptable\n\nAvailable representations: {OBJECT}, {STREAM}"),
     };
-    ApiError::new(406, "NotAcceptable", message)
+    let error = ApiError::new(406, "NotAcceptable", message);
+    if menu == Menu::Custom {
+        error
+    } else {
+        error.with_details(serde_json::json!({}))
+    }
 }
 
 #[cfg(test)]
@@ -104,12 +109,27 @@ mod tests {
 
     #[test]
     fn the_first_clause_that_can_be_served_wins() {
-        let table = Accepted { encoding: Encoding::Json, form: Form::Table(MetaVersion::V1) };
+        let table = Accepted {
+            encoding: Encoding::Json,
+            form: Form::Table(MetaVersion::V1),
+        };
         let json = Accepted::default();
-        assert_eq!(chosen("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"), Some(table));
-        assert_eq!(chosen("application/json;g=meta.k8s.io;v=v1;as=Table"), Some(table));
-        assert_eq!(chosen("application/json;as=Table;v=v2;g=meta.k8s.io,application/json"), Some(json));
-        assert_eq!(chosen("application/vnd.kubernetes.protobuf,application/json"), Some(json));
+        assert_eq!(
+            chosen("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"),
+            Some(table)
+        );
+        assert_eq!(
+            chosen("application/json;g=meta.k8s.io;v=v1;as=Table"),
+            Some(table)
+        );
+        assert_eq!(
+            chosen("application/json;as=Table;v=v2;g=meta.k8s.io,application/json"),
+            Some(json)
+        );
+        assert_eq!(
+            chosen("application/vnd.kubernetes.protobuf,application/json"),
+            Some(json)
+        );
         assert_eq!(chosen("application/vnd.kubernetes.protobuf"), None);
         assert_eq!(chosen("text/html"), None);
         assert_eq!(negotiate(None, Menu::Custom).ok(), Some(json));

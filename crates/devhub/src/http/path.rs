@@ -50,8 +50,11 @@ pub(crate) struct Target {
 
 /// Parses a path.
 pub(crate) fn parse_path(path: &str) -> Route {
-    let segments: Vec<String> =
-        path.split('/').filter(|part| !part.is_empty()).map(|part| decode(part, false)).collect();
+    let segments: Vec<String> = path
+        .split('/')
+        .filter(|part| !part.is_empty())
+        .map(|part| decode(part, false))
+        .collect();
     let words: Vec<&str> = segments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["version"] => Route::Version,
@@ -96,7 +99,9 @@ mod tests {
     use super::*;
 
     fn check(path: &str, namespace: Option<&str>, resource: &str, name: Option<&str>, sub: &[&str]) {
-        let Route::Resource(target) = parse_path(path) else { panic!("{path} is no resource") };
+        let Route::Resource(target) = parse_path(path) else {
+            panic!("{path} is no resource")
+        };
         assert_eq!(target.namespace.as_deref(), namespace, "{path}");
         assert_eq!(target.resource, resource, "{path}");
         assert_eq!(target.name.as_deref(), name, "{path}");
@@ -107,16 +112,40 @@ mod tests {
     fn resources_objects_and_parts_are_told_apart() {
         check("/api/v1/namespaces", None, "namespaces", None, &[]);
         check("/api/v1/namespaces/a", None, "namespaces", Some("a"), &[]);
-        check("/api/v1/namespaces/a/finalize", None, "namespaces", Some("a"), &["finalize"]);
-        check("/api/v1/namespaces/a/configmaps", Some("a"), "configmaps", None, &[]);
-        check("/apis/g/v1/namespaces/a/things/x/status", Some("a"), "things", Some("x"), &["status"]);
+        check(
+            "/api/v1/namespaces/a/finalize",
+            None,
+            "namespaces",
+            Some("a"),
+            &["finalize"],
+        );
+        check(
+            "/api/v1/namespaces/a/configmaps",
+            Some("a"),
+            "configmaps",
+            None,
+            &[],
+        );
+        check(
+            "/apis/g/v1/namespaces/a/things/x/status",
+            Some("a"),
+            "things",
+            Some("x"),
+            &["status"],
+        );
         check("/apis/g/v1/things/x%20y", None, "things", Some("x y"), &[]);
     }
 
     #[test]
     fn documents_are_no_resources() {
-        assert_eq!(parse_path("/apis/g/v1"), Route::GroupVersion("g".into(), "v1".into()));
-        assert_eq!(parse_path("/openapi/v3/apis/g/v1"), Route::OpenApiV3("apis/g/v1".into()));
+        assert_eq!(
+            parse_path("/apis/g/v1"),
+            Route::GroupVersion("g".into(), "v1".into())
+        );
+        assert_eq!(
+            parse_path("/openapi/v3/apis/g/v1"),
+            Route::OpenApiV3("apis/g/v1".into())
+        );
         assert_eq!(parse_path("/readyz"), Route::Health("readyz".into()));
         assert_eq!(parse_path("/nosuch"), Route::Unknown);
     }

@@ -22,7 +22,10 @@ impl Query {
 
     /// Returns the first value of a parameter.
     pub(crate) fn first(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// Returns the first value of a parameter, empty if it is absent.
@@ -32,12 +35,17 @@ impl Query {
 
     /// Returns all values of a parameter.
     pub(crate) fn all(&self, name: &str) -> Vec<&str> {
-        self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str()).collect()
+        self.0
+            .iter()
+            .filter(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+            .collect()
     }
 
     /// Returns a switch as Kubernetes reads it: present and neither `false` nor `0`.
     pub(crate) fn flag(&self, name: &str) -> bool {
-        self.first(name).is_some_and(|value| !matches!(value, "false" | "0"))
+        self.first(name)
+            .is_some_and(|value| !matches!(value, "false" | "0"))
     }
 
     /// Adds or replaces a parameter.
@@ -83,7 +91,9 @@ impl NextTwo for std::str::Bytes<'_> {
 }
 
 fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+    char::from(digit)
+        .to_digit(16)
+        .and_then(|value| u8::try_from(value).ok())
 }
 
 #[cfg(test)]

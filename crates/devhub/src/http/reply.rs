@@ -30,13 +30,21 @@ impl Reply {
 
     /// Returns an answer with JSON that is already text.
     pub(crate) fn bytes(status: u16, json: Vec<u8>) -> Self {
-        Self { status, payload: Payload::Json(json), headers: Vec::new() }
+        Self {
+            status,
+            payload: Payload::Json(json),
+            headers: Vec::new(),
+        }
     }
 
     /// Returns an answer in plain text.
     pub(crate) fn text(status: u16, text: &str) -> Self {
         let payload = Payload::Raw("text/plain; charset=utf-8", text.as_bytes().to_vec());
-        Self { status, payload, headers: Vec::new() }
+        Self {
+            status,
+            payload,
+            headers: Vec::new(),
+        }
     }
 
     /// Returns the answer for a path that means nothing.
@@ -47,7 +55,11 @@ impl Reply {
     /// Returns the answer that tells a failure.
     pub(crate) fn error(error: &ApiError) -> Self {
         let mut reply = Self::json(error.code, &error.to_status());
-        if let Some(seconds) = error.details.as_ref().and_then(|details| details.get("retryAfterSeconds")) {
+        if let Some(seconds) = error
+            .details
+            .as_ref()
+            .and_then(|details| details.get("retryAfterSeconds"))
+        {
             reply.headers.push((RETRY_AFTER, seconds.to_string()));
         }
         reply
@@ -64,17 +76,23 @@ impl Reply {
         let (content_type, body) = match (self.payload, encoding) {
             (Payload::Json(bytes), Encoding::Json) => ("application/json", full(bytes)),
             (Payload::Json(bytes), Encoding::Yaml) => {
-                let value = decode_json(&bytes).map(|decoded| decoded.value).unwrap_or_default();
+                let value = decode_json(&bytes)
+                    .map(|decoded| decoded.value)
+                    .unwrap_or_default();
                 ("application/yaml", full(encode_yaml(&value)))
             }
             (Payload::Raw(kind, bytes), _) => (kind, full(bytes)),
             (Payload::Stream(events), _) => ("application/json", streamed(events)),
-            (Payload::Empty, _) => ("text/plain; charset=utf-8", full(Vec::new())),
+            // A 304 must not change the type of what the client has.
+            (Payload::Empty, _) => ("", full(Vec::new())),
         };
         let mut response = Response::new(body);
-        *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *response.status_mut() =
+            StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        if !content_type.is_empty() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        }
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
         for (name, text) in self.headers {
             if let Ok(value) = HeaderValue::from_bytes(text.as_bytes()) {

@@ -34,7 +34,10 @@ pub(crate) struct Server {
 }
 
 /// Returns the TLS configuration: client certificates are welcome, not required.
-pub(crate) fn tls_config(authority: &Authority, serving: &Credentials) -> Result<ServerConfig, IdentityError> {
+pub(crate) fn tls_config(
+    authority: &Authority,
+    serving: &Credentials,
+) -> Result<ServerConfig, IdentityError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut roots = RootCertStore::empty();
     roots.add(authority.root())?;

@@ -62,7 +62,9 @@ where
     let (head, body) = request.into_parts();
     let mut warnings = Warnings::new();
     let accept = header(&head.headers, ACCEPT);
-    let encoding = negotiate(accept.as_deref(), Menu::Custom).unwrap_or_default().encoding;
+    let encoding = negotiate(accept.as_deref(), Menu::Custom)
+        .unwrap_or_default()
+        .encoding;
     let reply = route(hub, peer, &head, body, &mut warnings).await;
     let reply = reply.unwrap_or_else(|error| Reply::error(&error));
     reply.into_response(encoding, &warnings)
@@ -114,5 +116,8 @@ where
 }
 
 fn header(headers: &HeaderMap, name: http::header::HeaderName) -> Option<String> {
-    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+    headers
+        .get(name)
+        .and_then(|value| value.to_str().ok())
+        .map(str::to_owned)
 }

@@ -12,12 +12,21 @@ use super::Decoded;
 pub(crate) fn decode_yaml(bytes: &[u8]) -> Result<Decoded, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("yaml: {error}"))?;
     match serde_saphyr::from_str::<Value>(text) {
-        Ok(value) => Ok(Decoded { value, faults: Vec::new() }),
+        Ok(value) => Ok(Decoded {
+            value,
+            faults: Vec::new(),
+        }),
         Err(error) => {
-            let Some(fault) = duplicate(&error) else { return Err(converting(&error)) };
+            let Some(fault) = duplicate(&error) else {
+                return Err(converting(&error));
+            };
             let options = lenient();
-            let value = serde_saphyr::from_str_with_options(text, options).map_err(|error| converting(&error))?;
-            Ok(Decoded { value, faults: vec![fault] })
+            let value =
+                serde_saphyr::from_str_with_options(text, options).map_err(|error| converting(&error))?;
+            Ok(Decoded {
+                value,
+                faults: vec![fault],
+            })
         }
     }
 }
@@ -36,9 +45,14 @@ fn converting(error: &Error) -> String {
 }
 
 fn duplicate(error: &Error) -> Option<String> {
-    let Error::DuplicateMappingKey { key, location } = error.without_snippet() else { return None };
+    let Error::DuplicateMappingKey { key, location } = error.without_snippet() else {
+        return None;
+    };
     let key = key.clone().unwrap_or_default();
-    Some(format!("yaml: unmarshal errors:\n  line {}: key \"{key}\" already set in map", location.line()))
+    Some(format!(
+        "yaml: unmarshal errors:\n  line {}: key \"{key}\" already set in map",
+        location.line()
+    ))
 }
 
 #[cfg(test)]
@@ -50,7 +64,10 @@ mod tests {
     fn the_last_of_two_keys_wins_and_the_line_is_reported() {
         let decoded = decode_yaml(b"a:\n  b: 1\n  b: 2\n").unwrap();
         assert_eq!(decoded.value, json!({"a": {"b": 2}}));
-        assert_eq!(decoded.faults, ["yaml: unmarshal errors:\n  line 3: key \"b\" already set in map"]);
+        assert_eq!(
+            decoded.faults,
+            ["yaml: unmarshal errors:\n  line 3: key \"b\" already set in map"]
+        );
         assert!(decode_yaml(b"a: [").is_err());
     }
 

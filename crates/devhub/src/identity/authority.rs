@@ -3,7 +3,8 @@
 //! Decides which certificates exist: one for serving, one for the administrator. Keys live in memory only.
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
@@ -73,7 +74,11 @@ impl Authority {
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         let key = KeyPair::generate()?;
         let certificate = params.self_signed(&key)?;
-        Ok(Self { pem: certificate.pem(), der: certificate.der().clone(), issuer: Issuer::new(params, key) })
+        Ok(Self {
+            pem: certificate.pem(),
+            der: certificate.der().clone(),
+            issuer: Issuer::new(params, key),
+        })
     }
 
     /// Returns the certificate for rustls.
@@ -83,7 +88,9 @@ impl Authority {
 
     /// Issues the certificate that the hub serves with.
     pub(crate) fn serving(&self) -> Result<Credentials, IdentityError> {
-        let names = ["localhost", "127.0.0.1", "::1", "kubernetes.default.svc"].map(str::to_owned).to_vec();
+        let names = ["localhost", "127.0.0.1", "::1", "kubernetes.default.svc"]
+            .map(str::to_owned)
+            .to_vec();
         let mut params = CertificateParams::new(names)?;
         params.distinguished_name.push(DnType::CommonName, "devhub");
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];

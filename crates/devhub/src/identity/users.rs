@@ -29,15 +29,29 @@ pub(crate) enum Peer {
 impl Peer {
     /// Reads the user out of a verified certificate: the common name is the user, organizations are groups.
     pub(crate) fn from_certificate(der: Option<&CertificateDer<'_>>) -> Self {
-        let Some(Ok((_, certificate))) = der.map(|der| X509Certificate::from_der(der)) else { return Self::Unknown };
-        let subject = certificate.subject();
-        let Some(name) = subject.iter_common_name().next().and_then(|name| name.as_str().ok()) else {
+        let Some(Ok((_, certificate))) = der.map(|der| X509Certificate::from_der(der)) else {
             return Self::Unknown;
         };
-        let mut groups: Vec<String> =
-            subject.iter_organization().filter_map(|group| group.as_str().ok()).map(str::to_owned).collect();
+        let subject = certificate.subject();
+        let Some(name) = subject
+            .iter_common_name()
+            .next()
+            .and_then(|name| name.as_str().ok())
+        else {
+            return Self::Unknown;
+        };
+        let mut groups: Vec<String> = subject
+            .iter_organization()
+            .filter_map(|group| group.as_str().ok())
+            .map(str::to_owned)
+            .collect();
         groups.push(AUTHENTICATED.to_owned());
-        Self::Certificate(UserInfo { name: name.to_owned(), uid: String::new(), groups, extra: BTreeMap::new() })
+        Self::Certificate(UserInfo {
+            name: name.to_owned(),
+            uid: String::new(),
+            groups,
+            extra: BTreeMap::new(),
+        })
     }
 }
 
@@ -56,7 +70,9 @@ impl Users {
             groups: vec![ADMINS.to_owned(), AUTHENTICATED.to_owned()],
             extra: BTreeMap::new(),
         };
-        Self { tokens: BTreeMap::from([(token.to_owned(), admin)]) }
+        Self {
+            tokens: BTreeMap::from([(token.to_owned(), admin)]),
+        }
     }
 
     /// Returns the user of a token.
@@ -67,9 +83,14 @@ impl Users {
     /// Returns who asks, after impersonation.
     pub(crate) fn identify(&self, peer: &Peer, headers: &HeaderMap) -> Result<UserInfo, ApiError> {
         let user = self.authenticate(peer, headers)?;
-        let Some(name) = text(headers, "impersonate-user") else { return Ok(user) };
+        let Some(name) = text(headers, "impersonate-user") else {
+            return Ok(user);
+        };
         if !user.groups.iter().any(|group| group == ADMINS) {
-            let message = format!("users \"{name}\" is forbidden: User \"{}\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope", user.name);
+            let message = format!(
+                "users \"{name}\" is forbidden: User \"{}\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope",
+                user.name
+            );
             return Err(ApiError::new(403, "Forbidden", message));
         }
         Ok(impersonated(name, headers))
@@ -101,14 +122,24 @@ fn impersonated(name: String, headers: &HeaderMap) -> UserInfo {
     groups.push(AUTHENTICATED.to_owned());
     let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (header, value) in headers {
-        let Some(key) = header.as_str().strip_prefix("impersonate-extra-") else { continue };
+        let Some(key) = header.as_str().strip_prefix("impersonate-extra-") else {
+            continue;
+        };
         if let Ok(value) = value.to_str() {
             extra.entry(key.to_owned()).or_default().push(value.to_owned());
         }
     }
-    UserInfo { name, uid: text(headers, "impersonate-uid").unwrap_or_default(), groups, extra }
+    UserInfo {
+        name,
+        uid: text(headers, "impersonate-uid").unwrap_or_default(),
+        groups,
+        extra,
+    }
 }
 
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {
-    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+    headers
+        .get(name)
+        .and_then(|value| value.to_str().ok())
+        .map(str::to_owned)
 }

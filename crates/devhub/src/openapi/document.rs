@@ -1,4 +1,4 @@
-//! One OpenAPI v3 document.
+//! One `OpenAPI` v3 document.
 //!
 //! Decides what a document consists of; its paths and schemas are made by the neighbouring files.
 

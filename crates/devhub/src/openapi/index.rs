@@ -49,19 +49,19 @@ fn document_path(resource: &Resource) -> String {
 /// Returns the hash of a document, without making the document.
 pub fn fingerprint(resources: &[Resource], path: &str) -> String {
     let mut text = format!("{} {path}\n", env!("CARGO_PKG_VERSION"));
-    for resource in described(resources, path) {
+    text.extend(described(resources, path).into_iter().map(|resource| {
         let schema = resource
             .open_api
             .as_ref()
             .map(ToString::to_string)
             .unwrap_or_default();
         let names = (&resource.kind, &resource.plural, &resource.verbs);
-        text.push_str(&format!(
+        format!(
             "{names:?} {:?} {} {} {schema}\n",
             resource.scope,
             resource.status,
             resource.scale.is_some()
-        ));
-    }
+        )
+    }));
     hexadecimal(text.as_bytes())
 }

@@ -51,14 +51,11 @@ pub(super) fn of(resources: &[&Resource]) -> Map<String, Value> {
             schemas.insert(name.clone(), custom(resource));
         } else {
             collect(&name, &mut schemas);
-            for subresource in crate::builtin::subresources(resource) {
-                if subresource.group != resource.group {
-                    collect(
-                        &format!("io.k8s.api.authentication.v1.{}", subresource.kind),
-                        &mut schemas,
-                    );
-                }
-            }
+            let foreign = crate::builtin::subresources(resource)
+                .into_iter()
+                .filter(|below| below.group != resource.group);
+            let names = foreign.map(|below| format!("io.k8s.api.authentication.v1.{}", below.kind));
+            names.for_each(|name| collect(&name, &mut schemas));
         }
         if resource.scale.is_some() {
             collect(SCALE, &mut schemas);

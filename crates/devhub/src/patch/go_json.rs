@@ -165,16 +165,17 @@ impl Scanner<'_> {
     fn escape(&mut self) -> Result<(), String> {
         match self.take()? {
             b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(()),
-            b'u' => {
-                for _ in 0..4 {
-                    let byte = self.take()?;
-                    if !byte.is_ascii_hexdigit() {
-                        return Err(unexpected(byte, "in \\u hexadecimal character escape"));
-                    }
-                }
-                Ok(())
-            }
+            b'u' => (0..4).try_for_each(|_| self.hex_digit()),
             byte => Err(unexpected(byte, "in string escape code")),
+        }
+    }
+
+    fn hex_digit(&mut self) -> Result<(), String> {
+        let byte = self.take()?;
+        if byte.is_ascii_hexdigit() {
+            Ok(())
+        } else {
+            Err(unexpected(byte, "in \\u hexadecimal character escape"))
         }
     }
 
@@ -246,6 +247,7 @@ fn quoted(byte: u8) -> String {
         b'\r' => r"'\r'".to_owned(),
         b'\t' => r"'\t'".to_owned(),
         0..=0x1f | 0x7f => format!(r"'\x{byte:02x}'"),
+        0x80..=0xa0 | 0xad => format!(r"'\u{byte:04x}'"),
         _ => format!("'{}'", char::from(byte)),
     }
 }

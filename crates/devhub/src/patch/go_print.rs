@@ -79,9 +79,9 @@ pub fn quote(text: &str) -> String {
             '\u{8}' => out.push_str("\\b"),
             '\u{b}' => out.push_str("\\v"),
             '\u{c}' => out.push_str("\\f"),
-            '\0'..='\u{1f}' | '\u{7f}' => out.push_str(&format!("\\x{:02x}", u32::from(letter))),
+            '\0'..='\u{1f}' | '\u{7f}' => out.extend([format!("\\x{:02x}", u32::from(letter))]),
             '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{feff}' => {
-                out.push_str(&format!("\\u{:04x}", u32::from(letter)))
+                out.extend([format!("\\u{:04x}", u32::from(letter))]);
             }
             _ => out.push(letter),
         }

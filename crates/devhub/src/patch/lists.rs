@@ -51,7 +51,7 @@ pub(super) fn merge(mut live: Vec<Value>, patch: Vec<Value>, field: Field) -> Re
         let name = change.get(key).ok_or_else(|| no_merge_key(item, key))?;
         match merged.iter_mut().find(|old| old.get(key) == Some(name)) {
             Some(Value::Object(old)) => {
-                *old = merge_object(std::mem::take(old), change.clone(), field.node())?
+                *old = merge_object(std::mem::take(old), change.clone(), field.node())?;
             }
             Some(other) => *other = item.clone(),
             None => merged.push(item.clone()),

@@ -9,7 +9,7 @@ use crate::ApiError;
 use crate::patch::json::Decoding;
 
 /// A decoded merge patch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergePatch {
     /// The patch itself, an object.
     pub value: Value,

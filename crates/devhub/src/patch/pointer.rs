@@ -98,9 +98,9 @@ impl Place<'_> {
 fn index(key: &str, length: usize) -> Result<usize, String> {
     let number: i64 = key
         .parse()
-        .map_err(|_| format!("strconv.Atoi: parsing {key:?}: invalid syntax"))?;
+        .map_err(|_fault| format!("strconv.Atoi: parsing {key:?}: invalid syntax"))?;
     let outside = || format!("Unable to access invalid index: {number}: invalid index referenced");
-    let size = i64::try_from(length).map_err(|_| outside())?;
+    let size = i64::try_from(length).map_err(|_fault| outside())?;
     let absolute = if number < 0 {
         number.saturating_add(size)
     } else {

@@ -16,7 +16,7 @@ const DELETE_FROM: &str = "$deleteFromPrimitiveList";
 const ELEMENT_ORDER: &str = "$setElementOrder";
 
 /// A decoded strategic merge patch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrategicPatch {
     /// The patch itself, an object.
     pub value: Value,
@@ -334,6 +334,23 @@ mod tests {
             let patched = apply(&live, &patch, kinds::of("", "ConfigMap")).expect("applies");
             assert_eq!(patched.pointer(pointer), Some(&expected), "{patch}");
         }
+    }
+
+    #[test]
+    fn patches_that_kubectl_computes_apply() {
+        let live = json!({"metadata": {"finalizers": ["x.io/a"]}, "data": {"a": "1", "b": "2"}});
+        let patch = json!({"data": {"a": "2", "b": null}, "metadata": {
+            "$deleteFromPrimitiveList/finalizers": ["x.io/a"], "$setElementOrder/finalizers": ["x.io/b"], "finalizers": ["x.io/b"]}});
+        let expected = json!({"metadata": {"finalizers": ["x.io/b"]}, "data": {"a": "2"}});
+        assert_eq!(apply(&live, &patch, kinds::of("", "ConfigMap")), Ok(expected));
+        let live = json!({"secrets": [{"name": "a"}, {"name": "b"}]});
+        let patch = json!({"$setElementOrder/secrets": [{"name": "c"}, {"name": "a"}],
+            "secrets": [{"name": "c"}, {"$patch": "delete", "name": "b"}]});
+        let expected = json!({"secrets": [{"name": "c"}, {"name": "a"}]});
+        assert_eq!(
+            apply(&live, &patch, kinds::of("", "ServiceAccount")),
+            Ok(expected)
+        );
     }
 
     #[test]

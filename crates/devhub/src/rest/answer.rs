@@ -20,20 +20,37 @@ use crate::resource::Scope;
 
 /// Returns the refusal of a method.
 pub(crate) fn method_not_allowed() -> ApiError {
-    ApiError::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
-        .with_details(json!({}))
+    ApiError::new(
+        405,
+        "MethodNotAllowed",
+        "the server does not allow this method on the requested resource",
+    )
+    .with_details(json!({}))
 }
 
 fn no_such_resource() -> ApiError {
-    ApiError::new(404, "NotFound", "the server could not find the requested resource").with_details(json!({}))
+    ApiError::new(
+        404,
+        "NotFound",
+        "the server could not find the requested resource",
+    )
+    .with_details(json!({}))
 }
 
 /// Answers a request to a resource.
-pub(crate) async fn answer(hub: &Arc<Hub>, incoming: Incoming, warnings: &mut Warnings) -> Result<Reply, ApiError> {
+pub(crate) async fn answer(
+    hub: &Arc<Hub>,
+    incoming: Incoming,
+    warnings: &mut Warnings,
+) -> Result<Reply, ApiError> {
     let registry = hub.directory.load();
     let target = &incoming.target;
     let Some(served) = find(&registry, target) else {
-        return if is_builtin_group(&registry, target) { Err(no_such_resource()) } else { Ok(Reply::unknown_path()) };
+        return if is_builtin_group(&registry, target) {
+            Err(no_such_resource())
+        } else {
+            Ok(Reply::unknown_path())
+        };
     };
     if let Some(custom) = &served.custom {
         if let Some(text) = &custom.deprecation {
@@ -72,7 +89,9 @@ fn is_builtin_group(registry: &Registry, target: &Target) -> bool {
 fn builtin_has(served: &Served, target: &Target) -> bool {
     match target.subresource.as_slice() {
         [] => true,
-        [name] => builtin::subresources(&served.resource).iter().any(|known| known.name == name),
+        [name] => builtin::subresources(&served.resource)
+            .iter()
+            .any(|known| known.name == name),
         _ => false,
     }
 }
@@ -85,7 +104,10 @@ fn resolve(hub: &Arc<Hub>, served: Arc<Served>, incoming: &Incoming) -> Result<C
         (false, false) => Menu::BuiltinList,
     };
     let accepted = if incoming.method == "DELETE" {
-        negotiate(incoming.accept.as_deref(), menu).map(|accepted| Accepted { form: Form::Objects, ..accepted })?
+        negotiate(incoming.accept.as_deref(), menu).map(|accepted| Accepted {
+            form: Form::Objects,
+            ..accepted
+        })?
     } else {
         negotiate(incoming.accept.as_deref(), menu)?
     };
@@ -96,7 +118,12 @@ fn resolve(hub: &Arc<Hub>, served: Arc<Served>, incoming: &Incoming) -> Result<C
         namespace: target.namespace.clone().unwrap_or_default(),
         name: target.name.clone().unwrap_or_default(),
         query: incoming.query.clone(),
-        content_type: content_type.split(';').next().unwrap_or_default().trim().to_owned(),
+        content_type: content_type
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_owned(),
         accepted,
         body: incoming.body.clone(),
         user: incoming.user.clone(),
@@ -112,8 +139,12 @@ async fn custom(call: &Call, incoming: &Incoming, warnings: &mut Warnings) -> Re
     let absent = || not_found(resource, &call.name);
     match incoming.target.subresource.as_slice() {
         [] => {}
-        [name] if name == "status" && resource.status => return custom_status(call, incoming, warnings).await,
-        [name] if name == "scale" && resource.scale.is_some() => return custom_scale(call, incoming, warnings).await,
+        [name] if name == "status" && resource.status => {
+            return custom_status(call, incoming, warnings).await;
+        }
+        [name] if name == "scale" && resource.scale.is_some() => {
+            return custom_scale(call, incoming, warnings).await;
+        }
         _ => return Err(absent()),
     }
     let named = !call.name.is_empty();
@@ -122,7 +153,9 @@ async fn custom(call: &Call, incoming: &Incoming, warnings: &mut Warnings) -> Re
         "GET" if is_watch(call, incoming) => watch::watch(call).await,
         "GET" if named => represent::read(call).await,
         "GET" => list::list(call).await,
-        "POST" if resource.scope == Scope::Namespaced && call.namespace.is_empty() => Ok(Reply::unknown_path()),
+        "POST" if resource.scope == Scope::Namespaced && call.namespace.is_empty() => {
+            Ok(Reply::unknown_path())
+        }
         "POST" => create::create(call, warnings).await,
         "PUT" if named => replace(call, Part::Object, warnings).await,
         "PATCH" if named => patch::patch(call, Part::Object, warnings).await,
@@ -136,7 +169,10 @@ async fn custom(call: &Call, incoming: &Incoming, warnings: &mut Warnings) -> Re
 /// Returns the refusal of a verb on a custom resource.
 fn unsupported(call: &Call, verb: &str) -> ApiError {
     let resource = &call.served.resource;
-    let text = format!("{verb} is not supported on resources of kind \"{}\"", resource.group_resource());
+    let text = format!(
+        "{verb} is not supported on resources of kind \"{}\"",
+        resource.group_resource()
+    );
     ApiError::new(405, "MethodNotAllowed", text)
         .with_details(json!({ "group": resource.group, "kind": resource.plural }))
 }

@@ -9,14 +9,14 @@ use bytes::Bytes;
 use schema::FieldError;
 use serde_json::Value;
 
-use super::errors::invalid;
+use super::errors::invalid_kind;
 use super::metadata::text;
 use crate::admission::UserInfo;
 use crate::builtin::{Traits, traits};
 use crate::error::ApiError;
 use crate::http::{Accepted, Query, Target};
 use crate::hub::Hub;
-use crate::registry::Served;
+use crate::registry::{Served, is_view};
 use crate::resource::Scope;
 use crate::store::key_of;
 
@@ -88,7 +88,10 @@ impl Call {
         if errors.is_empty() {
             return Ok(());
         }
-        Err(invalid(&self.served.resource, text(object, "name"), errors))
+        let resource = &self.served.resource;
+        // Another view of stored objects is judged as what is stored.
+        let group = if is_view(resource) { "" } else { &resource.group };
+        Err(invalid_kind(group, &resource.kind, text(object, "name"), errors))
     }
 
     /// Returns whether the resource is this built-in one.
@@ -99,8 +102,15 @@ impl Call {
 
     /// Returns the labels of the namespace, for webhooks.
     pub(crate) fn namespace_labels(&self) -> BTreeMap<String, String> {
-        let namespace = if self.is("", "namespaces") { &self.name } else { &self.namespace };
+        let namespace = if self.is("", "namespaces") {
+            &self.name
+        } else {
+            &self.namespace
+        };
         let table = self.hub.store.table("namespaces");
-        table.read(namespace).map(|record| record.label_map()).unwrap_or_default()
+        table
+            .read(namespace)
+            .map(|record| record.label_map())
+            .unwrap_or_default()
     }
 }

@@ -48,7 +48,11 @@ pub(super) async fn create_object(
     let mut object = flow.mutate(&name, object, None, warnings).await?;
     let generated = text(&object, "name").is_empty() && !text(&object, "generateName").is_empty();
     if !text(&object, "resourceVersion").is_empty() {
-        return Err(ApiError::new(500, "", "resourceVersion should not be set on objects to be created"));
+        return Err(ApiError::new(
+            500,
+            "",
+            "resourceVersion should not be set on objects to be created",
+        ));
     }
     let mut tries = 0;
     loop {
@@ -89,14 +93,16 @@ fn store(call: &Call, object: &Value, options: &WriteOptions) -> Result<Value, A
     let taken = |deleting: bool| already_exists(&call.served.resource, name, deleting);
     if options.dry_run {
         return match call.served.table.read(&key) {
-            Some(record) => Err(taken(metadata::is_deleting(&call.served.decode(&record, record.version)))),
+            Some(record) => Err(taken(metadata::is_deleting(
+                &call.served.decode(&record, record.version),
+            ))),
             None => Ok(object.clone()),
         };
     }
     commit(call, &key, &Write::Create(object)).map_err(|unwritten| match unwritten {
-        Unwritten::Exists(record) | Unwritten::Changed(record) => {
-            taken(metadata::is_deleting(&call.served.decode(&record, record.version)))
-        }
+        Unwritten::Exists(record) | Unwritten::Changed(record) => taken(metadata::is_deleting(
+            &call.served.decode(&record, record.version),
+        )),
         Unwritten::Missing => taken(false),
     })
 }

@@ -10,6 +10,7 @@ use super::metadata::{self, text};
 use super::options::FieldValidation;
 use super::shape;
 use crate::admission::Warnings;
+use crate::builtin::Dialect;
 use crate::error::ApiError;
 use crate::http::{Decoded, decode_json, decode_yaml};
 use crate::patch::go_json;
@@ -28,21 +29,31 @@ pub(super) fn unsupported(accepted: &str) -> ApiError {
 /// Reads the body as JSON or YAML.
 pub(super) fn body(call: &Call) -> Result<Decoded, ApiError> {
     let decoded = match call.content_type.as_str() {
-        "" | "application/json" => {
-            decode_json(&call.body).map_err(|fault| format!("couldn't get version/kind; json parse error: {fault}"))
-        }
+        "" | "application/json" => decode_json(&call.body)
+            .map_err(|fault| format!("couldn't get version/kind; json parse error: {fault}")),
         "application/yaml" => decode_yaml(&call.body),
+        // What is not read is not offered either.
+        "application/vnd.kubernetes.protobuf" => {
+            return Err(unsupported("application/json, application/yaml"));
+        }
         _ => return Err(unsupported(ACCEPTED)),
     };
     let kind = &call.served.resource.kind;
     let unrecognized = |fault: &str| {
         let shown = summary(&call.body);
-        ApiError::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {fault} ({shown})"))
+        ApiError::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {fault} ({shown})"
+        ))
     };
     let decoded = decoded.map_err(|fault| unrecognized(&fault))?;
     match &decoded.value {
         Value::Object(members) => {
-            let lacks = |name: &str| members.get(name).and_then(Value::as_str).is_none_or(str::is_empty);
+            let lacks = |name: &str| {
+                members
+                    .get(name)
+                    .and_then(Value::as_str)
+                    .is_none_or(str::is_empty)
+            };
             let body = String::from_utf8_lossy(&call.body);
             for (name, shown) in [("kind", "Kind"), ("apiVersion", "apiVersion")] {
                 if call.is_custom() && lacks(name) {
@@ -52,11 +63,15 @@ pub(super) fn body(call: &Call) -> Result<Decoded, ApiError> {
             Ok(decoded)
         }
         Value::Null if call.is_custom() => Err(unrecognized("Object 'Kind' is missing in 'null'")),
-        Value::Null => Ok(Decoded { value: serde_json::json!({}), faults: Vec::new() }),
+        Value::Null => Ok(Decoded {
+            value: serde_json::json!({}),
+            faults: Vec::new(),
+        }),
         other => {
             let found = go_json::type_name(other);
-            let fault =
-                format!("couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {GO_TYPE_META}");
+            let fault = format!(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {GO_TYPE_META}"
+            );
             Err(unrecognized(&fault))
         }
     }
@@ -64,14 +79,19 @@ pub(super) fn body(call: &Call) -> Result<Decoded, ApiError> {
 
 /// Reads the body as an object of the asked kind.
 pub(super) fn object(call: &Call, mode: FieldValidation, warnings: &mut Warnings) -> Result<Value, ApiError> {
-    let Decoded { value: mut object, faults } = body(call)?;
+    let Decoded {
+        value: mut object,
+        faults,
+    } = body(call)?;
     let resource = &call.served.resource;
     settle_head(call, &mut object)?;
     let unreadable = |fault: &str| {
         let (kind, version) = (&resource.kind, &resource.version);
-        ApiError::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {fault}"))
+        ApiError::bad_request(format!(
+            "{kind} in version \"{version}\" cannot be handled as a {kind}: {fault}"
+        ))
     };
-    let unknown = shape::decode(call, &mut object).map_err(|fault| unreadable(&fault))?;
+    let unknown = shape::decode(call, &mut object, Dialect::Json).map_err(|fault| unreadable(&fault))?;
     report(faults, unknown, mode, warnings).map_err(|fault| unreadable(&fault))?;
     Ok(object)
 }
@@ -81,7 +101,7 @@ pub(super) fn patched(
     call: &Call,
     object: &mut Value,
     faults: Vec<String>,
-    mode: FieldValidation,
+    (mode, dialect): (FieldValidation, Dialect),
     warnings: &mut Warnings,
 ) -> Result<(), String> {
     let missing = |name: &str| object.get(name).and_then(Value::as_str).is_none_or(str::is_empty);
@@ -90,8 +110,25 @@ pub(super) fn patched(
             return Err(format!("Object '{shown}' is missing in '{object}'"));
         }
     }
-    let unknown = shape::decode(call, object)?;
+    if call.is_custom()
+        && object.get("apiVersion").and_then(Value::as_str) != Some(&call.served.resource.api_version())
+    {
+        // Under a version that is not served nothing is known but metadata; the refusal itself comes later.
+        let foreign = drop_content(object);
+        return report(faults, foreign, mode, warnings);
+    }
+    let unknown = shape::decode(call, object, dialect)?;
     report(faults, unknown, mode, warnings)
+}
+
+fn drop_content(object: &mut Value) -> Vec<String> {
+    let Some(members) = object.as_object_mut() else {
+        return Vec::new();
+    };
+    let is_known = |name: &String| matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
+    let foreign: Vec<String> = members.keys().filter(|name| !is_known(name)).cloned().collect();
+    members.retain(|name, _| is_known(name));
+    foreign
 }
 
 fn report(
@@ -116,19 +153,29 @@ fn report(
 fn settle_head(call: &Call, object: &mut Value) -> Result<(), ApiError> {
     let resource = &call.served.resource;
     let (expected, kind) = (resource.api_version(), resource.kind.clone());
-    let Some(members) = object.as_object_mut() else { return Ok(()) };
+    let Some(members) = object.as_object_mut() else {
+        return Ok(());
+    };
     let given = |members: &serde_json::Map<String, Value>, name: &str| {
-        members.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+        members
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
     };
     let (version, given_kind) = (given(members, "apiVersion"), given(members, "kind"));
     if !version.is_empty() && version != expected {
-        let text = format!("the API version in the data ({version}) does not match the expected API version ({expected})");
+        let text = format!(
+            "the API version in the data ({version}) does not match the expected API version ({expected})"
+        );
         return Err(ApiError::bad_request(text));
     }
     if !call.is_custom() {
         if !given_kind.is_empty() && given_kind != kind {
             let version = &resource.version;
-            let text = format!("{given_kind} in version \"{version}\" cannot be handled as a {kind}: the kind of the object is {given_kind}");
+            let text = format!(
+                "{given_kind} in version \"{version}\" cannot be handled as a {kind}: the kind of the object is {given_kind}"
+            );
             return Err(ApiError::bad_request(text));
         }
         members.insert("apiVersion".to_owned(), Value::String(expected));
@@ -169,7 +216,8 @@ pub(super) fn check_location(call: &Call, object: &mut Value, place: Place) -> R
             "" => metadata::set(object, "namespace", Value::String(call.namespace.clone())),
             given if given == call.namespace => {}
             _ => {
-                let text = "the namespace of the provided object does not match the namespace sent on the request";
+                let text =
+                    "the namespace of the provided object does not match the namespace sent on the request";
                 return Err(ApiError::bad_request(text));
             }
         }
@@ -182,7 +230,9 @@ pub(super) fn check_location(call: &Call, object: &mut Value, place: Place) -> R
     match text(object, "name") {
         "" => {
             let url = &call.name;
-            let text = format!("the name of the object ({url} based on URL) was undeterminable: name must be provided");
+            let text = format!(
+                "the name of the object ({url} based on URL) was undeterminable: name must be provided"
+            );
             Err(ApiError::bad_request(text))
         }
         given if given != call.name => {

@@ -41,7 +41,11 @@ pub(super) fn options(call: &Call) -> Result<DeleteOptions, ApiError> {
     let decoded = match call.content_type.as_str() {
         "" | "application/json" => crate::http::decode_json(&call.body).map_err(unreadable)?,
         "application/yaml" => crate::http::decode_yaml(&call.body).map_err(unreadable)?,
-        _ => return Err(decode::unsupported("application/json, application/yaml, application/vnd.kubernetes.protobuf")),
+        _ => {
+            return Err(decode::unsupported(
+                "application/json, application/yaml, application/vnd.kubernetes.protobuf",
+            ));
+        }
     };
     DeleteOptions::parse(&call.query, Some(&decoded.value))
 }
@@ -112,12 +116,16 @@ fn check_preconditions(
     let resource = &call.served.resource;
     let actual = text(old, "uid");
     if let Some(uid) = options.uid.as_deref().filter(|uid| *uid != actual) {
-        let cause = format!("the UID in the precondition ({uid}) does not match the UID in record ({actual}). The object might have been deleted and then recreated");
+        let cause = format!(
+            "the UID in the precondition ({uid}) does not match the UID in record ({actual}). The object might have been deleted and then recreated"
+        );
         return Err(precondition(resource, &call.name, &cause));
     }
     let actual = record.version.to_string();
     if let Some(version) = options.version.as_deref().filter(|version| *version != actual) {
-        let cause = format!("the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({actual}). The object might have been modified");
+        let cause = format!(
+            "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({actual}). The object might have been modified"
+        );
         return Err(precondition(resource, &call.name, &cause));
     }
     Ok(())

@@ -46,7 +46,10 @@ pub(crate) fn conflict(resource: &Resource, name: &str) -> ApiError {
 
 /// Returns a 409 with a cause.
 pub(crate) fn conflict_because(resource: &Resource, name: &str, cause: &str) -> ApiError {
-    let message = format!("Operation cannot be fulfilled on {} \"{name}\": {cause}", resource.group_resource());
+    let message = format!(
+        "Operation cannot be fulfilled on {} \"{name}\": {cause}",
+        resource.group_resource()
+    );
     ApiError::new(409, "Conflict", message).with_details(details(resource, name))
 }
 
@@ -69,7 +72,8 @@ pub(crate) fn forbidden(resource: &Resource, name: &str, cause: &str) -> ApiErro
 
 /// Returns the 403 for new content in a namespace that goes away.
 pub(crate) fn namespace_terminating(resource: &Resource, name: &str, namespace: &str) -> ApiError {
-    let text = format!("unable to create new content in namespace {namespace} because it is being terminated");
+    let text =
+        format!("unable to create new content in namespace {namespace} because it is being terminated");
     let mut error = forbidden(resource, name, &text);
     if let Some(details) = &mut error.details {
         let cause = json!([{
@@ -80,11 +84,6 @@ pub(crate) fn namespace_terminating(resource: &Resource, name: &str, namespace: 
         details.insert("causes".to_owned(), cause);
     }
     error
-}
-
-/// Returns a 422 about an object; the head names the kind.
-pub(crate) fn invalid(resource: &Resource, name: &str, errors: &[FieldError]) -> ApiError {
-    invalid_kind(&resource.group, &resource.kind, name, errors)
 }
 
 /// Returns a 422 whose head names the plural, as checks outside validation do.
@@ -109,10 +108,16 @@ pub(crate) fn invalid_kind(group: &str, kind: &str, name: &str, errors: &[FieldE
         [one] => one.clone(),
         many => format!("[{}]", many.join(", ")),
     };
-    let head = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+    let head = if group.is_empty() {
+        kind.to_owned()
+    } else {
+        format!("{kind}.{group}")
+    };
     let causes: Vec<Value> = errors
         .iter()
-        .map(|error| json!({ "reason": error.class.reason(), "message": error.message, "field": error.field }))
+        .map(
+            |error| json!({ "reason": error.class.reason(), "message": error.message, "field": error.field }),
+        )
         .collect();
     let mut details = Map::new();
     for (key, text) in [("name", name), ("group", group), ("kind", kind)] {

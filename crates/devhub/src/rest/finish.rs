@@ -9,19 +9,25 @@ use serde_json::Value;
 use super::call::Call;
 use super::metadata;
 use crate::admission::Hooks;
-use crate::{builtin, crd};
 use crate::hub::Hub;
 use crate::registry::{Served, is_view};
 use crate::store::{Change, Unwritten, Write};
+use crate::{builtin, crd};
 
 /// Commits a write and lets the hub react. Returns the object as stored, or as it was when removed.
 pub(super) fn commit(call: &Call, key: &str, write: &Write<'_>) -> Result<Value, Unwritten> {
     let change = if is_view(&call.served.resource) {
         match write {
-            Write::Create(object) => call.served.table.write(key, 0, &Write::Create(&builtin::events::to_core(object)))?,
-            Write::Replace(version, object) => {
-                call.served.table.write(key, 0, &Write::Replace(*version, &builtin::events::to_core(object)))?
+            Write::Create(object) => {
+                call.served
+                    .table
+                    .write(key, 0, &Write::Create(&builtin::events::to_core(object)))?
             }
+            Write::Replace(version, object) => call.served.table.write(
+                key,
+                0,
+                &Write::Replace(*version, &builtin::events::to_core(object)),
+            )?,
             Write::Remove(version) => call.served.table.write(key, 0, &Write::Remove(*version))?,
         }
     } else {
@@ -41,8 +47,13 @@ pub(super) fn commit(call: &Call, key: &str, write: &Write<'_>) -> Result<Value,
 pub(crate) fn after_commit(hub: &Arc<Hub>, served: &Served, object: &Value) {
     let resource = &served.resource;
     match (resource.group.as_str(), resource.plural.as_str()) {
-        ("apiextensions.k8s.io", "customresourcedefinitions") => crd::react(hub, metadata::text(object, "name")),
-        ("admissionregistration.k8s.io", "mutatingwebhookconfigurations" | "validatingwebhookconfigurations") => {
+        ("apiextensions.k8s.io", "customresourcedefinitions") => {
+            crd::react(hub, metadata::text(object, "name"))
+        }
+        (
+            "admissionregistration.k8s.io",
+            "mutatingwebhookconfigurations" | "validatingwebhookconfigurations",
+        ) => {
             install_webhooks(hub);
         }
         _ => {}
@@ -52,12 +63,24 @@ pub(crate) fn after_commit(hub: &Arc<Hub>, served: &Served, object: &Value) {
 fn install_webhooks(hub: &Hub) {
     let registry = hub.directory.load();
     let all = |plural: &str| -> Vec<Value> {
-        let Some(served) = registry.find("admissionregistration.k8s.io", "v1", plural) else { return Vec::new() };
+        let Some(served) = registry.find("admissionregistration.k8s.io", "v1", plural) else {
+            return Vec::new();
+        };
         let snapshot = served.table.list(&crate::store::Page::default());
         snapshot
-            .map(|snapshot| snapshot.records.iter().map(|record| served.decode(record, record.version)).collect())
+            .map(|snapshot| {
+                snapshot
+                    .records
+                    .iter()
+                    .map(|record| served.decode(record, record.version))
+                    .collect()
+            })
             .unwrap_or_default()
     };
-    let (mutating, validating) = (all("mutatingwebhookconfigurations"), all("validatingwebhookconfigurations"));
-    hub.chain.install(Hooks::from_objects(&mutating, &validating, &hub.services));
+    let (mutating, validating) = (
+        all("mutatingwebhookconfigurations"),
+        all("validatingwebhookconfigurations"),
+    );
+    hub.chain
+        .install(Hooks::from_objects(&mutating, &validating, &hub.services));
 }

@@ -28,11 +28,24 @@ impl Flow<'_> {
     fn attributes(&self, name: &str, old: Option<&Value>) -> Attributes {
         let resource = &self.call.served.resource;
         let kind = if self.subresource == "scale" {
-            Kind { group: "autoscaling".to_owned(), version: "v1".to_owned(), kind: "Scale".to_owned() }
+            Kind {
+                group: "autoscaling".to_owned(),
+                version: "v1".to_owned(),
+                kind: "Scale".to_owned(),
+            }
         } else {
-            Kind { group: resource.group.clone(), version: resource.version.clone(), kind: resource.kind.clone() }
+            Kind {
+                group: resource.group.clone(),
+                version: resource.version.clone(),
+                kind: resource.kind.clone(),
+            }
         };
-        let others = self.call.served.custom.as_ref().map(|custom| custom.other_versions.clone());
+        let others = self
+            .call
+            .served
+            .custom
+            .as_ref()
+            .map(|custom| custom.other_versions.clone());
         Attributes {
             operation: self.operation,
             group: resource.group.clone(),
@@ -65,7 +78,12 @@ impl Flow<'_> {
                 shape::settle(self.call, object);
             }
         };
-        let object = self.call.hub.chain.mutate(&attributes, Some(object), &settle, warnings).await?;
+        let object = self
+            .call
+            .hub
+            .chain
+            .mutate(&attributes, Some(object), &settle, warnings)
+            .await?;
         Ok(object.unwrap_or_default())
     }
 
@@ -77,7 +95,11 @@ impl Flow<'_> {
         old: Option<&Value>,
         warnings: &mut Warnings,
     ) -> Result<(), ApiError> {
-        self.call.hub.chain.validate(&self.attributes(name, old), Some(object), warnings).await
+        self.call
+            .hub
+            .chain
+            .validate(&self.attributes(name, old), Some(object), warnings)
+            .await
     }
 
     /// Runs the mutating webhooks on a deletion.
@@ -88,7 +110,12 @@ impl Flow<'_> {
         warnings: &mut Warnings,
     ) -> Result<(), ApiError> {
         let attributes = self.attributes(name, Some(old));
-        self.call.hub.chain.mutate(&attributes, None, &|_: &mut Value| (), warnings).await.map(|_| ())
+        self.call
+            .hub
+            .chain
+            .mutate(&attributes, None, &|_: &mut Value| (), warnings)
+            .await
+            .map(|_| ())
     }
 
     /// Runs the validating webhooks on a deletion.
@@ -98,6 +125,10 @@ impl Flow<'_> {
         old: &Value,
         warnings: &mut Warnings,
     ) -> Result<(), ApiError> {
-        self.call.hub.chain.validate(&self.attributes(name, Some(old)), None, warnings).await
+        self.call
+            .hub
+            .chain
+            .validate(&self.attributes(name, Some(old)), None, warnings)
+            .await
     }
 }

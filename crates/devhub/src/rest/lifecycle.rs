@@ -21,7 +21,9 @@ pub(super) fn check_creation(call: &Call, name: &str) -> Result<(), ApiError> {
         return Ok(());
     }
     let registry = call.hub.directory.load();
-    let Some(namespaces) = registry.find("", "v1", "namespaces") else { return Ok(()) };
+    let Some(namespaces) = registry.find("", "v1", "namespaces") else {
+        return Ok(());
+    };
     match namespaces.table.read(&call.namespace) {
         None => Err(not_found(&namespaces.resource, &call.namespace)),
         Some(record) if is_deleting(&namespaces.decode(&record, record.version)) => {
@@ -34,7 +36,11 @@ pub(super) fn check_creation(call: &Call, name: &str) -> Result<(), ApiError> {
 /// Checks that an object may be deleted at all.
 pub(super) fn check_deletion(call: &Call, name: &str) -> Result<(), ApiError> {
     if call.is("", "namespaces") && matches!(name, "default" | "kube-system" | "kube-public") {
-        return Err(forbidden(&call.served.resource, name, "this namespace may not be deleted"));
+        return Err(forbidden(
+            &call.served.resource,
+            name,
+            "this namespace may not be deleted",
+        ));
     }
     Ok(())
 }
@@ -42,7 +48,10 @@ pub(super) fn check_deletion(call: &Call, name: &str) -> Result<(), ApiError> {
 /// Returns whether something still holds a deleted object.
 pub(super) fn is_held(call: &Call, object: &Value) -> bool {
     let holds = |pointer: &str| {
-        object.pointer(pointer).and_then(Value::as_array).is_some_and(|finalizers| !finalizers.is_empty())
+        object
+            .pointer(pointer)
+            .and_then(Value::as_array)
+            .is_some_and(|finalizers| !finalizers.is_empty())
     };
     holds("/metadata/finalizers") || (call.is("", "namespaces") && holds("/spec/finalizers"))
 }

@@ -49,16 +49,41 @@ pub(super) async fn select(call: &Call) -> Result<Listed, ApiError> {
             Some(version)
         }
     };
-    let from = if asked.start.is_empty() { String::new() } else { format!("{}{}", selection.prefix, asked.start) };
-    let snapshot = table.list(&Page { prefix: &selection.prefix, from: &from, at }).map_err(|_| {
-        if asked.continued { page::token_expired(&asked.start) } else { page::too_old() }
-    })?;
-    let mut records: Vec<Arc<Record>> =
-        snapshot.records.into_iter().filter(|record| selection.matches(&call.served, record)).collect();
-    let mut listed = Listed { records: Vec::new(), version: snapshot.version, next: String::new(), remaining: None };
+    let from = if asked.start.is_empty() {
+        String::new()
+    } else {
+        format!("{}{}", selection.prefix, asked.start)
+    };
+    let snapshot = table
+        .list(&Page {
+            prefix: &selection.prefix,
+            from: &from,
+            at,
+        })
+        .map_err(|_| {
+            if asked.continued {
+                page::token_expired(&asked.start)
+            } else {
+                page::too_old()
+            }
+        })?;
+    let mut records: Vec<Arc<Record>> = snapshot
+        .records
+        .into_iter()
+        .filter(|record| selection.matches(&call.served, record))
+        .collect();
+    let mut listed = Listed {
+        records: Vec::new(),
+        version: snapshot.version,
+        next: String::new(),
+        remaining: None,
+    };
     if asked.limit > 0 && records.len() > asked.limit {
         let rest = records.split_off(asked.limit);
-        let last = records.last().map(|record| record.key.to_string()).unwrap_or_default();
+        let last = records
+            .last()
+            .map(|record| record.key.to_string())
+            .unwrap_or_default();
         let last = last.strip_prefix(&selection.prefix).unwrap_or(&last).to_owned();
         listed.next = page::token(Some(snapshot.version), &last);
         listed.remaining = selection.is_whole().then_some(rest.len());

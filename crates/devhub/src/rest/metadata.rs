@@ -25,7 +25,10 @@ pub(crate) fn metadata_mut(object: &mut Value) -> Option<&mut Map<String, Value>
 
 /// Returns a text of the metadata, empty if absent.
 pub(crate) fn text<'a>(object: &'a Value, name: &str) -> &'a str {
-    metadata(object).and_then(|metadata| metadata.get(name)).and_then(Value::as_str).unwrap_or_default()
+    metadata(object)
+        .and_then(|metadata| metadata.get(name))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// Sets a member of the metadata.
@@ -44,8 +47,14 @@ pub(crate) fn remove(object: &mut Value, name: &str) {
 
 /// Returns the texts of a list in the metadata.
 pub(crate) fn texts(object: &Value, name: &str) -> Vec<String> {
-    let list = metadata(object).and_then(|metadata| metadata.get(name)).and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    let list = metadata(object)
+        .and_then(|metadata| metadata.get(name))
+        .and_then(Value::as_array);
+    list.into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Returns whether the object is being deleted.
@@ -55,7 +64,10 @@ pub(crate) fn is_deleting(object: &Value) -> bool {
 
 /// Returns the generation, 0 if there is none.
 pub(crate) fn generation(object: &Value) -> i64 {
-    metadata(object).and_then(|metadata| metadata.get("generation")).and_then(Value::as_i64).unwrap_or_default()
+    metadata(object)
+        .and_then(|metadata| metadata.get("generation"))
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
 }
 
 /// Sets the generation; 0 removes it.
@@ -69,7 +81,13 @@ pub(crate) fn set_generation(object: &mut Value, generation: i64) {
 
 /// Fills what the server owns in a new object and drops what a client may not set.
 pub(crate) fn fill_new(object: &mut Value) {
-    for name in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation", "managedFields"] {
+    for name in [
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+        "generation",
+        "managedFields",
+    ] {
         remove(object, name);
     }
     set(object, "creationTimestamp", Value::String(timestamp()));
@@ -96,7 +114,9 @@ pub(crate) fn keep_owned(object: &mut Value, old: &Value) {
 
 /// Drops members that say nothing: nulls, empty texts, empty lists and maps, zero numbers.
 pub(crate) fn tidy(object: &mut Value) {
-    let Some(metadata) = metadata_mut(object) else { return };
+    let Some(metadata) = metadata_mut(object) else {
+        return;
+    };
     metadata.retain(|name, value| match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),

@@ -38,7 +38,11 @@ impl WriteOptions {
         let manager = query.text("fieldManager").to_owned();
         check_manager(&manager, &mut errors);
         if kind == "PatchOptions" && query.first("force").is_some() {
-            errors.push(fault("force", ErrorClass::Forbidden, "Forbidden: may not be specified for non-apply patch"));
+            errors.push(fault(
+                "force",
+                ErrorClass::Forbidden,
+                "Forbidden: may not be specified for non-apply patch",
+            ));
         }
         let dry_run = dry_run(&query.all("dryRun"), &mut errors);
         let given_validation = query.text("fieldValidation").to_owned();
@@ -55,7 +59,12 @@ impl WriteOptions {
             }
         };
         if errors.is_empty() {
-            Ok(Self { dry_run, validation, manager, given_validation })
+            Ok(Self {
+                dry_run,
+                validation,
+                manager,
+                given_validation,
+            })
         } else {
             Err(invalid_options(kind, &errors))
         }
@@ -72,7 +81,11 @@ impl WriteOptions {
             };
             put("dryRun", json!(["All"]), self.dry_run);
             put("fieldManager", json!(self.manager), !self.manager.is_empty());
-            put("fieldValidation", json!(self.given_validation), !self.given_validation.is_empty());
+            put(
+                "fieldValidation",
+                json!(self.given_validation),
+                !self.given_validation.is_empty(),
+            );
         }
         options
     }
@@ -114,7 +127,8 @@ impl DeleteOptions {
             Some(_) | None => {
                 for name in ["gracePeriodSeconds", "propagationPolicy", "orphanDependents"] {
                     if let Some(value) = query.first(name) {
-                        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+                        let value =
+                            serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
                         given.insert(name.to_owned(), value);
                     }
                 }
@@ -126,18 +140,33 @@ impl DeleteOptions {
         }
         given.retain(|name, value| !matches!(name.as_str(), "kind" | "apiVersion") && !value.is_null());
         let mut errors = Vec::new();
-        let words: Vec<&str> =
-            given.get("dryRun").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let words: Vec<&str> = given
+            .get("dryRun")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let dry_run = dry_run(&words, &mut errors);
         let propagation = propagation(&given, &mut errors);
         if !errors.is_empty() {
             return Err(invalid_options("DeleteOptions", &errors));
         }
         let precondition = |name: &str| {
-            given.get("preconditions").and_then(|p| p.get(name)).and_then(Value::as_str).map(str::to_owned)
+            given
+                .get("preconditions")
+                .and_then(|p| p.get(name))
+                .and_then(Value::as_str)
+                .map(str::to_owned)
         };
         let (uid, version) = (precondition("uid"), precondition("resourceVersion"));
-        Ok(Self { dry_run, propagation, uid, version, given })
+        Ok(Self {
+            dry_run,
+            propagation,
+            uid,
+            version,
+            given,
+        })
     }
 
     /// Returns the options as webhooks see them.
@@ -203,9 +232,17 @@ fn dry_run(words: &[&str], errors: &mut Vec<FieldError>) -> bool {
 
 fn check_manager(manager: &str, errors: &mut Vec<FieldError>) {
     if manager.len() > 128 {
-        errors.push(fault("fieldManager", ErrorClass::TooLong, "Too long: may not be more than 128 bytes"));
+        errors.push(fault(
+            "fieldManager",
+            ErrorClass::TooLong,
+            "Too long: may not be more than 128 bytes",
+        ));
     }
-    if let Some((at, bad)) = manager.chars().enumerate().find(|(_, character)| character.is_control()) {
+    if let Some((at, bad)) = manager
+        .chars()
+        .enumerate()
+        .find(|(_, character)| character.is_control())
+    {
         let text = format!(
             "Invalid value: {}: invalid character U+{:04X} (at position {at})",
             serde_json::to_string(manager).unwrap_or_default(),
@@ -216,5 +253,9 @@ fn check_manager(manager: &str, errors: &mut Vec<FieldError>) {
 }
 
 fn fault(field: &str, class: ErrorClass, message: &str) -> FieldError {
-    FieldError { field: field.to_owned(), class, message: message.to_owned() }
+    FieldError {
+        field: field.to_owned(),
+        class,
+        message: message.to_owned(),
+    }
 }

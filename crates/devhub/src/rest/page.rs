@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::alphabet::URL_SAFE;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use schema::{ErrorClass, FieldError};
 use serde_json::{Value, json};
 
@@ -14,6 +15,9 @@ use crate::error::ApiError;
 use crate::http::Query;
 use crate::patch::go_json;
 use crate::store::Table;
+
+/// Base64 as Go's decoder reads it: it does not look at the last bits.
+const BASE64: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
 /// How long a request for a state of the future waits for it.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -55,11 +59,18 @@ impl Asked {
         };
         if !token.is_empty() {
             if !version.is_empty() && version != "0" {
-                return Err(ApiError::bad_request("specifying resource version is not allowed when using continue"));
+                return Err(ApiError::bad_request(
+                    "specifying resource version is not allowed when using continue",
+                ));
             }
             let (version, start) = parse_token(token)?;
             let state = version.map_or(State::Newest, State::Exact);
-            return Ok(Self { state, limit, start, continued: true });
+            return Ok(Self {
+                state,
+                limit,
+                start,
+                continued: true,
+            });
         }
         let state = match version {
             "" => State::Newest,
@@ -75,17 +86,30 @@ impl Asked {
         };
         // A list at version 0 comes from the cache, which has no pages.
         let limit = if state == State::NotOlder(0) { 0 } else { limit };
-        Ok(Self { state, limit, start: String::new(), continued: false })
+        Ok(Self {
+            state,
+            limit,
+            start: String::new(),
+            continued: false,
+        })
     }
 }
 
 fn check_options(query: &Query, version: &str, how: &str, token: &str) -> Result<(), ApiError> {
     let mut errors = Vec::new();
     let mut fault = |field: &str, class: ErrorClass, message: String| {
-        errors.push(FieldError { field: field.to_owned(), class, message });
+        errors.push(FieldError {
+            field: field.to_owned(),
+            class,
+            message,
+        });
     };
     if query.first("sendInitialEvents").is_some() {
-        fault("sendInitialEvents", ErrorClass::Forbidden, "Forbidden: sendInitialEvents is forbidden for list".to_owned());
+        fault(
+            "sendInitialEvents",
+            ErrorClass::Forbidden,
+            "Forbidden: sendInitialEvents is forbidden for list".to_owned(),
+        );
     }
     if !how.is_empty() {
         let forbidden = |cause: &str| format!("Forbidden: {cause}");
@@ -98,7 +122,8 @@ fn check_options(query: &Query, version: &str, how: &str, token: &str) -> Result
             fault("resourceVersionMatch", ErrorClass::Forbidden, forbidden(cause));
         }
         if !matches!(how, "Exact" | "NotOlderThan") {
-            let text = format!("Unsupported value: {how:?}: supported values: \"Exact\", \"NotOlderThan\", \"\"");
+            let text =
+                format!("Unsupported value: {how:?}: supported values: \"Exact\", \"NotOlderThan\", \"\"");
             fault("resourceVersionMatch", ErrorClass::NotSupported, text);
         }
         if how == "Exact" && version == "0" {
@@ -106,7 +131,11 @@ fn check_options(query: &Query, version: &str, how: &str, token: &str) -> Result
             fault("resourceVersionMatch", ErrorClass::Forbidden, forbidden(cause));
         }
     }
-    if errors.is_empty() { Ok(()) } else { Err(invalid_options("ListOptions", &errors)) }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(invalid_options("ListOptions", &errors))
+    }
 }
 
 fn parse_limit(text: &str) -> Result<usize, ApiError> {
@@ -133,24 +162,34 @@ fn bad_list_version(text: &str) -> ApiError {
 pub(super) fn token(version: Option<u64>, key: &str) -> String {
     let version = version.map_or_else(|| json!(-1), |version| json!(version));
     let text = json!({ "v": "meta.k8s.io/v1", "rv": version, "start": format!("{key}\0") }).to_string();
-    URL_SAFE_NO_PAD.encode(text)
+    BASE64.encode(text)
 }
 
 /// Reads a token: the version, if it has one, and the first key.
 fn parse_token(token: &str) -> Result<(Option<u64>, String), ApiError> {
-    let bad = |cause: &str| ApiError::bad_request(format!("invalid continue token: continue key is not valid: {cause}"));
-    let bytes = URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).map_err(|error| bad(&error.to_string()))?;
+    let bad = |cause: &str| {
+        ApiError::bad_request(format!(
+            "invalid continue token: continue key is not valid: {cause}"
+        ))
+    };
+    let bytes = BASE64
+        .decode(token.trim_end_matches('='))
+        .map_err(|error| bad(&error.to_string()))?;
     let value: Value = match go_json::check(&bytes) {
         Ok(_) => serde_json::from_slice(&bytes).unwrap_or_default(),
         Err(fault) => return Err(bad(&fault)),
     };
     let version = value.get("v").and_then(Value::as_str).unwrap_or_default();
     if version != "meta.k8s.io/v1" {
-        return Err(bad(&format!("server does not recognize this encoded version {version}")));
+        return Err(bad(&format!(
+            "server does not recognize this encoded version {version}"
+        )));
     }
     let number = value.get("rv").and_then(Value::as_i64).unwrap_or_default();
     if number == 0 {
-        return Err(bad(&format!("incorrect encoded start resourceVersion (version {version})")));
+        return Err(bad(&format!(
+            "incorrect encoded start resourceVersion (version {version})"
+        )));
     }
     let start = value.get("start").and_then(Value::as_str).unwrap_or_default();
     if start.is_empty() {
@@ -176,7 +215,11 @@ pub(super) async fn await_version(table: &Table, version: u64) -> Result<(), Api
 
 /// Returns the answer to a list of a state that is forgotten.
 pub(super) fn too_old() -> ApiError {
-    ApiError::new(410, "Expired", "The resourceVersion for the provided list is too old.")
+    ApiError::new(
+        410,
+        "Expired",
+        "The resourceVersion for the provided list is too old.",
+    )
 }
 
 /// Returns the answer to a token whose state is forgotten; it holds a token that goes on without a fixed state.
@@ -191,8 +234,20 @@ mod tests {
 
     #[test]
     fn a_token_leads_back_to_its_place() {
-        let asked = Asked::parse(&Query::parse(&format!("limit=2&continue={}", token(Some(7), "b")))).unwrap();
-        assert_eq!(asked, Asked { state: State::Exact(7), limit: 2, start: "b\0".to_owned(), continued: true });
+        let asked = Asked::parse(&Query::parse(&format!(
+            "limit=2&continue={}",
+            token(Some(7), "b")
+        )))
+        .unwrap();
+        assert_eq!(
+            asked,
+            Asked {
+                state: State::Exact(7),
+                limit: 2,
+                start: "b\0".to_owned(),
+                continued: true
+            }
+        );
         let asked = Asked::parse(&Query::parse(&format!("continue={}", token(None, "b")))).unwrap();
         assert_eq!(asked.state, State::Newest);
         assert!(Asked::parse(&Query::parse("continue=e30")).is_err());
@@ -205,7 +260,10 @@ mod tests {
         assert_eq!(state("resourceVersion=0"), Some(State::NotOlder(0)));
         assert_eq!(state("resourceVersion=7"), Some(State::NotOlder(7)));
         assert_eq!(state("resourceVersion=7&limit=3"), Some(State::Exact(7)));
-        assert_eq!(state("resourceVersion=7&resourceVersionMatch=Exact"), Some(State::Exact(7)));
+        assert_eq!(
+            state("resourceVersion=7&resourceVersionMatch=Exact"),
+            Some(State::Exact(7))
+        );
         assert_eq!(state("resourceVersion=x"), None);
         assert_eq!(state("resourceVersionMatch=Exact"), None);
     }

@@ -11,6 +11,7 @@ use super::options::{FieldValidation, WriteOptions};
 use super::represent;
 use super::update::{Part, change};
 use crate::admission::Warnings;
+use crate::builtin;
 use crate::error::ApiError;
 use crate::http::Reply;
 use crate::patch::json::Decoding;
@@ -34,16 +35,19 @@ impl Dialect {
             "application/merge-patch+json" => Ok(Self::Merge),
             "application/json-patch+json" => Ok(Self::Json),
             "application/strategic-merge-patch+json" if !call.is_custom() => Ok(Self::Strategic),
-            "application/apply-patch+yaml" if call.is_custom() => {
-                Err(decode::unsupported("application/json-patch+json, application/merge-patch+json"))
-            }
+            "application/apply-patch+yaml" if call.is_custom() => Err(decode::unsupported(
+                "application/json-patch+json, application/merge-patch+json",
+            )),
             "application/apply-patch+yaml" => Err(decode::unsupported(
                 "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json",
             )),
             _ if call.is_custom() => Err(decode::unsupported(
                 "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
             )),
-            _ => Err(ApiError::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")),
+            _ => Err(
+                ApiError::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+                    .with_details(serde_json::json!({})),
+            ),
         }
     }
 }
@@ -58,8 +62,18 @@ pub(super) async fn patch(call: &Call, part: Part, warnings: &mut Warnings) -> R
     let mode = options.validation;
     let propose = |old: &Value, warnings: &mut Warnings| {
         let mut patched = apply(call, dialect, old, mode)?;
-        decode::patched(call, &mut patched.document, patched.faults, mode, warnings)
-            .map_err(|fault| invalid_patch(&patched.quoted, &fault))?;
+        let words = match dialect {
+            Dialect::Strategic => builtin::Dialect::Unstructured,
+            Dialect::Merge | Dialect::Json => builtin::Dialect::Json,
+        };
+        decode::patched(
+            call,
+            &mut patched.document,
+            patched.faults,
+            (mode, words),
+            warnings,
+        )
+        .map_err(|fault| invalid_patch(&patched.quoted, &fault))?;
         decode::check_location(call, &mut patched.document, Place::Object)?;
         Ok(patched.document)
     };
@@ -84,20 +98,32 @@ pub(super) fn apply(
     document: &Value,
     mode: FieldValidation,
 ) -> Result<Patched, ApiError> {
-    let decoding = if mode == FieldValidation::Ignore { Decoding::Plain } else { Decoding::Checked };
+    let decoding = if mode == FieldValidation::Ignore {
+        Decoding::Plain
+    } else {
+        Decoding::Checked
+    };
     match dialect {
         Dialect::Merge => {
             let patch = patch::merge::decode(&call.body, decoding)?;
             let mut document = document.clone();
             patch::merge::apply(&mut document, &patch.value);
             let quoted = document.to_string();
-            Ok(Patched { document, faults: patch.strict, quoted })
+            Ok(Patched {
+                document,
+                faults: patch.strict,
+                quoted,
+            })
         }
         Dialect::Json => {
             let patch = patch::json::decode(&call.body, decoding)?;
             let document = patch::json::apply(document, &patch)?;
             let quoted = document.to_string();
-            Ok(Patched { document, faults: patch.strict, quoted })
+            Ok(Patched {
+                document,
+                faults: patch.strict,
+                quoted,
+            })
         }
         Dialect::Strategic => {
             let resource = &call.served.resource;
@@ -105,7 +131,11 @@ pub(super) fn apply(
             let kind = patch::kinds::of(&resource.group, &resource.kind);
             let document = patch::strategic::apply(document, &patch.value, kind)?;
             let quoted = patch::go_print::value(&patch.value);
-            Ok(Patched { document, faults: patch.strict, quoted })
+            Ok(Patched {
+                document,
+                faults: patch.strict,
+                quoted,
+            })
         }
     }
 }

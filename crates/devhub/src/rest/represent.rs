@@ -39,7 +39,10 @@ pub(super) fn scale(call: &Call, scale: &Value) -> Result<Reply, ApiError> {
 }
 
 fn style(call: &Call, version: MetaVersion) -> Result<Style, ApiError> {
-    Ok(Style { version, include: Include::parse(call.query.text("includeObject"))? })
+    Ok(Style {
+        version,
+        include: Include::parse(call.query.text("includeObject"))?,
+    })
 }
 
 /// Answers a GET of an object.
@@ -63,15 +66,22 @@ pub(super) async fn read(call: &Call) -> Result<Reply, ApiError> {
 pub(super) fn list(call: &Call, listed: &Listed) -> Result<Reply, ApiError> {
     let form = call.accepted.form;
     let items = || -> Vec<Value> {
-        listed.records.iter().map(|record| call.served.decode(record, record.version)).collect()
+        listed
+            .records
+            .iter()
+            .map(|record| call.served.decode(record, record.version))
+            .collect()
     };
     let metadata = list_metadata(call, listed);
     let shown = match form {
         Form::Objects => return Ok(Reply::bytes(200, list::write(call, listed))),
         Form::Metadata(version) => partial_list(&metadata, &items(), version),
-        Form::Table(version) => {
-            Layout::of(&call.served.resource).list(&metadata, &items(), style(call, version)?, Timestamp::now())
-        }
+        Form::Table(version) => Layout::of(&call.served.resource).list(
+            &metadata,
+            &items(),
+            style(call, version)?,
+            Timestamp::now(),
+        ),
     };
     Ok(Reply::json(200, &shown))
 }
@@ -115,7 +125,11 @@ impl Frames {
             Form::Metadata(version) => Self::Metadata(version),
             Form::Table(version) => {
                 let style = style(call, version)?;
-                Self::Table { layout: Layout::of(&call.served.resource), style, first: true }
+                Self::Table {
+                    layout: Layout::of(&call.served.resource),
+                    style,
+                    first: true,
+                }
             }
         })
     }
@@ -154,9 +168,13 @@ impl Frames {
         let resource = &call.served.resource;
         let mut metadata = json!({ "resourceVersion": version.to_string() });
         if initial && let Some(members) = metadata.as_object_mut() {
-            members.insert("annotations".to_owned(), json!({ "k8s.io/initial-events-end": "true" }));
+            members.insert(
+                "annotations".to_owned(),
+                json!({ "k8s.io/initial-events-end": "true" }),
+            );
         }
-        let object = json!({ "apiVersion": resource.api_version(), "kind": resource.kind, "metadata": metadata });
+        let object =
+            json!({ "apiVersion": resource.api_version(), "kind": resource.kind, "metadata": metadata });
         line(&json!({ "type": "BOOKMARK", "object": self.marked(&object) }))
     }
 

@@ -32,8 +32,12 @@ pub(super) fn review(call: &Call) -> Result<Reply, ApiError> {
         }
     };
     let api_version = call.served.resource.api_version();
-    let mut answer = json!({ "apiVersion": api_version, "kind": kind, "metadata": {}, "spec": spec, "status": status });
-    if let Some(metadata) = body.get("metadata").filter(|metadata| metadata.is_object()).cloned()
+    let mut answer =
+        json!({ "apiVersion": api_version, "kind": kind, "metadata": {}, "spec": spec, "status": status });
+    if let Some(metadata) = body
+        .get("metadata")
+        .filter(|metadata| metadata.is_object())
+        .cloned()
         && let Some(members) = answer.as_object_mut()
     {
         members.insert("metadata".to_owned(), metadata);
@@ -65,7 +69,9 @@ fn shown(user: &UserInfo) -> Value {
 fn token(call: &Call, spec: &Value) -> Result<Value, ApiError> {
     let token = spec.get("token").and_then(Value::as_str).unwrap_or_default();
     if token.is_empty() {
-        return Err(ApiError::bad_request("token is required for TokenReview in authentication"));
+        return Err(ApiError::bad_request(
+            "token is required for TokenReview in authentication",
+        ));
     }
     Ok(match call.hub.users.by_token(token) {
         Some(user) => json!({
@@ -79,7 +85,11 @@ fn check_access(call: &Call, kind: &str, spec: &Value) -> Result<(), ApiError> {
     let given = |name: &str| spec.get(name).filter(|value| !value.is_null());
     let mut errors = Vec::new();
     let mut fault = |field: &str, message: String| {
-        errors.push(FieldError { field: field.to_owned(), class: ErrorClass::Invalid, message });
+        errors.push(FieldError {
+            field: field.to_owned(),
+            class: ErrorClass::Invalid,
+            message,
+        });
     };
     match (given("resourceAttributes"), given("nonResourceAttributes")) {
         (None, None) => {
@@ -90,14 +100,28 @@ fn check_access(call: &Call, kind: &str, spec: &Value) -> Result<(), ApiError> {
             let part = |name: &str| other.get(name).cloned().unwrap_or_else(|| json!(""));
             let shown = format!("{{\"Path\":{},\"Verb\":{}}}", part("path"), part("verb"));
             let cause = "cannot be specified in combination with resourceAttributes";
-            fault("spec.nonResourceAttributes", format!("Invalid value: {shown}: {cause}"));
+            fault(
+                "spec.nonResourceAttributes",
+                format!("Invalid value: {shown}: {cause}"),
+            );
         }
         (Some(_), None) | (None, Some(_)) => {}
     }
-    let has_subject = given("user").and_then(Value::as_str).is_some_and(|user| !user.is_empty())
-        || given("groups").and_then(Value::as_array).is_some_and(|groups| !groups.is_empty());
+    let has_subject = given("user")
+        .and_then(Value::as_str)
+        .is_some_and(|user| !user.is_empty())
+        || given("groups")
+            .and_then(Value::as_array)
+            .is_some_and(|groups| !groups.is_empty());
     if kind != "SelfSubjectAccessReview" && !has_subject {
-        fault("spec.user", "Invalid value: \"\": at least one of user or group must be specified".to_owned());
+        fault(
+            "spec.user",
+            "Invalid value: \"\": at least one of user or group must be specified".to_owned(),
+        );
     }
-    if errors.is_empty() { Ok(()) } else { Err(invalid_kind(&call.served.resource.group, "", "", &errors)) }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(invalid_kind(&call.served.resource.group, "", "", &errors))
+    }
 }

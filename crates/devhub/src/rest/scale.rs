@@ -11,8 +11,8 @@ use super::flow::Flow;
 use super::metadata::{self, text};
 use super::options::{FieldValidation, WriteOptions};
 use super::patch::{Dialect, apply};
-use super::update::{Part, check_version, complete, store};
 use super::represent;
+use super::update::{Part, check_version, complete, store};
 use crate::admission::{Operation, Warnings};
 use crate::error::ApiError;
 use crate::http::Reply;
@@ -31,7 +31,9 @@ fn paths(call: &Call) -> ScalePaths {
 }
 
 fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').skip(1).try_fold(object, |node, name| node.get(name))
+    path.split('.')
+        .skip(1)
+        .try_fold(object, |node, name| node.get(name))
 }
 
 fn put(object: &mut Value, path: &str, value: Value) {
@@ -40,7 +42,9 @@ fn put(object: &mut Value, path: &str, value: Value) {
         if !node.is_object() {
             *node = Value::Object(Map::new());
         }
-        let Some(members) = node.as_object_mut() else { return };
+        let Some(members) = node.as_object_mut() else {
+            return;
+        };
         node = members.entry(name).or_insert(Value::Null);
     }
     *node = value;
@@ -51,7 +55,9 @@ fn of(call: &Call, object: &Value) -> Result<Value, ApiError> {
     let paths = paths(call);
     let Some(replicas) = at(object, &paths.spec_replicas).filter(|replicas| !replicas.is_null()) else {
         let path = &paths.spec_replicas;
-        return Err(ApiError::internal(format!("the spec replicas field \"{path}\" does not exist")));
+        return Err(ApiError::internal(format!(
+            "the spec replicas field \"{path}\" does not exist"
+        )));
     };
     Ok(shown(object, &paths, replicas.clone()))
 }
@@ -65,8 +71,13 @@ fn shown(object: &Value, paths: &ScalePaths, replicas: Value) -> Value {
     }
     let observed = at(object, &paths.status_replicas).filter(|value| value.is_number());
     let mut status = json!({ "replicas": observed.cloned().unwrap_or_else(|| json!(0)) });
-    let selector = paths.label_selector.as_deref().and_then(|path| at(object, path)).and_then(Value::as_str);
-    if let (Some(selector), Some(status)) = (selector.filter(|text| !text.is_empty()), status.as_object_mut()) {
+    let selector = paths
+        .label_selector
+        .as_deref()
+        .and_then(|path| at(object, path))
+        .and_then(Value::as_str);
+    if let (Some(selector), Some(status)) = (selector.filter(|text| !text.is_empty()), status.as_object_mut())
+    {
         status.insert("selector".to_owned(), json!(selector));
     }
     json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": about, "spec": { "replicas": replicas }, "status": status })
@@ -85,7 +96,9 @@ pub(super) async fn replace(call: &Call, warnings: &mut Warnings) -> Result<Repl
     let options = WriteOptions::parse(&call.query, "UpdateOptions")?;
     let body = decode::body(call)?.value;
     check(&body).map_err(|fault| {
-        ApiError::bad_request(format!("Scale in version \"v1\" cannot be handled as a Scale: {fault}"))
+        ApiError::bad_request(format!(
+            "Scale in version \"v1\" cannot be handled as a Scale: {fault}"
+        ))
     })?;
     let propose = |_: &Value| Ok(body.clone());
     write(call, &propose, &options, warnings).await
@@ -110,7 +123,9 @@ fn check(scale: &Value) -> Result<(), String> {
         Some(Value::Number(number)) if number.is_i64() => Ok(()),
         Some(other) => {
             let found = go_json::type_name(other);
-            Err(format!("json: cannot unmarshal {found} into Go struct field ScaleSpec.spec.replicas of type int32"))
+            Err(format!(
+                "json: cannot unmarshal {found} into Go struct field ScaleSpec.spec.replicas of type int32"
+            ))
         }
     }
 }
@@ -133,11 +148,18 @@ async fn write(
         let missing = || not_found(&call.served.resource, &call.name);
         let record = call.served.table.read(&key).ok_or_else(missing)?;
         let old = call.served.decode(&record, record.version);
-        let current = at(&old, &paths.spec_replicas).cloned().unwrap_or_else(|| json!(0));
+        let current = at(&old, &paths.spec_replicas)
+            .cloned()
+            .unwrap_or_else(|| json!(0));
         let old_scale = shown(&old, &paths, current);
         let wanted = propose(&old_scale)?;
-        let wanted = flow.mutate(&call.name, wanted, Some(&old_scale), warnings).await?;
-        let replicas = wanted.pointer("/spec/replicas").cloned().filter(|value| !value.is_null());
+        let wanted = flow
+            .mutate(&call.name, wanted, Some(&old_scale), warnings)
+            .await?;
+        let replicas = wanted
+            .pointer("/spec/replicas")
+            .cloned()
+            .filter(|value| !value.is_null());
         let replicas = replicas.unwrap_or_else(|| json!(0));
         let mut object = old.clone();
         put(&mut object, &paths.spec_replicas, replicas.clone());
@@ -147,7 +169,13 @@ async fn write(
         }
         check_version(call, &record, &object)?;
         let object = complete(call, Part::Object, object, &old, warnings)?;
-        flow.validate(&call.name, &shown(&object, &paths, replicas), Some(&old_scale), warnings).await?;
+        flow.validate(
+            &call.name,
+            &shown(&object, &paths, replicas),
+            Some(&old_scale),
+            warnings,
+        )
+        .await?;
         match store(call, &key, &record, &object, options) {
             Ok(stored) => return represent::scale(call, &of(call, &stored)?),
             Err(Unwritten::Missing) => return Err(missing()),

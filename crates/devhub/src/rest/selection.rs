@@ -24,10 +24,22 @@ impl Selection {
     pub(super) fn parse(call: &Call) -> Result<Self, ApiError> {
         let labels = LabelSelector::parse(call.query.text("labelSelector"))?;
         let fields = FieldSelector::parse(call.query.text("fieldSelector"))?;
-        let selectable = call.served.custom.as_ref().map(|custom| custom.selectable.as_slice());
+        let selectable = call
+            .served
+            .custom
+            .as_ref()
+            .map(|custom| custom.selectable.as_slice());
         fields.check(&call.served.resource, selectable.unwrap_or_default())?;
-        let prefix = if call.namespace.is_empty() { String::new() } else { format!("{}/", call.namespace) };
-        Ok(Self { prefix, labels, fields })
+        let prefix = if call.namespace.is_empty() {
+            String::new()
+        } else {
+            format!("{}/", call.namespace)
+        };
+        Ok(Self {
+            prefix,
+            labels,
+            fields,
+        })
     }
 
     /// Tells whether there is no selector.
@@ -42,7 +54,10 @@ impl Selection {
         }
         let label = |key: &str| {
             let found = record.labels.binary_search_by(|(name, _)| (**name).cmp(key));
-            found.ok().and_then(|at| record.labels.get(at)).map(|(_, value)| &**value)
+            found
+                .ok()
+                .and_then(|at| record.labels.get(at))
+                .map(|(_, value)| &**value)
         };
         if !self.labels.matches(label) {
             return false;

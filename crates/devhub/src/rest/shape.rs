@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::call::Call;
 use super::metadata;
 use super::update::Part;
-use crate::admission::{Warnings, configuration};
+use crate::admission::{Warnings, match_condition_faults};
+use crate::builtin::Dialect;
 use crate::resource::ScalePaths;
 use crate::{builtin, crd};
 
@@ -16,15 +17,10 @@ fn is_definition(call: &Call) -> bool {
     call.is("apiextensions.k8s.io", "customresourcedefinitions")
 }
 
-fn is_webhook_configuration(call: &Call) -> bool {
-    call.is("admissionregistration.k8s.io", "mutatingwebhookconfigurations")
-        || call.is("admissionregistration.k8s.io", "validatingwebhookconfigurations")
-}
-
 /// Brings a decoded object into its canonical form. Returns the paths of unknown fields; the error is Go's text for a wrong type.
-pub(super) fn decode(call: &Call, object: &mut Value) -> Result<Vec<String>, String> {
+pub(super) fn decode(call: &Call, object: &mut Value, dialect: Dialect) -> Result<Vec<String>, String> {
     let Some(custom) = &call.served.custom else {
-        let unknown = builtin::decode::object(&call.served.resource, object, builtin::Dialect::Json)?;
+        let unknown = builtin::decode::object(&call.served.resource, object, dialect)?;
         builtin::prepare::defaults(&call.served.resource, object);
         return Ok(unknown);
     };
@@ -39,7 +35,7 @@ pub(super) fn decode(call: &Call, object: &mut Value) -> Result<Vec<String>, Str
 
 /// Brings an object into its canonical form after admission changed it. Nothing is refused: what does not fit is dropped.
 pub(super) fn settle(call: &Call, object: &mut Value) {
-    match decode(call, object) {
+    match decode(call, object, Dialect::Json) {
         Ok(unknown) if !unknown.is_empty() => tracing::debug!(?unknown, "a webhook added unknown fields"),
         Ok(_) => {}
         Err(fault) => tracing::debug!(%fault, "a webhook set a value of a wrong type"),
@@ -56,8 +52,6 @@ pub(super) fn prepare_create(call: &Call, object: &mut Value) {
         }
     } else if is_definition(call) {
         crd::prepare_new(object);
-    } else if is_webhook_configuration(call) {
-        configuration::apply_defaults(object);
     } else {
         builtin::prepare::create(&call.served.resource, object);
     }
@@ -69,20 +63,20 @@ pub(super) fn prepare_update(call: &Call, part: Part, object: &mut Value, old: &
         prepare_custom(call, part, object, old);
     } else if is_definition(call) {
         prepare_definition(part, object, old);
-    } else if is_webhook_configuration(call) {
-        configuration::apply_defaults(object);
     } else {
         let resource = &call.served.resource;
         match part {
             Part::Object => builtin::prepare::update(resource, object, old),
             Part::Status => builtin::prepare::update_status(resource, object, old),
-            Part::Finalize => builtin::prepare::finalize_namespace(object, old),
+            Part::Finalize => builtin::prepare::finalize_namespace(resource, object, old),
         }
     }
 }
 
 fn keep_member(object: &mut Value, from: &Value, name: &str) {
-    let Some(members) = object.as_object_mut() else { return };
+    let Some(members) = object.as_object_mut() else {
+        return;
+    };
     match from.get(name) {
         Some(value) => {
             members.insert(name.to_owned(), value.clone());
@@ -115,8 +109,17 @@ fn prepare_definition(part: Part, object: &mut Value, old: &Value) {
     }
 }
 
-/// Returns the faults of a new object.
+/// Returns the faults of a new object. Most warnings are for objects that are accepted.
 pub(super) fn check_create(call: &Call, object: &Value, warnings: &mut Warnings) -> Vec<FieldError> {
+    let (errors, texts) = judge_create(call, object, warnings);
+    if errors.is_empty() {
+        warnings.extend(texts);
+    }
+    errors
+}
+
+fn judge_create(call: &Call, object: &Value, always: &mut Warnings) -> (Vec<FieldError>, Vec<String>) {
+    let mut warnings = Vec::new();
     let resource = &call.served.resource;
     let about = part(object, "metadata");
     if call.is_custom() {
@@ -124,25 +127,29 @@ pub(super) fn check_create(call: &Call, object: &Value, warnings: &mut Warnings)
     }
     let metadata_faults = || builtin::metadata::validate(&about, resource.scope, call.traits().names);
     if call.is_custom() {
-        return check_custom(call, Part::Object, object, None, metadata_faults(), warnings);
+        let errors = check_custom(call, Part::Object, object, None, metadata_faults(), always);
+        return (errors, warnings);
     }
     if is_definition(call) {
-        let (mut errors, mut texts) = (metadata_faults(), Vec::new());
-        crd::check_new(object, &mut errors, &mut texts);
-        warnings.extend(texts);
-        return errors;
-    }
-    if is_webhook_configuration(call) {
         let mut errors = metadata_faults();
-        errors.extend(configuration::check(object));
-        return errors;
+        crd::check_new(object, &mut errors, &mut warnings);
+        return (errors, warnings);
     }
-    let outcome = builtin::validate_create(resource, object);
-    warnings.extend(outcome.warnings);
-    outcome.errors
+    let mut outcome = builtin::validate_create(resource, object);
+    outcome.errors.extend(condition_faults(call, object));
+    (outcome.errors, outcome.warnings)
 }
 
-/// Returns the faults of a changed object.
+fn condition_faults(call: &Call, object: &Value) -> Vec<FieldError> {
+    let is_configuration = call.served.resource.group == "admissionregistration.k8s.io" && !call.is_custom();
+    if is_configuration {
+        match_condition_faults(object)
+    } else {
+        Vec::new()
+    }
+}
+
+/// Returns the faults of a changed object. Most warnings are for objects that are accepted.
 pub(super) fn check_update(
     call: &Call,
     about: Part,
@@ -150,30 +157,40 @@ pub(super) fn check_update(
     old: &Value,
     warnings: &mut Warnings,
 ) -> Vec<FieldError> {
+    let (errors, texts) = judge_update(call, about, object, old, warnings);
+    if errors.is_empty() {
+        warnings.extend(texts);
+    }
+    errors
+}
+
+fn judge_update(
+    call: &Call,
+    about: Part,
+    object: &Value,
+    old: &Value,
+    always: &mut Warnings,
+) -> (Vec<FieldError>, Vec<String>) {
+    let mut warnings = Vec::new();
     let (new, before) = (part(object, "metadata"), part(old, "metadata"));
     if call.is_custom() {
         warnings.extend(builtin::metadata::finalizer_warnings(&new, Some(&before)));
     }
     let metadata_faults = || builtin::metadata::validate_update(&new, &before);
     if call.is_custom() {
-        return check_custom(call, about, object, Some(old), metadata_faults(), warnings);
+        let errors = check_custom(call, about, object, Some(old), metadata_faults(), always);
+        return (errors, warnings);
     }
     if is_definition(call) {
-        let (mut errors, mut texts) = (metadata_faults(), Vec::new());
-        if !metadata::is_deleting(object) {
-            crd::check_changed(object, old, &mut errors, &mut texts);
-        }
-        warnings.extend(texts);
-        return errors;
-    }
-    if is_webhook_configuration(call) {
         let mut errors = metadata_faults();
-        errors.extend(configuration::check(object));
-        return errors;
+        if !metadata::is_deleting(object) {
+            crd::check_changed(object, old, &mut errors, &mut warnings);
+        }
+        return (errors, warnings);
     }
-    let outcome = builtin::validate_update(&call.served.resource, object, old);
-    warnings.extend(outcome.warnings);
-    outcome.errors
+    let mut outcome = builtin::validate_update(&call.served.resource, object, old);
+    outcome.errors.extend(condition_faults(call, object));
+    (outcome.errors, outcome.warnings)
 }
 
 fn part(object: &Value, name: &str) -> Value {
@@ -188,9 +205,20 @@ fn check_custom(
     mut errors: Vec<FieldError>,
     warnings: &mut Warnings,
 ) -> Vec<FieldError> {
-    let Some(custom) = &call.served.custom else { return errors };
-    let checked = if about == Part::Status { SchemaPart::Status } else { SchemaPart::Whole };
-    let outcome = custom.schema.check(&Check { new: object, old, part: checked, before: &errors });
+    let Some(custom) = &call.served.custom else {
+        return errors;
+    };
+    let checked = if about == Part::Status {
+        SchemaPart::Status
+    } else {
+        SchemaPart::Whole
+    };
+    let outcome = custom.schema.check(&Check {
+        new: object,
+        old,
+        part: checked,
+        before: &errors,
+    });
     errors.extend(outcome.errors);
     warnings.extend(outcome.warnings);
     if let Some(scale) = &call.served.resource.scale {
@@ -201,7 +229,11 @@ fn check_custom(
 
 /// Checks the replicas that the scale subresource reads, in the words of its accessor.
 fn check_scale(part: Part, scale: &ScalePaths, object: &Value, errors: &mut Vec<FieldError>) {
-    let path = if part == Part::Status { &scale.status_replicas } else { &scale.spec_replicas };
+    let path = if part == Part::Status {
+        &scale.status_replicas
+    } else {
+        &scale.spec_replicas
+    };
     let mut node = object;
     let mut add = |value: &Value, cause: &str| {
         errors.push(FieldError {
@@ -219,8 +251,9 @@ fn check_scale(part: Part, scale: &ScalePaths, object: &Value, errors: &mut Vec<
             other => {
                 let shown = crate::patch::go_print::value(other);
                 let kind = go_type(other);
-                let cause =
-                    format!("{path} accessor error: {shown} is of the type {kind}, expected map[string]interface{{}}");
+                let cause = format!(
+                    "{path} accessor error: {shown} is of the type {kind}, expected map[string]interface{{}}"
+                );
                 return add(&json!(0), &cause);
             }
         }
@@ -228,13 +261,19 @@ fn check_scale(part: Part, scale: &ScalePaths, object: &Value, errors: &mut Vec<
     match node.as_i64() {
         Some(replicas) if replicas < 0 => add(&json!(replicas), "should be a non-negative integer"),
         Some(replicas) if replicas > i64::from(i32::MAX) => {
-            add(&json!(replicas), &format!("should be less than or equal to {}", i32::MAX));
+            add(
+                &json!(replicas),
+                &format!("should be less than or equal to {}", i32::MAX),
+            );
         }
         Some(_) => {}
         None => {
             let shown = crate::patch::go_print::value(node);
             let kind = go_type(node);
-            add(&json!(0), &format!("{path} accessor error: {shown} is of the type {kind}, expected int64"));
+            add(
+                &json!(0),
+                &format!("{path} accessor error: {shown} is of the type {kind}, expected int64"),
+            );
         }
     }
 }

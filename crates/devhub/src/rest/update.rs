@@ -159,8 +159,14 @@ fn counts(call: &Call, old: &Value, new: &Value) -> bool {
     }
     let ignored = |name: &str| name == "metadata" || (name == "status" && call.served.resource.status);
     let content = |object: &Value| -> Vec<(String, Value)> {
-        let members = object.as_object().into_iter().flatten().filter(|(name, _)| !ignored(name));
-        members.map(|(name, value)| (name.clone(), value.clone())).collect()
+        let members = object
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(name, _)| !ignored(name));
+        members
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
     };
     content(old) != content(new)
 }
@@ -175,7 +181,11 @@ pub(super) fn store(
 ) -> Result<Value, Unwritten> {
     let goes = metadata::is_deleting(object) && !lifecycle::is_held(call, object);
     let mut answer = object.clone();
-    metadata::set(&mut answer, "resourceVersion", Value::String(record.version.to_string()));
+    metadata::set(
+        &mut answer,
+        "resourceVersion",
+        Value::String(record.version.to_string()),
+    );
     if options.dry_run {
         return Ok(answer);
     }

@@ -53,7 +53,9 @@ impl Asked {
     fn parse(query: &Query) -> Result<Self, ApiError> {
         let version = query.text("resourceVersion");
         let how = query.text("resourceVersionMatch");
-        let initial = query.first("sendInitialEvents").map(|_| query.flag("sendInitialEvents"));
+        let initial = query
+            .first("sendInitialEvents")
+            .map(|_| query.flag("sendInitialEvents"));
         check_options(query, how, initial)?;
         let number = match version {
             "" => 0,
@@ -78,9 +80,9 @@ impl Asked {
 fn timeout(text: &str) -> Result<Duration, ApiError> {
     let seconds = match text {
         "" => 0,
-        text => text
-            .parse::<i64>()
-            .map_err(|_| ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))?,
+        text => text.parse::<i64>().map_err(|_| {
+            ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
+        })?,
     };
     match u64::try_from(seconds) {
         Ok(0) | Err(_) => Ok(Duration::from_secs(rand::random_range(1800..3600))),
@@ -91,11 +93,18 @@ fn timeout(text: &str) -> Result<Duration, ApiError> {
 fn check_options(query: &Query, how: &str, initial: Option<bool>) -> Result<(), ApiError> {
     let mut errors = Vec::new();
     let mut fault = |class: ErrorClass, message: String| {
-        errors.push(FieldError { field: "resourceVersionMatch".to_owned(), class, message });
+        errors.push(FieldError {
+            field: "resourceVersionMatch".to_owned(),
+            class,
+            message,
+        });
     };
     let forbidden = |cause: &str| format!("Forbidden: {cause}");
     if !query.text("continue").is_empty() {
-        fault(ErrorClass::Forbidden, forbidden("resourceVersionMatch is forbidden when continue is provided"));
+        fault(
+            ErrorClass::Forbidden,
+            forbidden("resourceVersionMatch is forbidden when continue is provided"),
+        );
     }
     match initial {
         Some(_) if how != "NotOlderThan" => {
@@ -112,7 +121,11 @@ fn check_options(query: &Query, how: &str, initial: Option<bool>) -> Result<(), 
         let text = format!("Unsupported value: {how:?}: supported values: \"NotOlderThan\"");
         fault(ErrorClass::NotSupported, text);
     }
-    if errors.is_empty() { Ok(()) } else { Err(invalid_options("ListOptions", &errors)) }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(invalid_options("ListOptions", &errors))
+    }
 }
 
 /// Answers a watch.
@@ -145,7 +158,11 @@ pub(super) async fn watch(call: &Call) -> Result<Reply, ApiError> {
         let bytes = watcher.next().await?;
         Some((bytes, watcher))
     });
-    Ok(Reply { status: 200, payload: Payload::Stream(events.boxed()), headers: Vec::new() })
+    Ok(Reply {
+        status: 200,
+        payload: Payload::Stream(events.boxed()),
+        headers: Vec::new(),
+    })
 }
 
 struct Watcher {
@@ -169,7 +186,10 @@ impl Watcher {
             Start::After(version) => self.cursor = version,
             Start::Now => self.cursor = table.version(),
             Start::State => {
-                let page = Page { prefix: &self.selection.prefix, ..Page::default() };
+                let page = Page {
+                    prefix: &self.selection.prefix,
+                    ..Page::default()
+                };
                 let Ok(snapshot) = table.list(&page) else { return };
                 self.cursor = snapshot.version;
                 for record in &snapshot.records {
@@ -218,7 +238,8 @@ impl Watcher {
             Err(forgotten) => {
                 let message = format!("too old resource version: {} ({})", self.cursor, forgotten.oldest);
                 let status = ApiError::new(410, "Expired", message).to_status();
-                self.ready.push_back(line(&json!({ "type": "ERROR", "object": status })));
+                self.ready
+                    .push_back(line(&json!({ "type": "ERROR", "object": status })));
                 self.ended = true;
             }
         }
@@ -229,7 +250,9 @@ impl Watcher {
         let served = Arc::clone(&self.call.served);
         let matches = |record| self.selection.matches(&served, record);
         let before = event.previous.as_deref().filter(|record| matches(record));
-        let after = (event.kind != EventKind::Deleted).then_some(&*event.record).filter(|record| matches(record));
+        let after = (event.kind != EventKind::Deleted)
+            .then_some(&*event.record)
+            .filter(|record| matches(record));
         let (kind, record) = match (before, after) {
             (None, None) => return None,
             (None, Some(record)) => ("ADDED", record),
@@ -258,7 +281,12 @@ impl Watcher {
         self.bookmark_at = Instant::now() + BOOKMARK;
         // Everything that happened to this resource until now has been shown, so the hub's newest version is safe.
         let version = self.call.served.table.version();
-        let unseen = self.call.served.table.events_after(self.cursor, 1).is_ok_and(|events| !events.is_empty());
+        let unseen = self
+            .call
+            .served
+            .table
+            .events_after(self.cursor, 1)
+            .is_ok_and(|events| !events.is_empty());
         if !unseen && version >= self.cursor {
             let frame = self.frames.bookmark(&self.call, version, false);
             self.ready.push_back(frame);

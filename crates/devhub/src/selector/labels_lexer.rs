@@ -2,6 +2,9 @@
 //!
 //! Decides where one word ends and the next begins; never what a selector means.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 /// Kind of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
@@ -35,42 +38,49 @@ pub(super) fn words(text: &str) -> Vec<Word> {
     while let Some(&letter) = letters.peek() {
         if is_blank(letter) {
             letters.next();
-            continue;
+        } else if is_symbol(letter) {
+            words.push(symbol_word(&mut letters));
+        } else {
+            words.push(name_word(&mut letters));
         }
-        let mut word = String::new();
-        if is_symbol(letter) {
-            let mut token = None;
-            while let Some(&next) = letters.peek() {
-                let longer = format!("{word}{next}");
-                let known = is_symbol(next).then(|| symbol(&longer)).flatten();
-                if !is_symbol(next) || (known.is_none() && token.is_some()) {
-                    break;
-                }
-                token = known.or(token);
-                word = longer;
-                letters.next();
-            }
-            words.push(Word {
-                token: token.unwrap_or(Token::Unknown),
-                text: word,
-            });
-            continue;
-        }
-        while let Some(next) = letters.next_if(|&next| !is_symbol(next) && !is_blank(next)) {
-            word.push(next);
-        }
-        let token = match word.as_str() {
-            "in" => Token::In,
-            "notin" => Token::NotIn,
-            _ => Token::Identifier,
-        };
-        words.push(Word { token, text: word });
     }
     words.push(Word {
         token: Token::End,
         text: String::new(),
     });
     words
+}
+
+/// Takes the longest run of symbols that is one word.
+fn symbol_word(letters: &mut Peekable<Chars<'_>>) -> Word {
+    let mut word = String::new();
+    let mut token = None;
+    while let Some(next) = letters.peek().copied().filter(|letter| is_symbol(*letter)) {
+        let known = symbol(&format!("{word}{next}"));
+        if known.is_none() && token.is_some() {
+            break;
+        }
+        token = known.or(token);
+        word.push(next);
+        letters.next();
+    }
+    Word {
+        token: token.unwrap_or(Token::Unknown),
+        text: word,
+    }
+}
+
+fn name_word(letters: &mut Peekable<Chars<'_>>) -> Word {
+    let mut word = String::new();
+    while let Some(next) = letters.next_if(|&next| !is_symbol(next) && !is_blank(next)) {
+        word.push(next);
+    }
+    let token = match word.as_str() {
+        "in" => Token::In,
+        "notin" => Token::NotIn,
+        _ => Token::Identifier,
+    };
+    Word { token, text: word }
 }
 
 fn is_blank(letter: char) -> bool {

@@ -20,18 +20,9 @@ pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {
         let (token, word) = parser.look();
         match token {
             Token::Identifier | Token::DoesNotExist => {
-                let requirement = parser
-                    .requirement()
-                    .map_err(|fault| format!("unable to parse requirement: {fault}"))?;
-                requirements.push(requirement);
-                match parser.next() {
-                    (Token::End, _) => return Ok(requirements),
-                    (Token::Comma, _) => match parser.look() {
-                        (Token::Identifier | Token::DoesNotExist, _) => {}
-                        (_, word) => return Err(format!("found '{word}', expected: identifier after ','")),
-                    },
-                    (_, word) => return Err(format!("found '{word}', expected: ',' or 'end of string'")),
-                }
+                let requirement = parser.requirement();
+                requirements
+                    .push(requirement.map_err(|fault| format!("unable to parse requirement: {fault}"))?);
             }
             Token::End => return Ok(requirements),
             _ => {
@@ -39,6 +30,14 @@ pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {
                     "found '{word}', expected: !, identifier, or 'end of string'"
                 ));
             }
+        }
+        let (token, word) = parser.next();
+        let (following, after) = parser.look();
+        match (token, following) {
+            (Token::End, _) => return Ok(requirements),
+            (Token::Comma, Token::Identifier | Token::DoesNotExist) => {}
+            (Token::Comma, _) => return Err(format!("found '{after}', expected: identifier after ','")),
+            _ => return Err(format!("found '{word}', expected: ',' or 'end of string'")),
         }
     }
 }
@@ -162,32 +161,31 @@ impl Parser {
     fn identifiers(&mut self) -> Result<BTreeSet<String>, String> {
         let mut values = BTreeSet::new();
         loop {
-            match self.next() {
-                (Token::Identifier, word) => {
+            let (token, word) = self.next();
+            let next = self.look();
+            match (token, next.0) {
+                (Token::Identifier, Token::Comma) => {
                     values.insert(word);
-                    match self.look() {
-                        (Token::Comma, _) => {}
-                        (Token::ClosedPar, _) => return Ok(values),
-                        (_, word) => return Err(format!("found '{word}', expected: ',' or ')'")),
-                    }
                 }
-                (Token::Comma, _) => {
-                    if values.is_empty() {
-                        values.insert(String::new());
-                    }
-                    match self.look().0 {
-                        Token::ClosedPar => {
-                            values.insert(String::new());
-                            return Ok(values);
-                        }
-                        Token::Comma => {
-                            self.at += 1;
-                            values.insert(String::new());
-                        }
-                        _ => {}
-                    }
+                (Token::Identifier, Token::ClosedPar) => {
+                    values.insert(word);
+                    return Ok(values);
                 }
-                (_, word) => return Err(format!("found '{word}', expected: ',', or identifier")),
+                (Token::Identifier, _) => return Err(format!("found '{}', expected: ',' or ')'", next.1)),
+                // An empty value stands before a leading comma, after a trailing one and between two of them.
+                (Token::Comma, Token::ClosedPar) => {
+                    values.insert(String::new());
+                    return Ok(values);
+                }
+                (Token::Comma, Token::Comma) => {
+                    self.at += 1;
+                    values.insert(String::new());
+                }
+                (Token::Comma, _) if values.is_empty() => {
+                    values.insert(String::new());
+                }
+                (Token::Comma, _) => {}
+                _ => return Err(format!("found '{word}', expected: ',', or identifier")),
             }
         }
     }

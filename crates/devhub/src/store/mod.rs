@@ -50,13 +50,25 @@ impl Clock {
 impl Store {
     /// Returns an empty store that keeps `history` events per resource.
     pub fn new(history: usize) -> Self {
-        let clock = Clock { commit: Mutex::new(()), current: AtomicU64::new(FIRST_VERSION) };
-        Self { clock: Arc::new(clock), tables: RwLock::new(BTreeMap::new()), history }
+        let clock = Clock {
+            commit: Mutex::new(()),
+            current: AtomicU64::new(FIRST_VERSION),
+        };
+        Self {
+            clock: Arc::new(clock),
+            tables: RwLock::new(BTreeMap::new()),
+            history,
+        }
     }
 
     /// Returns the table of a `plural.group`, making it on first use.
     pub fn table(&self, group_resource: &str) -> Arc<Table> {
-        if let Some(table) = self.tables.read().unwrap_or_else(PoisonError::into_inner).get(group_resource) {
+        if let Some(table) = self
+            .tables
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(group_resource)
+        {
             return Arc::clone(table);
         }
         let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);

@@ -28,7 +28,11 @@ pub struct Record {
 
 /// Returns the key of an object.
 pub fn key_of(namespace: &str, name: &str) -> String {
-    if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") }
+    if namespace.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{namespace}/{name}")
+    }
 }
 
 impl Record {
@@ -37,9 +41,15 @@ impl Record {
         let mut bytes = Vec::with_capacity(512);
         let empty = Map::new();
         let object = object.as_object().unwrap_or(&empty);
-        let metadata = object.get("metadata").and_then(Value::as_object).unwrap_or(&empty);
+        let metadata = object
+            .get("metadata")
+            .and_then(Value::as_object)
+            .unwrap_or(&empty);
         let mut first = true;
-        for (name, value) in metadata.iter().filter(|(name, _)| name.as_str() != "resourceVersion") {
+        for (name, value) in metadata
+            .iter()
+            .filter(|(name, _)| name.as_str() != "resourceVersion")
+        {
             member(&mut bytes, name, value, &mut first);
         }
         bytes.push(b'}');
@@ -48,7 +58,13 @@ impl Record {
             member(&mut bytes, name, value, &mut first);
         }
         bytes.push(b'}');
-        Self { key: key.into(), version: 0, shape, labels: labels_of(metadata), body: bytes.into_boxed_slice() }
+        Self {
+            key: key.into(),
+            version: 0,
+            shape,
+            labels: labels_of(metadata),
+            body: bytes.into_boxed_slice(),
+        }
     }
 
     /// Returns the namespace, empty for cluster-scoped objects.
@@ -97,7 +113,10 @@ impl Record {
 
     /// Returns the labels as a map.
     pub fn label_map(&self) -> BTreeMap<String, String> {
-        self.labels.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect()
+        self.labels
+            .iter()
+            .map(|(key, value)| (key.to_string(), value.to_string()))
+            .collect()
     }
 }
 
@@ -117,9 +136,13 @@ fn member(bytes: &mut Vec<u8>, name: &str, value: &Value, first: &mut bool) {
 }
 
 fn labels_of(metadata: &Map<String, Value>) -> Labels {
-    let Some(labels) = metadata.get("labels").and_then(Value::as_object) else { return Box::default() };
-    let mut pairs: Vec<(Box<str>, Box<str>)> =
-        labels.iter().map(|(key, value)| (key.as_str().into(), value.as_str().unwrap_or_default().into())).collect();
+    let Some(labels) = metadata.get("labels").and_then(Value::as_object) else {
+        return Box::default();
+    };
+    let mut pairs: Vec<(Box<str>, Box<str>)> = labels
+        .iter()
+        .map(|(key, value)| (key.as_str().into(), value.as_str().unwrap_or_default().into()))
+        .collect();
     pairs.sort();
     pairs.into_boxed_slice()
 }
@@ -144,9 +167,20 @@ mod tests {
 
     #[test]
     fn bytes_do_not_depend_on_the_resource_version() {
-        let one = Record::encode("a", &json!({"metadata": {"name": "a", "resourceVersion": "1"}}), 0);
-        let two = Record::encode("a", &json!({"metadata": {"name": "a", "resourceVersion": "2"}}), 0);
+        let one = Record::encode(
+            "a",
+            &json!({"metadata": {"name": "a", "resourceVersion": "1"}}),
+            0,
+        );
+        let two = Record::encode(
+            "a",
+            &json!({"metadata": {"name": "a", "resourceVersion": "2"}}),
+            0,
+        );
         assert_eq!(one.body, two.body);
-        assert_eq!(Record::encode("a", &json!({}), 0).decode("v1", "K", 3), json!({"apiVersion": "v1", "kind": "K", "metadata": {"resourceVersion": "3"}}));
+        assert_eq!(
+            Record::encode("a", &json!({}), 0).decode("v1", "K", 3),
+            json!({"apiVersion": "v1", "kind": "K", "metadata": {"resourceVersion": "3"}})
+        );
     }
 }

@@ -142,8 +142,18 @@ impl Borrow<str> for Entry {
 impl Table {
     pub(crate) fn new(clock: Arc<Clock>, history: usize) -> Self {
         let forgotten = clock.now();
-        let state = State { objects: BTreeSet::new(), ring: VecDeque::new(), forgotten, closed: false };
-        Self { clock, state: RwLock::new(state), newest: watch::Sender::new(forgotten), history }
+        let state = State {
+            objects: BTreeSet::new(),
+            ring: VecDeque::new(),
+            forgotten,
+            closed: false,
+        };
+        Self {
+            clock,
+            state: RwLock::new(state),
+            newest: watch::Sender::new(forgotten),
+            history,
+        }
     }
 
     /// Returns an object.
@@ -155,11 +165,21 @@ impl Table {
     pub fn list(&self, page: &Page<'_>) -> Result<Snapshot, TooOld> {
         let state = self.state();
         let now = self.clock.now();
-        let start = if page.from > page.prefix { page.from } else { page.prefix };
+        let start = if page.from > page.prefix {
+            page.from
+        } else {
+            page.prefix
+        };
         let records = range(&state.objects, start, page.prefix);
         match page.at {
-            None => Ok(Snapshot { records, version: now }),
-            Some(at) => Ok(Snapshot { records: undo(&state, records, at, start, page.prefix)?, version: at }),
+            None => Ok(Snapshot {
+                records,
+                version: now,
+            }),
+            Some(at) => Ok(Snapshot {
+                records: undo(&state, records, at, start, page.prefix)?,
+                version: at,
+            }),
         }
     }
 
@@ -177,7 +197,9 @@ impl Table {
     pub fn events_after(&self, version: u64, limit: usize) -> Result<Vec<Event>, TooOld> {
         let state = self.state();
         if version < state.forgotten {
-            return Err(TooOld { oldest: state.forgotten });
+            return Err(TooOld {
+                oldest: state.forgotten,
+            });
         }
         let start = state.ring.partition_point(|event| event.version <= version);
         Ok(state.ring.range(start..).take(limit).cloned().collect())
@@ -221,19 +243,39 @@ impl Table {
         let version = self.clock.now() + 1;
         let (event, change) = match (encoded, previous) {
             (Some(mut record), previous) => {
-                if let Some(same) = previous.as_ref().filter(|p| p.body == record.body && p.shape == record.shape) {
+                if let Some(same) = previous
+                    .as_ref()
+                    .filter(|p| p.body == record.body && p.shape == record.shape)
+                {
                     return Ok(Change::Same(Arc::clone(same)));
                 }
                 record.version = version;
                 let record = Arc::new(record);
                 state.objects.replace(Entry(Arc::clone(&record)));
-                let kind = if previous.is_some() { EventKind::Modified } else { EventKind::Added };
-                (Event { version, kind, record: Arc::clone(&record), previous }, Change::Stored(record))
+                let kind = if previous.is_some() {
+                    EventKind::Modified
+                } else {
+                    EventKind::Added
+                };
+                (
+                    Event {
+                        version,
+                        kind,
+                        record: Arc::clone(&record),
+                        previous,
+                    },
+                    Change::Stored(record),
+                )
             }
             (None, Some(previous)) => {
                 state.objects.remove(key);
                 let record = Arc::clone(&previous);
-                let event = Event { version, kind: EventKind::Deleted, record, previous: Some(Arc::clone(&previous)) };
+                let event = Event {
+                    version,
+                    kind: EventKind::Deleted,
+                    record,
+                    previous: Some(Arc::clone(&previous)),
+                };
                 (event, Change::Removed(previous, version))
             }
             (None, None) => return Err(Unwritten::Missing),
@@ -272,7 +314,9 @@ fn undo(
     prefix: &str,
 ) -> Result<Vec<Arc<Record>>, TooOld> {
     if at < state.forgotten {
-        return Err(TooOld { oldest: state.forgotten });
+        return Err(TooOld {
+            oldest: state.forgotten,
+        });
     }
     let mut objects: BTreeSet<Entry> = records.into_iter().map(Entry).collect();
     for event in state.ring.iter().rev().take_while(|event| event.version > at) {
@@ -308,7 +352,9 @@ mod tests {
     fn equal_bytes_are_not_written_and_make_no_event() {
         let table = Store::new(10).table("things");
         let one = stored(table.write("ns/a", 0, &Write::Create(&object(1))).unwrap());
-        let same = table.write("ns/a", 0, &Write::Replace(one.version, &object(1))).unwrap();
+        let same = table
+            .write("ns/a", 0, &Write::Replace(one.version, &object(1)))
+            .unwrap();
         assert!(matches!(same, Change::Same(_)));
         assert_eq!(table.version(), one.version);
         assert_eq!(table.events_after(one.version, 10).unwrap().len(), 0);
@@ -318,10 +364,21 @@ mod tests {
     fn a_stale_writer_is_told_so() {
         let table = Store::new(10).table("things");
         let one = stored(table.write("a", 0, &Write::Create(&object(1))).unwrap());
-        table.write("a", 0, &Write::Replace(one.version, &object(2))).unwrap();
-        assert!(matches!(table.write("a", 0, &Write::Replace(one.version, &object(3))), Err(Unwritten::Changed(_))));
-        assert!(matches!(table.write("a", 0, &Write::Create(&object(3))), Err(Unwritten::Exists(_))));
-        assert!(matches!(table.write("b", 0, &Write::Remove(1)), Err(Unwritten::Missing)));
+        table
+            .write("a", 0, &Write::Replace(one.version, &object(2)))
+            .unwrap();
+        assert!(matches!(
+            table.write("a", 0, &Write::Replace(one.version, &object(3))),
+            Err(Unwritten::Changed(_))
+        ));
+        assert!(matches!(
+            table.write("a", 0, &Write::Create(&object(3))),
+            Err(Unwritten::Exists(_))
+        ));
+        assert!(matches!(
+            table.write("b", 0, &Write::Remove(1)),
+            Err(Unwritten::Missing)
+        ));
     }
 
     #[test]
@@ -332,16 +389,33 @@ mod tests {
         table.write("ns/b", 0, &Write::Create(&object(1))).unwrap();
         table.write("other/a", 0, &Write::Create(&object(1))).unwrap();
         let then = store.version();
-        table.write("ns/a", 0, &Write::Replace(a.version, &object(2))).unwrap();
+        table
+            .write("ns/a", 0, &Write::Replace(a.version, &object(2)))
+            .unwrap();
         table.write("ns/c", 0, &Write::Create(&object(1))).unwrap();
         let b = table.read("ns/b").unwrap();
         table.write("ns/b", 0, &Write::Remove(b.version)).unwrap();
-        let page = Page { prefix: "ns/", from: "", at: Some(then) };
-        let keys: Vec<(String, u64)> =
-            table.list(&page).unwrap().records.iter().map(|r| (r.key.to_string(), r.version)).collect();
-        assert_eq!(keys, [("ns/a".to_owned(), a.version), ("ns/b".to_owned(), b.version)]);
+        let page = Page {
+            prefix: "ns/",
+            from: "",
+            at: Some(then),
+        };
+        let keys: Vec<(String, u64)> = table
+            .list(&page)
+            .unwrap()
+            .records
+            .iter()
+            .map(|r| (r.key.to_string(), r.version))
+            .collect();
+        assert_eq!(
+            keys,
+            [("ns/a".to_owned(), a.version), ("ns/b".to_owned(), b.version)]
+        );
         let now: Vec<String> = table
-            .list(&Page { prefix: "ns/", ..Page::default() })
+            .list(&Page {
+                prefix: "ns/",
+                ..Page::default()
+            })
             .unwrap()
             .records
             .iter()
@@ -360,6 +434,13 @@ mod tests {
         }
         assert!(table.events_after(start, 10).is_err());
         assert_eq!(table.events_after(start + 1, 10).unwrap().len(), 2);
-        assert!(table.list(&Page { at: Some(start), ..Page::default() }).is_err());
+        assert!(
+            table
+                .list(&Page {
+                    at: Some(start),
+                    ..Page::default()
+                })
+                .is_err()
+        );
     }
 }

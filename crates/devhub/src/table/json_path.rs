@@ -75,13 +75,7 @@ impl Parser<'_> {
         while let Some(letter) = self.peek() {
             self.at += 1;
             match letter {
-                '.' if self.peek() == Some('.') => {
-                    self.at += 1;
-                    self.nodes.push(Node::Recursive);
-                    if self.peek().is_some_and(|next| !is_end(next)) {
-                        self.field();
-                    }
-                }
+                '.' if self.peek() == Some('.') => self.recursive(),
                 '.' => self.field(),
                 '[' => self.brackets()?,
                 '"' | '\'' => self.quote(letter)?,
@@ -92,6 +86,14 @@ impl Parser<'_> {
             }
         }
         Ok(())
+    }
+
+    fn recursive(&mut self) {
+        self.at += 1;
+        self.nodes.push(Node::Recursive);
+        if self.peek().is_some_and(|next| !is_end(next)) {
+            self.field();
+        }
     }
 
     fn field(&mut self) {
@@ -243,7 +245,7 @@ fn slice(text: &str) -> Result<Slice, String> {
     let parts: Vec<&str> = text.split(':').collect();
     let number = |at: usize| match parts.get(at) {
         None | Some(&"") => Ok(None),
-        Some(part) => part.parse::<i64>().map(Some).map_err(|_| invalid()),
+        Some(part) => part.parse::<i64>().map(Some).map_err(|_fault| invalid()),
     };
     if parts.len() > 3 {
         return Err(invalid());

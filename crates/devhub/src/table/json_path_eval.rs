@@ -29,11 +29,10 @@ impl Node {
             Self::Field(name) => found.extend(input.iter().filter_map(|value| value.as_object()?.get(name))),
             Self::Wildcard => input.iter().for_each(|value| found.extend(children(value))),
             Self::Union(paths) => {
-                for path in paths {
-                    for value in input {
-                        found.extend(path.find(value)?);
-                    }
-                }
+                let pairs = paths
+                    .iter()
+                    .flat_map(|path| input.iter().map(move |value| path.find(value)));
+                found.extend(pairs.collect::<Result<Vec<_>, _>>()?.into_iter().flatten());
             }
             Self::Slice(slice) => {
                 for items in lists(input)? {
@@ -41,12 +40,8 @@ impl Node {
                 }
             }
             Self::Filter(filter) => {
-                for items in lists(input)? {
-                    for item in items {
-                        if filter.holds(item)? {
-                            found.push(item);
-                        }
-                    }
+                for item in lists(input)?.into_iter().flatten() {
+                    found.extend(filter.holds(item)?.then_some(item));
                 }
             }
         }

@@ -165,8 +165,8 @@ impl Layout {
 
     /// Returns the table of a list; `metadata` is that of the list.
     pub fn list(&self, metadata: &Value, items: &[Value], style: Style, now: Timestamp) -> Value {
-        let rows = items.iter().map(|item| self.row(item, style, now)).collect();
-        table(style, metadata, self.definitions(), rows)
+        let rows: Vec<Value> = items.iter().map(|item| self.row(item, style, now)).collect();
+        table(style, metadata, &self.definitions(), &rows)
     }
 
     /// Returns the table of one object.
@@ -175,8 +175,8 @@ impl Layout {
         table(
             style,
             &version_only(metadata),
-            self.definitions(),
-            vec![self.row(object, style, now)],
+            &self.definitions(),
+            &[self.row(object, style, now)],
         )
     }
 
@@ -187,8 +187,8 @@ impl Layout {
         table(
             style,
             &version_only(metadata),
-            Value::Null,
-            vec![self.row(object, style, now)],
+            &Value::Null,
+            &[self.row(object, style, now)],
         )
     }
 
@@ -198,7 +198,7 @@ impl Layout {
         let cells: Vec<Value> = self.columns.iter().map(|_| Value::Null).collect();
         let row = json!({ "cells": cells, "object": carried(object, style) });
         let definitions = if first { self.definitions() } else { Value::Null };
-        table(style, &version_only(metadata), definitions, vec![row])
+        table(style, &version_only(metadata), &definitions, &[row])
     }
 
     fn definitions(&self) -> Value {
@@ -233,7 +233,7 @@ fn carried(object: &Value, style: Style) -> Value {
     }
 }
 
-fn table(style: Style, metadata: &Value, definitions: Value, rows: Vec<Value>) -> Value {
+fn table(style: Style, metadata: &Value, definitions: &Value, rows: &[Value]) -> Value {
     let mut kept = Map::new();
     for member in ["resourceVersion", "continue", "remainingItemCount"] {
         if let Some(value) = metadata
@@ -481,9 +481,13 @@ mod tests {
         );
     }
 
+    fn built_in_cells(group: &str, name: &str, mut object: Value) -> Value {
+        object["metadata"] = json!({"name": "x", "creationTimestamp": "2020-01-01T00:00:00Z"});
+        cells(&kind(group, name), &object)
+    }
+
     #[test]
     fn built_in_kinds_show_what_kubectl_expects() {
-        let meta = json!({"name": "x", "creationTimestamp": "2020-01-01T00:00:00Z"});
         for (group, name, object, expected) in [
             (
                 "",
@@ -522,6 +526,14 @@ mod tests {
                 json!({}),
                 json!(["x", "2020-01-01T00:00:00Z"]),
             ),
+        ] {
+            assert_eq!(built_in_cells(group, name, object), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn bindings_and_events_show_what_kubectl_expects() {
+        for (group, name, object, expected) in [
             (
                 "rbac.authorization.k8s.io",
                 "RoleBinding",
@@ -547,9 +559,7 @@ mod tests {
                 ]),
             ),
         ] {
-            let mut object = object;
-            object["metadata"] = meta.clone();
-            assert_eq!(cells(&kind(group, name), &object), expected, "{name}");
+            assert_eq!(built_in_cells(group, name, object), expected, "{name}");
         }
     }
 

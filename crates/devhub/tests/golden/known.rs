@@ -20,7 +20,7 @@ impl Known {
         Self::parse(&std::fs::read_to_string(path).expect("the list of known differences is there"))
     }
 
-    fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let mut reasons = BTreeMap::new();
         for line in text
             .lines()

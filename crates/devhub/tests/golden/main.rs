@@ -155,7 +155,54 @@ fn judge(scenario: &Scenario, results: Vec<StepResult>, known: &Known) -> Report
 
 #[cfg(test)]
 mod tests {
-    use super::{OUT_OF_SCOPE, scenario};
+    use super::{Known, OUT_OF_SCOPE, StepResult, check_rows, judge, report::Report, scenario};
+    use crate::compare::Difference;
+
+    /// Judges the first step of `crud-cr-01`, recorded as "1", listed or not; returns the counts of
+    /// equal, known and unexpected steps.
+    fn counts(reason: Option<&str>, found: &str) -> (usize, usize, usize) {
+        let scenarios = scenario::all();
+        let scenario = scenarios.first().expect("a scenario");
+        let step = &scenario.steps.first().expect("a step").id;
+        let row = |reason: &str| format!("{}\t{step}\t{reason}\n", scenario.header.name);
+        let known = Known::parse(&reason.map(row).unwrap_or_default());
+        let difference = Difference {
+            path: "body".to_owned(),
+            expected: "1".to_owned(),
+            found: found.to_owned(),
+        };
+        let differences = Some(if found == "1" {
+            Vec::new()
+        } else {
+            vec![difference]
+        });
+        let result = StepResult {
+            id: step.clone(),
+            title: step.clone(),
+            differences,
+        };
+        let report = judge(scenario, vec![result], &known);
+        (report.equal, report.known_count(), report.unexpected)
+    }
+
+    #[test]
+    fn a_difference_must_be_listed_and_a_listed_step_must_differ() {
+        assert_eq!(counts(None, "1"), (1, 0, 0));
+        assert_eq!(counts(Some("why"), "2"), (0, 1, 0));
+        assert_eq!(counts(None, "2"), (0, 0, 1));
+        assert_eq!(counts(Some("why"), "1"), (0, 0, 1));
+    }
+
+    #[test]
+    fn a_row_for_a_step_that_is_not_replayed_fails() {
+        let mut report = Report::default();
+        check_rows(
+            &Known::parse("ssa-01\tssa-01-001\twhy\ncrud-cr-01\tnope\twhy\n"),
+            &scenario::all(),
+            &mut report,
+        );
+        assert_eq!(report.unexpected, 2);
+    }
 
     #[test]
     fn names_only_areas_that_exist() {

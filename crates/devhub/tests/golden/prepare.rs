@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     scenario::Step,
-    wire::{Call, Server, encoded},
+    wire::{Call, Server, encoded, encoded_query},
 };
 
 /// Values that are put into what is sent.
@@ -85,7 +85,7 @@ pub(crate) fn call(step: &Step, values: &Values, server: &Server) -> Call {
     }
     let mut target = encoded(&values.text(&step.path));
     if !step.query.is_empty() {
-        target = format!("{target}?{}", values.text(&step.query));
+        target = format!("{target}?{}", encoded_query(&values.text(&step.query)));
     }
     Call {
         verb: step.verb.clone(),

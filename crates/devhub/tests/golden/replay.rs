@@ -40,6 +40,21 @@ pub(crate) enum Pace {
     AsRecorded,
 }
 
+/// A hub reacts to changes at once, but what it does by itself afterwards takes a moment.
+const MOMENT: Duration = Duration::from_millis(300);
+
+impl Pace {
+    /// Returns how long to wait before a step.
+    fn wait(self, step: &Step) -> Duration {
+        let recorded = Duration::from_millis(step.sleep_ms.unwrap_or_default());
+        match self {
+            Self::AsRecorded => recorded,
+            Self::AtOnce if step.verb == "SLEEP" => Duration::ZERO,
+            Self::AtOnce => recorded.min(MOMENT),
+        }
+    }
+}
+
 /// Replays `scenario` and returns what came of each step.
 pub(crate) async fn run(scenario: &Scenario, server: &Server, pace: Pace) -> Vec<StepResult> {
     let hook = if scenario.uses_webhook {
@@ -122,9 +137,7 @@ impl<'a> Replay<'a> {
     }
 
     async fn step(&mut self, step: &Step) -> Option<Vec<Difference>> {
-        if let Some(wait) = step.sleep_ms.filter(|_| self.pace == Pace::AsRecorded) {
-            sleep(Duration::from_millis(wait)).await;
-        }
+        sleep(self.pace.wait(step)).await;
         if step.align_second {
             self.wait_for_next_second().await;
         }

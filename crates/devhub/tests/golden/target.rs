@@ -49,12 +49,13 @@ impl Target {
             return replay::run(scenario, server, Pace::AsRecorded).await;
         }
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let hub = DevHub::builder()
+        // The recorded server ran without controllers.
+        let builder = DevHub::builder()
             .bind(address)
-            .start()
-            .await
-            .expect("a hub starts");
-        let server = server(&hub.url(), &hub.token(), hub.ca_pem().to_string());
+            .token("golden-admin")
+            .without_controllers();
+        let hub = builder.start().await.expect("a hub starts");
+        let server = server(&hub.url(), hub.token(), hub.ca_pem().to_owned());
         prepare(
             &mut Client::new(server.clone()),
             &server,

@@ -154,10 +154,18 @@ fn request(call: &Call) -> Result<Request<Full<Bytes>>, String> {
 
 /// Percent-encodes what may not stand in the path of a URL.
 pub(crate) fn encoded(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        let legal = byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/%".contains(&byte);
-        if legal {
+    escaped(path, b"-._~!$&'()*+,;=:@/%")
+}
+
+/// Percent-encodes what no URL may contain; the query is encoded already, but some characters are often left plain.
+pub(crate) fn encoded_query(query: &str) -> String {
+    escaped(query, b"-._~!$&'()*+,;=:@/%?")
+}
+
+fn escaped(text: &str, legal: &[u8]) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || legal.contains(&byte) {
             out.push(char::from(byte));
         } else {
             write!(out, "%{byte:02X}").ok();

@@ -122,8 +122,7 @@ pub(super) fn resource<'v>(node: &Node, value: &'v Value, needs: &Needs) -> Box<
         };
         let key = CelMapKey::from(spelled.into_owned());
         match (name.as_str(), node.properties.get(name)) {
-            ("metadata", _) => entries.push((key, untyped(member))),
-            ("apiVersion" | "kind", _) => entries.push((key, untyped(member))),
+            ("metadata" | "apiVersion" | "kind", _) => entries.push((key, untyped(member))),
             (_, Some(schema)) => entries.push((key, typed(schema, member, &Needs::All))),
             (_, None) => {}
         }
@@ -225,7 +224,7 @@ pub(super) fn to_json(value: &dyn Val) -> Result<Value, String> {
             .map(Value::Array);
     }
     if let Some(map) = value.downcast_ref::<CelMap<'_>>() {
-        let entry = |(key, member): (&CelMapKey<'_>, &Box<dyn Val + '_>)| {
+        let entry = |key: &CelMapKey<'_>, member: &dyn Val| {
             let name = match to_json(key.inner())? {
                 Value::String(name) => name,
                 other @ (Value::Null
@@ -234,12 +233,12 @@ pub(super) fn to_json(value: &dyn Val) -> Result<Value, String> {
                 | Value::Array(_)
                 | Value::Object(_)) => other.to_string(),
             };
-            Ok((name, to_json(member.as_ref())?))
+            Ok((name, to_json(member)?))
         };
         return map
             .inner()
             .iter()
-            .map(entry)
+            .map(|(key, member)| entry(key, member.as_ref()))
             .collect::<Result<Map<_, _>, String>>()
             .map(Value::Object);
     }

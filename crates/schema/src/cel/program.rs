@@ -180,7 +180,7 @@ fn syntax_errors(errors: &ParseErrors, source: &str) -> String {
     let told = errors
         .errors
         .iter()
-        .map(|error| located(error.pos, &format!("Syntax error: {}", error.msg), source));
+        .map(|error| located(error.pos, &format!("Syntax error: {}", error.msg.trim_start_matches("Syntax error: ")), source));
     told.collect::<Vec<_>>().join("\n")
 }
 

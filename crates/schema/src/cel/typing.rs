@@ -118,7 +118,6 @@ impl<'n> Typing<'n> {
             return Ok(Shape::Unknown);
         }
         let shape = match self.infer(&select.operand)? {
-            Shape::Unknown => Shape::Unknown,
             Shape::Root(_) if matches!(select.field.as_str(), "apiVersion" | "kind") => {
                 Shape::Scalar("string")
             }
@@ -128,7 +127,7 @@ impl<'n> Typing<'n> {
             }
             Shape::Metadata => return Err(undefined(id, &select.field)),
             Shape::Root(node) | Shape::Node(node) => field(node, &select.field, id)?,
-            Shape::Scalar("dyn") => Shape::Unknown,
+            Shape::Unknown | Shape::Scalar("dyn") => Shape::Unknown,
             Shape::Scalar(name) => return Err(no_fields(id, name)),
         };
         Ok(if select.test { Shape::Scalar("bool") } else { shape })
@@ -202,7 +201,7 @@ fn is_type_path(select: &SelectExpr) -> bool {
 
 fn field<'n>(node: &'n Node, name: &str, id: u64) -> Result<Shape<'n>, Misfit> {
     match node.kind {
-        Kind::Any | Kind::IntOrString => Ok(Shape::Unknown),
+        Kind::Any | Kind::IntOrString | Kind::Array => Ok(Shape::Unknown),
         Kind::Object => {
             let spelled = |property: &str| names::escape(property).is_some_and(|spelled| spelled == name);
             if let Some((_, schema)) = node.properties.iter().find(|(property, _)| spelled(property)) {
@@ -218,7 +217,6 @@ fn field<'n>(node: &'n Node, name: &str, id: u64) -> Result<Shape<'n>, Misfit> {
         }
         // Texts with a format may be timestamps, durations or bytes; those have no fields either, but other names.
         Kind::String if node.format.is_some() => Ok(Shape::Unknown),
-        Kind::Array => Ok(Shape::Unknown),
         Kind::String => Err(no_fields(id, "string")),
         Kind::Integer => Err(no_fields(id, "int")),
         Kind::Number => Err(no_fields(id, "double")),

@@ -21,7 +21,7 @@ impl Format {
     pub(crate) fn find(name: &str) -> Option<Self> {
         let test: Option<fn(&str) -> bool> = match name.replace('-', "").as_str() {
             "int32" | "int64" | "uint32" | "uint64" | "float" | "float32" | "float64" | "double" => None,
-            "datetime" => Some(|text| is_date_time(text)),
+            "datetime" => Some(is_date_time),
             "date" => Some(|text| parse_date(text).is_some()),
             "duration" => Some(|text| parse_duration(text).is_some()),
             "byte" => Some(|text| base64::engine::general_purpose::STANDARD.decode(text).is_ok()),
@@ -279,7 +279,7 @@ fn is_credit_card(text: &str) -> bool {
             _ => digit * 2,
         })
         .sum();
-    (13..=19).contains(&plain.len()) && sum % 10 == 0
+    (13..=19).contains(&plain.len()) && sum.is_multiple_of(10)
 }
 
 fn isbn_digits(text: &str) -> Vec<char> {
@@ -295,7 +295,7 @@ fn is_isbn10(text: &str) -> bool {
             _ => letter.to_digit(10).map(|digit| digit * at),
         })
         .sum();
-    letters.len() == 10 && sum.is_some_and(|sum| sum % 11 == 0)
+    letters.len() == 10 && sum.is_some_and(|sum| sum.is_multiple_of(11))
 }
 
 fn is_isbn13(text: &str) -> bool {
@@ -309,7 +309,7 @@ fn is_isbn13(text: &str) -> bool {
                 .map(|digit| if at % 2 == 0 { digit } else { digit * 3 })
         })
         .sum();
-    letters.len() == 13 && sum.is_some_and(|sum| sum % 10 == 0)
+    letters.len() == 13 && sum.is_some_and(|sum| sum.is_multiple_of(10))
 }
 
 #[cfg(test)]

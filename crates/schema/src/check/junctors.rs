@@ -49,10 +49,10 @@ fn report(place: &Place<'_>, words: &str, out: &mut Checked) {
     out.push(fault);
 }
 
-fn better(best: Option<Checked>, branch: Checked) -> Option<Checked> {
+fn better(best: Option<Checked>, branch: Checked) -> Checked {
     match best {
-        Some(best) if best.matches >= branch.matches => Some(best),
-        Some(_) | None => Some(branch),
+        Some(best) if best.matches >= branch.matches => best,
+        Some(_) | None => branch,
     }
 }
 
@@ -64,7 +64,7 @@ fn any_of(alternatives: &[Node], place: &Place<'_>, out: &mut Checked) {
             out.merge(branch);
             return;
         }
-        best = better(best, branch);
+        best = Some(better(best, branch));
     }
     if let Some(best) = best {
         report(place, "must validate at least one schema (anyOf)", out);
@@ -83,7 +83,7 @@ fn one_of(alternatives: &[Node], place: &Place<'_>, out: &mut Checked) {
         if branch.faults.is_empty() {
             good.push(branch);
         } else if good.is_empty() {
-            best = better(best, branch);
+            best = Some(better(best, branch));
         }
     }
     let count = good.len();

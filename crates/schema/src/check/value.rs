@@ -55,14 +55,13 @@ fn check_here(node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>, 
         junctors::check(junctors, value, old, path, out);
     }
     match value {
-        Value::Null | Value::Bool(_) => {}
+        Value::Null | Value::Bool(_) | Value::Object(_) => {}
         Value::Number(digits) => {
             number::check(node, digits, value, path, out);
             out.matches += 1;
         }
         Value::String(text) => check_string(node, text, value, path, out),
-        Value::Array(items) => check_items(node, items, value, old, path, out),
-        Value::Object(_) => {}
+        Value::Array(items) => check_items(node, items, old, path, out),
     }
     check_enum(node, value, path, out);
     if let Value::Object(members) = value {
@@ -172,7 +171,7 @@ fn check_enum(node: &Node, value: &Value, path: &Path<'_>, out: &mut Checked) {
 fn same(legal: &Value, value: &Value) -> bool {
     match (legal, value) {
         (Value::Number(legal), Value::Number(value)) => {
-            number::compare(legal, value).is_some_and(|order| order.is_eq())
+            number::compare(legal, value).is_some_and(std::cmp::Ordering::is_eq)
         }
         (legal, value) => legal == value,
     }
@@ -227,14 +226,7 @@ fn too_many(sizes: &Sizes, count: usize, path: &Path<'_>) -> Option<FieldError> 
     Some(fault::too_many(path, count, most))
 }
 
-fn check_items(
-    node: &Node,
-    items: &[Value],
-    value: &Value,
-    old: Option<&Value>,
-    path: &Path<'_>,
-    out: &mut Checked,
-) {
+fn check_items(node: &Node, items: &[Value], old: Option<&Value>, path: &Path<'_>, out: &mut Checked) {
     if let Some(schema) = node.items.as_deref() {
         let olds = old
             .and_then(Value::as_array)
@@ -252,7 +244,11 @@ fn check_items(
     }
     if node.is(Flags::UNIQUE_ITEMS) && !all_differ(items) {
         let detail = format!("{} in body shouldn't contain duplicates", path.name());
-        out.push(fault::invalid(path, value, &detail));
+        out.push(fault::invalid_printed(
+            path,
+            &crate::golang::json(&Value::Array(items.to_vec())),
+            &detail,
+        ));
     }
     out.matches += 2;
 }

@@ -37,14 +37,13 @@ pub(super) fn read(
         }
         return;
     };
-    wrong_kind(
-        node,
+    faults.extend(wrong_kind(
+        node.kind,
         Kind::Array,
+        words.get("type"),
         "must be array if x-kubernetes-list-type is specified",
-        words,
         path,
-        faults,
-    );
+    ));
     match given.as_str() {
         Some("atomic") => {}
         Some("set") => {
@@ -68,35 +67,34 @@ fn check_map_type(node: &Node, words: &Map<String, Value>, path: &Path<'_>, faul
             ["atomic", "granular"],
         ));
     }
-    wrong_kind(
-        node,
+    faults.extend(wrong_kind(
+        node.kind,
         Kind::Object,
+        words.get("type"),
         "must be object if x-kubernetes-map-type is specified",
-        words,
         path,
-        faults,
-    );
+    ));
 }
 
+/// Returns the fault of a schema that is not of the kind that a keyword needs; `given` is its type as written.
 fn wrong_kind(
-    node: &Node,
+    kind: Kind,
     wanted: Kind,
+    given: Option<&Value>,
     detail: &str,
-    words: &Map<String, Value>,
     path: &Path<'_>,
-    faults: &mut Vec<FieldError>,
-) {
-    if node.kind == wanted {
-        return;
+) -> Option<FieldError> {
+    if kind == wanted {
+        return None;
     }
     let at = path.child("type");
-    faults.push(match words.get("type") {
+    Some(match given {
         Some(given) => fault::invalid(&at, given, detail),
         None => fault::required(&at, detail),
-    });
+    })
 }
 
-fn item_words<'a>(words: &'a Map<String, Value>) -> Option<&'a Map<String, Value>> {
+fn item_words(words: &Map<String, Value>) -> Option<&Map<String, Value>> {
     words.get("items").and_then(Value::as_object)
 }
 
@@ -153,14 +151,13 @@ fn check_keys(
             "cannot be nullable when x-kubernetes-list-type is map",
         ));
     }
-    wrong_kind(
-        items,
+    faults.extend(wrong_kind(
+        items.kind,
         Kind::Object,
+        item.get("type"),
         "must be object if parent array's x-kubernetes-list-type is map",
-        item,
         &at,
-        faults,
-    );
+    ));
     let required = texts(item, "required");
     let properties_at = at.child("properties");
     for (index, key) in keys.iter().enumerate() {

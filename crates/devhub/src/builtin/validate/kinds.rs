@@ -41,7 +41,7 @@ pub fn validate_update(resource: &Resource, new: &Value, old: &Value) -> Outcome
         ("", "ConfigMap") => errors.extend(config::validate_update(new, old)),
         ("", "Secret") => errors.extend(secret::validate_update(new, old)),
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => {
-            errors.extend(rbac::validate_binding_update(new, old))
+            errors.extend(rbac::validate_binding_update(new, old));
         }
         _ => {}
     }

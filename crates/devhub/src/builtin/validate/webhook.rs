@@ -292,6 +292,14 @@ mod tests {
                     "webhooks[0].matchPolicy: Unsupported value: \"Bogus\": supported values: \"Equivalent\", \"Exact\"",
                 ],
             ),
+        ] {
+            assert_eq!(faults(&change), expected, "{change}");
+        }
+    }
+
+    #[test]
+    fn clients_selectors_and_conditions_are_refused_as_recorded() {
+        for (change, expected) in [
             (
                 json!({"clientConfig": {"url": "http://x/y"}}),
                 vec![

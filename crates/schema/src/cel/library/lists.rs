@@ -2,6 +2,11 @@
 //!
 //! Decides like Kubernetes: sums start at the zero of the first item's type, and comparing needs items of one type.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "the engine fixes the signature of functions"
+)]
+
 use super::no_overload;
 use ::cel::common::types::{CelBool, CelInt, CelOptional, DYN_TYPE, LIST_TYPE};
 use ::cel::common::value::{CowVal, Val};
@@ -107,11 +112,11 @@ fn position<'b, 'v>(args: Vec<CowVal<'b, 'v>>, last: bool) -> Result<CowVal<'b, 
         return Err(ExecutionError::missing_argument_or_target());
     };
     let items = items(list)?;
-    let same = |item: &Box<dyn Val + 'v>| item.equals(wanted.as_ref());
+    let same = |item: &dyn Val| item.equals(wanted.as_ref());
     let at = if last {
-        items.iter().rposition(same)
+        items.iter().rposition(|item| same(item.as_ref()))
     } else {
-        items.iter().position(same)
+        items.iter().position(|item| same(item.as_ref()))
     };
     Ok(CowVal::owned(CelInt::from(
         at.and_then(|at| i64::try_from(at).ok()).unwrap_or(-1),

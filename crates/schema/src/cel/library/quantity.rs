@@ -39,21 +39,19 @@ impl Quantity {
             .parse::<i128>()
             .ok()
             .and_then(|digits| digits.checked_mul(factor));
-        match digits {
-            Some(digits) => Some(
+        if let Some(digits) = digits {
+            return Some(
                 Self::Exact {
                     digits: sign * digits,
                     exponent,
                 }
                 .reduced(),
-            ),
-            None => {
-                let size = format!("0{whole}.{fraction}0").parse::<f64>().ok()?;
-                Some(Self::Approximate(
-                    approximate(sign) * size * approximate(factor) * 10_f64.powi(power),
-                ))
-            }
+            );
         }
+        let size = format!("0{whole}.{fraction}0").parse::<f64>().ok()?;
+        Some(Self::Approximate(
+            approximate(sign) * size * approximate(factor) * 10_f64.powi(power),
+        ))
     }
 
     fn reduced(self) -> Self {
@@ -221,9 +219,9 @@ fn is_quantity(text: &CelString<'_>) -> CelBool {
     Quantity::parse(text.inner()).is_some().into()
 }
 
-fn from_whole(whole: &CelInt) -> Quantity {
+fn from_whole(whole: i64) -> Quantity {
     Quantity::Exact {
-        digits: i128::from(*whole.inner()),
+        digits: i128::from(whole),
         exponent: 0,
     }
 }
@@ -252,16 +250,24 @@ fn add(this: &Quantity, other: &Quantity) -> Quantity {
     this.plus(*other, 1)
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the registering macro passes references"
+)]
 fn add_whole(this: &Quantity, other: &CelInt) -> Quantity {
-    this.plus(from_whole(other), 1)
+    this.plus(from_whole(*other.inner()), 1)
 }
 
 fn sub(this: &Quantity, other: &Quantity) -> Quantity {
     this.plus(*other, -1)
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the registering macro passes references"
+)]
 fn sub_whole(this: &Quantity, other: &CelInt) -> Quantity {
-    this.plus(from_whole(other), -1)
+    this.plus(from_whole(*other.inner()), -1)
 }
 
 fn is_greater_than(this: &Quantity, other: &Quantity) -> CelBool {

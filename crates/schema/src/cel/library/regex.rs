@@ -2,6 +2,11 @@
 //!
 //! Decides matches only. Compiled patterns are remembered, because rules meet the same ones again and again.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "the engine fixes the signature of functions"
+)]
+
 use crate::cel::meter::{Budget, budget_of};
 use crate::regexp;
 use ::cel::common::types::{CelBool, CelInt, CelList, CelString, DYN_TYPE, INT_TYPE, STRING_TYPE};
@@ -18,7 +23,7 @@ const COMPILE_UNITS: u64 = 5_000;
 /// Units for a search, on top of the weight of the text.
 const SEARCH_UNITS: u64 = 10;
 /// Patterns that are remembered.
-const REMEMBERED: usize = 512;
+const REMEMBERED: usize = 128;
 
 /// A memory of compiled patterns: it changes how fast an answer comes, never the answer.
 static PATTERNS: LazyLock<Mutex<BTreeMap<String, Arc<Regex>>>> = LazyLock::new(Mutex::default);

@@ -2,6 +2,11 @@
 //!
 //! Decides by equality alone; the work is paid for by the size of both lists.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "the engine fixes the signature of functions"
+)]
+
 use super::lists::items;
 use ::cel::common::types::{CelBool, LIST_TYPE};
 use ::cel::common::value::{CowVal, Val};
@@ -22,20 +27,20 @@ pub(super) fn register(env: &mut Env) -> std::result::Result<(), DeclarationErro
         relate(args, |left, right| contains(left, right) && contains(right, left))
     })?;
     env.add_overload("sets.intersects", "sets.intersects(list,list)", lists(), |args| {
-        relate(args, |left, right| right.iter().any(|item| has(left, item)))
+        relate(args, |left, right| {
+            right.iter().any(|item| has(left, item.as_ref()))
+        })
     })
 }
 
 type Items<'v> = [Box<dyn Val + 'v>];
 
-fn has<'v>(list: &Items<'v>, wanted: &Box<dyn Val + 'v>) -> bool {
-    list.iter().any(|item| item.equals(wanted.as_ref()))
+fn has(list: &Items<'_>, wanted: &dyn Val) -> bool {
+    list.iter().any(|item| item.equals(wanted))
 }
 
 fn contains(list: &Items<'_>, wanted: &Items<'_>) -> bool {
-    wanted
-        .iter()
-        .all(|item| list.iter().any(|other| other.equals(item.as_ref())))
+    wanted.iter().all(|item| has(list, item.as_ref()))
 }
 
 fn relate<'b, 'v>(

@@ -2,6 +2,11 @@
 //!
 //! Decides how large a result may be; the result is paid for before it is made.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "the engine fixes the signature of functions"
+)]
+
 use crate::cel::meter::budget_of;
 use ::cel::common::types::{CelInt, CelString, DYN_TYPE, INT_TYPE, STRING_TYPE};
 use ::cel::common::value::CowVal;

@@ -1,0 +1,99 @@
+//! The command line: what may be asked, in the words of `tidegate --help`.
+//!
+//! Decides only how words become values. Never does what is asked; each subcommand has a file of its own.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Guards and drives the add-ons of an Open Cluster Management hub.
+#[derive(Debug, Parser)]
+#[command(name = "tidegate", version, max_term_width = 100, after_long_help = AFTER_HELP)]
+#[command(long_about = LONG_ABOUT)]
+#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const LONG_ABOUT: &str = "\
+Guards and drives the add-ons of an Open Cluster Management (OCM) hub.
+
+The gate is an admission webhook: a wrong ClusterManagementAddOn or ManagedClusterAddOn is refused in the same
+second, with all its faults, each with its path, the value, what would be right, and a rule id.
+The tide is a set of controllers: it installs add-ons on the clusters that placements select, works out which
+configuration each cluster gets, renders ManifestWorks, and reports how far every cluster has come.
+Both run in this one binary; `tidegate dev` brings a hub of its own, so nothing else is needed to try it.";
+
+const AFTER_HELP: &str = "\
+Try it:
+  tidegate dev --clusters 5
+  export KUBECONFIG=$PWD/.tidegate/kubeconfig
+  kubectl get managedclusteraddons -A
+
+Exit status: 0 done, 1 it failed on the way, 2 it could not start as asked (flag, port, folder, file).
+Logs go to standard error; TIDEGATE_LOG=debug shows more (syntax: tracing filter directives).";
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run everything on this machine: a hub, the gate, the tide and simulated clusters.
+    Dev(DevArgs),
+    /// Print the custom resource definitions (YAML) that Tidegate serves and reads.
+    Crds(CrdsArgs),
+    /// Print generated references: the rules of the gate, the command line, the webhook configurations.
+    Reference(ReferenceArgs),
+}
+
+/// Run a whole hub on loopback, in memory: for trying, demonstrating and testing. Not for production.
+///
+/// Prints one line `READY kubeconfig=<path> hub=<url>` when everything serves, then what happens on the clusters.
+/// Ends cleanly on SIGINT or SIGTERM.
+#[derive(Args, Clone, Debug)]
+pub struct DevArgs {
+    /// How many managed clusters to simulate (at most 5000).
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(0..=5000))]
+    pub clusters: u16,
+    /// Folder for the kubeconfig and the certificates; made if it is not there.
+    #[arg(long, value_name = "DIR", default_value = ".tidegate")]
+    pub dir: PathBuf,
+    /// Port of the hub on 127.0.0.1; 0 takes any free one.
+    #[arg(long, value_name = "P", default_value_t = 0)]
+    pub port: u16,
+    /// Start without the demo add-on.
+    #[arg(long)]
+    pub no_demo: bool,
+    /// Make a simulated cluster misbehave, for instance `cluster3=apply-failure:quota exceeded`. Repeatable.
+    ///
+    /// Faults: `delay:<duration>`, `apply-failure:<message>`, `unavailable:<message>`, `offline`.
+    #[arg(long = "fault", value_name = "CLUSTER=FAULT")]
+    pub faults: Vec<String>,
+}
+
+/// Print the custom resource definitions that Tidegate serves and reads.
+#[derive(Args, Clone, Debug)]
+pub struct CrdsArgs {
+    /// Write one file a definition into this folder instead of printing them all.
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// Print generated references.
+#[derive(Args, Clone, Debug)]
+pub struct ReferenceArgs {
+    /// Which reference.
+    #[arg(value_enum)]
+    pub topic: Topic,
+}
+
+/// What `tidegate reference` can print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Topic {
+    /// Every built-in rule of the gate (Markdown).
+    Rules,
+    /// Every subcommand and flag (Markdown).
+    Cli,
+    /// The webhook configurations for a hub inside a cluster (YAML).
+    Webhooks,
+}

@@ -1,0 +1,141 @@
+//! The demo add-on: the files of `manifests/examples/`, stored through the hub's ordinary API.
+//!
+//! Decides only the order. Never goes around the gate: the examples are admitted like anybody's objects.
+
+use std::time::Duration;
+
+use kube::api::{DynamicObject, ListParams, PostParams};
+use kube::core::GroupVersionKind;
+use kube::discovery::{self, Scope};
+use kube::{Api, Client, ResourceExt};
+
+use crate::api::v1alpha1::ManagedClusterAddOn;
+use crate::cli::CliError;
+
+const BEGIN_WITHIN: Duration = Duration::from_secs(3);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The examples in the order in which `kubectl apply -f manifests/examples/` sends them.
+const EXAMPLES: &[(&str, &str)] = &[
+    (
+        "01-namespace.yaml",
+        include_str!("../../../manifests/examples/01-namespace.yaml"),
+    ),
+    (
+        "02-cluster-set.yaml",
+        include_str!("../../../manifests/examples/02-cluster-set.yaml"),
+    ),
+    (
+        "03-placement.yaml",
+        include_str!("../../../manifests/examples/03-placement.yaml"),
+    ),
+    (
+        "04-addon-template.yaml",
+        include_str!("../../../manifests/examples/04-addon-template.yaml"),
+    ),
+    (
+        "05-addon-deployment-config.yaml",
+        include_str!("../../../manifests/examples/05-addon-deployment-config.yaml"),
+    ),
+    (
+        "06-cluster-management-addon.yaml",
+        include_str!("../../../manifests/examples/06-cluster-management-addon.yaml"),
+    ),
+];
+
+/// Stores every object of the examples that is not there yet, and waits until the add-on has begun on every cluster, so
+/// that whoever waits for it right after the READY line finds it.
+pub(super) async fn store(client: &Client, clusters: usize) -> Result<(), CliError> {
+    for (file, text) in EXAMPLES {
+        for mut object in parse(text).map_err(|source| failed(file, source))? {
+            remember(&mut object).map_err(|source| failed(file, source))?;
+            create(client, object)
+                .await
+                .map_err(|source| failed(file, source.into()))?;
+        }
+    }
+    // Slow or not, the hub serves: a fleet of thousands is not waited for.
+    let begun = tokio::time::timeout(BEGIN_WITHIN, begun_everywhere(client, clusters)).await;
+    match begun {
+        Ok(Ok(())) | Err(_) => Ok(()),
+        Ok(Err(error)) => Err(failed("06-cluster-management-addon.yaml", error.into())),
+    }
+}
+
+async fn begun_everywhere(client: &Client, clusters: usize) -> Result<(), kube::Error> {
+    let api: Api<ManagedClusterAddOn> = Api::all(client.clone());
+    let mine = ListParams::default().fields("metadata.name=helloworld");
+    while api.list_metadata(&mine).await?.items.len() < clusters {
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    Ok(())
+}
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+fn failed(file: &str, source: Cause) -> CliError {
+    tracing::error!(file, "the demo add-on cannot be stored");
+    CliError::Start {
+        part: "the demo add-on",
+        source,
+    }
+}
+
+fn parse(text: &str) -> Result<Vec<DynamicObject>, Cause> {
+    Ok(serde_saphyr::from_multiple(text)?)
+}
+
+/// Notes the object as applied, in kubectl's words, so that a later `kubectl apply` of the same file changes nothing.
+fn remember(object: &mut DynamicObject) -> Result<(), Cause> {
+    let text = format!("{}\n", serde_json::to_string(object)?);
+    object.annotations_mut().insert(LAST_APPLIED.to_owned(), text);
+    Ok(())
+}
+
+async fn create(client: &Client, object: DynamicObject) -> Result<(), kube::Error> {
+    let types = object.types.clone().unwrap_or_default();
+    let kind =
+        GroupVersionKind::try_from(&types).unwrap_or_else(|_| GroupVersionKind::gvk("", "", &types.kind));
+    let (resource, abilities) = discovery::pinned_kind(client, &kind).await?;
+    let api: Api<DynamicObject> = match abilities.scope {
+        Scope::Namespaced => Api::namespaced_with(
+            client.clone(),
+            &object.namespace().unwrap_or_else(|| "default".to_owned()),
+            &resource,
+        ),
+        Scope::Cluster => Api::all_with(client.clone(), &resource),
+    };
+    match api.create(&PostParams::default(), &object).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_carries_exactly_the_files_of_the_folder() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/examples");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .expect("the folder is there")
+            .flatten()
+            .filter(|entry| entry.path().extension().is_some_and(|ext| ext == "yaml"))
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        files.sort();
+        let carried: Vec<&str> = EXAMPLES.iter().map(|(file, _)| *file).collect();
+        assert_eq!(carried, files);
+    }
+
+    #[test]
+    fn every_example_parses() {
+        for (file, text) in EXAMPLES {
+            let objects = parse(text).unwrap_or_else(|error| panic!("{file}: {error}"));
+            assert!(!objects.is_empty(), "{file} holds nothing");
+        }
+    }
+}

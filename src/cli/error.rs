@@ -1,0 +1,97 @@
+//! Why a subcommand ended early, and with which exit status.
+//!
+//! Decides only how a failure reads; never retries.
+
+use std::path::PathBuf;
+
+/// A subcommand could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The asked-for folder cannot be used.
+    #[error("cannot write into folder \"{}\"", dir.display())]
+    PrepareFolder {
+        /// The folder.
+        dir: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write file \"{}\"", path.display())]
+    WriteFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A flag's value makes no sense.
+    #[error("invalid value for --{flag}: {reason}")]
+    ReadFlag {
+        /// The flag, without dashes.
+        flag: &'static str,
+        /// What would be right.
+        reason: String,
+    },
+    /// A part could not be started.
+    #[error("cannot start {part}")]
+    Start {
+        /// Which part: "the hub", "the gate", …
+        part: &'static str,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A part failed after it had started.
+    #[error("{part} failed")]
+    Serve {
+        /// Which part.
+        part: &'static str,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Standard output is gone.
+    #[error("cannot print")]
+    Print(#[source] std::io::Error),
+}
+
+impl CliError {
+    /// Returns the exit status: 2 when it could not start as asked, 1 when it failed on the way.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Self::PrepareFolder { .. }
+            | Self::WriteFile { .. }
+            | Self::ReadFlag { .. }
+            | Self::Start { .. } => 2,
+            Self::Serve { .. } | Self::Print(_) => 1,
+        }
+    }
+
+    /// Returns the failure and all its causes on one line, each said once.
+    pub fn one_line(&self) -> String {
+        let mut line = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            let text = error.to_string();
+            if !line.contains(&text) {
+                line.push_str(": ");
+                line.push_str(&text);
+            }
+            cause = error.source();
+        }
+        line.replace('\n', " ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_stand_on_one_line_and_only_once() {
+        let inner = std::io::Error::other("address in use");
+        let error = CliError::Start {
+            part: "the hub",
+            source: Box::new(inner),
+        };
+        assert_eq!(error.one_line(), "cannot start the hub: address in use");
+        assert_eq!(error.exit_status(), 2);
+    }
+}

@@ -1,0 +1,46 @@
+//! Picks the subcommand and turns its end into an exit status.
+//!
+//! Never does the work of a subcommand.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use super::{Cli, CliError, Command, crds, dev, reference};
+use crate::telemetry;
+
+/// Runs the program with the words of the command line; returns its exit status.
+///
+/// Clap answers `--help`, `--version` and misuse itself (status 0, 0 and 2).
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    match start_logs().and_then(|()| perform(cli.command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(CliError::Print(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(error.exit_status())
+        }
+    }
+}
+
+fn perform(command: Command) -> Result<(), CliError> {
+    match command {
+        Command::Dev(args) => dev::run(args),
+        Command::Crds(args) => crds::run(&args),
+        Command::Reference(args) => reference::run(&args),
+    }
+}
+
+fn start_logs() -> Result<(), CliError> {
+    let filter = std::env::var("TIDEGATE_LOG").unwrap_or_else(|_| "warn".to_owned());
+    telemetry::start_logs(&filter).map_err(|source| CliError::Start {
+        part: "logs",
+        source: Box::new(source),
+    })
+}
+
+#[expect(clippy::print_stderr, reason = "a failed command says why on standard error")]
+fn complain(error: &CliError) {
+    eprintln!("tidegate: {}", error.one_line());
+}

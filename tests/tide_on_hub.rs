@@ -1,0 +1,245 @@
+//! The tide on the dev hub with simulated clusters: install, silence, upgrade, one failing cluster, deletion.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::Path;
+use std::time::Duration;
+
+use devhub::DevHub;
+use kube::api::{ListParams, Patch, PatchParams};
+use kube::{Api, Client, ResourceExt};
+use serde_json::{Value, json};
+use spokes::{Fault, Fleet, FleetOptions};
+use tidegate::api::v1alpha1::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedClusterAddOn};
+use tidegate::api::work::ManifestWork;
+use tidegate::controllers::{Tide, TideOptions};
+
+const ADDON: &str = "helloworld";
+const CLUSTERS: usize = 5;
+
+struct Scene {
+    hub: DevHub,
+    client: Client,
+    fleet: Fleet,
+    tide: Tide,
+}
+
+async fn scene() -> Scene {
+    let mut builder = DevHub::builder();
+    for crd in tidegate::api::crds() {
+        builder = builder.crd(serde_json::to_value(crd).expect("a CRD is JSON"));
+    }
+    let hub = builder.start().await.expect("the hub starts");
+    let client = hub.client();
+    let options = FleetOptions {
+        clusters: CLUSTERS,
+        ..FleetOptions::default()
+    };
+    let fleet = Fleet::start(client.clone(), options)
+        .await
+        .expect("the fleet starts");
+    let tide = Tide::start(client.clone(), TideOptions::default())
+        .await
+        .expect("the tide starts");
+    tide.synced().await;
+    for object in examples() {
+        hub.preload(&object).await.expect("an example is accepted");
+    }
+    Scene {
+        hub,
+        client,
+        fleet,
+        tide,
+    }
+}
+
+impl Scene {
+    fn instances(&self) -> Api<ManagedClusterAddOn> {
+        Api::all(self.client.clone())
+    }
+
+    /// Reason of `Progressing` by cluster.
+    async fn reasons(&self) -> BTreeMap<String, String> {
+        let listed = self
+            .instances()
+            .list(&ListParams::default())
+            .await
+            .expect("a list");
+        listed
+            .items
+            .iter()
+            .map(|one| (one.namespace().unwrap_or_default(), condition(one, "Progressing")))
+            .collect()
+    }
+
+    async fn all_are(&self, reason: &str) -> bool {
+        let reasons = self.reasons().await;
+        reasons.len() == CLUSTERS && reasons.values().all(|found| found.starts_with(reason))
+    }
+
+    async fn versions(&self) -> BTreeMap<String, String> {
+        let mut versions = BTreeMap::new();
+        let everything = ListParams::default();
+        for one in self.instances().list(&everything).await.expect("a list") {
+            versions.insert(
+                format!("mca {}", one.namespace().unwrap_or_default()),
+                one.resource_version().unwrap_or_default(),
+            );
+        }
+        for one in Api::<ManifestWork>::all(self.client.clone())
+            .list(&everything)
+            .await
+            .expect("a list")
+        {
+            versions.insert(
+                format!("work {}", one.namespace().unwrap_or_default()),
+                one.resource_version().unwrap_or_default(),
+            );
+        }
+        for one in Api::<ClusterManagementAddOn>::all(self.client.clone())
+            .list(&everything)
+            .await
+            .expect("a list")
+        {
+            versions.insert(
+                format!("cma {}", one.name_any()),
+                one.resource_version().unwrap_or_default(),
+            );
+        }
+        versions
+    }
+
+    async fn greet(&self, greeting: &str) {
+        let configs: Api<AddOnDeploymentConfig> =
+            Api::namespaced(self.client.clone(), "open-cluster-management");
+        let patch = json!({"spec": {"customizedVariables": [{"name": "GREETING", "value": greeting}]}});
+        configs
+            .patch(ADDON, &PatchParams::default(), &Patch::Merge(&patch))
+            .await
+            .expect("the configuration changes");
+    }
+
+    async fn stop(self) {
+        self.tide.shutdown().await;
+        self.fleet.shutdown().await;
+        self.hub.shutdown().await;
+    }
+}
+
+fn condition(instance: &ManagedClusterAddOn, kind: &str) -> String {
+    let status = instance.status.clone().unwrap_or_default();
+    let found = status.conditions.iter().find(|condition| condition.type_ == kind);
+    found
+        .map(|found| format!("{} {} {}", found.reason, found.status, found.message))
+        .unwrap_or_default()
+}
+
+fn examples() -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/examples");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .expect("the examples")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
+        .collect();
+    files.sort();
+    let text = |path: &std::path::PathBuf| std::fs::read_to_string(path).expect("an example");
+    let documents = files.iter().map(text).flat_map(|text| {
+        let documents = text.split("\n---\n").map(ToOwned::to_owned).collect::<Vec<_>>();
+        documents.into_iter()
+    });
+    documents
+        .map(|document| serde_saphyr::from_str(&document).expect("YAML"))
+        .collect()
+}
+
+async fn eventually<F: Future<Output = bool>>(what: &str, scene: &Scene, mut check: impl FnMut() -> F) {
+    for _ in 0..600 {
+        if check().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{what}: {:#?}", scene.reasons().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_add_on_is_installed_upgraded_and_removed_on_simulated_clusters() {
+    let scene = scene().await;
+    let mut told = scene.tide.progress();
+    eventually("all install", &scene, || scene.all_are("InstallSucceed")).await;
+    for instance in scene
+        .instances()
+        .list(&ListParams::default())
+        .await
+        .expect("a list")
+    {
+        assert_eq!(
+            condition(&instance, "Ready"),
+            "Ready True install completed with no errors."
+        );
+        let status = instance.status.clone().unwrap_or_default();
+        let work: ManifestWork =
+            Api::namespaced(scene.client.clone(), &instance.namespace().unwrap_or_default())
+                .get("addon-helloworld-deploy-0")
+                .await
+                .expect("the work");
+        let carried = &work.annotations()["open-cluster-management.io/config-spec-hash"];
+        assert_eq!(status.config_references.len(), 2);
+        for reference in &status.config_references {
+            assert_eq!(reference.desired_config, reference.last_applied_config);
+            assert!(carried.contains(&reference.desired_config_spec_hash), "{carried}");
+        }
+    }
+    assert!(scene.tide.facts().load().complete);
+    assert!(told.try_recv().is_ok(), "nobody was told");
+
+    // Once everything is done, nobody is written to any more. Agents report on their own; give them time to finish.
+    let mut before = scene.versions().await;
+    for _ in 0..40 {
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        let now = scene.versions().await;
+        if now == before {
+            break;
+        }
+        before = now;
+    }
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(scene.versions().await, before);
+
+    scene.greet("good morning").await;
+    eventually("all upgrade", &scene, || scene.all_are("UpgradeSucceed")).await;
+
+    let fault = Fault::ApplyFailure {
+        message: "no room left".to_owned(),
+    };
+    scene.fleet.set_fault("cluster3", fault).expect("a fault");
+    scene.greet("good night").await;
+    eventually("one fails and the others finish", &scene, || async {
+        let reasons = scene.reasons().await;
+        let failed = |(cluster, reason): (&String, &String)| {
+            if cluster == "cluster3" {
+                reason.starts_with("UpgradeFailed False") && reason.contains("no room left")
+            } else {
+                reason.starts_with("UpgradeSucceed")
+            }
+        };
+        reasons.len() == CLUSTERS && reasons.iter().all(failed)
+    })
+    .await;
+    scene.fleet.clear_faults("cluster3").expect("a cluster");
+    eventually("the failed one recovers", &scene, || {
+        scene.all_are("UpgradeSucceed")
+    })
+    .await;
+
+    let addons: Api<ClusterManagementAddOn> = Api::all(scene.client.clone());
+    addons
+        .delete(ADDON, &kube::api::DeleteParams::default())
+        .await
+        .expect("the add-on is deleted");
+    eventually("nothing is left", &scene, || async {
+        scene.versions().await.is_empty()
+    })
+    .await;
+    scene.stop().await;
+}
