@@ -6,3 +6,4 @@ mod admission;
 mod command_line;
 mod main_job;
 mod rig;
+mod serve;

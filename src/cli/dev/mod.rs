@@ -6,11 +6,10 @@ mod demo;
 mod folder;
 mod live;
 mod parts;
-mod signals;
 
 use std::io::Write;
 
-use super::{CliError, DevArgs};
+use super::{CliError, DevArgs, signals};
 
 pub(super) fn run(args: DevArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
