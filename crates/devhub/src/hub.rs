@@ -30,7 +30,7 @@ pub(crate) struct Hub {
     pub(crate) services: Services,
     /// Cancelled when the hub stops; ends every watch.
     pub(crate) stop: CancellationToken,
-    /// Made OpenAPI documents.
+    /// Made `OpenAPI` documents.
     pub(crate) openapi: Shelf,
     address: OnceLock<String>,
     /// Work of the hub itself, such as removing the instances of a deleted definition.
