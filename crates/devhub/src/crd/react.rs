@@ -21,6 +21,7 @@ pub(crate) fn react(hub: &Arc<Hub>, name: &str) {
     let Some(definitions) = definitions(hub) else {
         return;
     };
+    let _turn = hub.react_alone();
     let Some(record) = definitions.table.read(name) else {
         withdraw(hub, name);
         return;
@@ -208,6 +209,7 @@ fn begin_cleaning(hub: &Arc<Hub>, name: &str) {
                 () = tokio::time::sleep(Duration::from_secs(1)) => {}
             }
         }
+        let _turn = hub.react_alone();
         release(&hub, &definitions, &name);
     });
 }
