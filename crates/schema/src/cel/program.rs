@@ -177,10 +177,13 @@ fn explain(error: &ExecutionError) -> EvalError {
 }
 
 fn syntax_errors(errors: &ParseErrors, source: &str) -> String {
-    let told = errors
-        .errors
-        .iter()
-        .map(|error| located(error.pos, &format!("Syntax error: {}", error.msg.trim_start_matches("Syntax error: ")), source));
+    let told = errors.errors.iter().map(|error| {
+        located(
+            error.pos,
+            &format!("Syntax error: {}", error.msg.trim_start_matches("Syntax error: ")),
+            source,
+        )
+    });
     told.collect::<Vec<_>>().join("\n")
 }
 
