@@ -4,5 +4,8 @@
 
 mod admission;
 mod command_line;
+mod gitops;
 mod main_job;
 mod rig;
+mod robust;
+mod seeds;
