@@ -65,8 +65,8 @@ fn every_way_of_editing_works() {
 #[test]
 fn a_built_in_kind_merges_strategically() {
     let dev = Dev::start(&["--clusters", "1", "--no-demo"]);
-    let made =
-        dev.apply("{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot}, secrets: [{name: a}]}");
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}, "secrets": [{"name": "a"}]});
+    let made = dev.apply(&account.to_string());
     assert!(made.ok, "{}", made.stderr);
     dev.succeed(&[
         "patch",
@@ -83,8 +83,8 @@ fn a_built_in_kind_merges_strategically() {
     merged.sort_by_key(Value::to_string);
     assert_eq!(merged, ["a", "b"], "lists are merged by name");
 
-    let made =
-        dev.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: plain}, data: {a: '1', b: '2'}}");
+    let plain = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "plain"}, "data": {"a": "1", "b": "2"}});
+    let made = dev.apply(&plain.to_string());
     assert!(made.ok, "{}", made.stderr);
     dev.succeed(&[
         "patch",

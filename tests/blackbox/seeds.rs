@@ -277,8 +277,8 @@ fn send(dev: &Dev, command: &[&str], files: &[String]) -> Run {
 }
 
 fn prepare_namespace(dev: &Dev) {
-    let made = dev.apply("{apiVersion: v1, kind: Namespace, metadata: {name: open-cluster-management}}");
-    assert!(made.ok, "{}", made.stderr);
+    let namespace = repository("manifests/examples/01-namespace.yaml");
+    dev.succeed(&["apply", "-f", &namespace.to_string_lossy()]);
 }
 
 fn given_files(column: &str) -> Vec<String> {
