@@ -375,6 +375,24 @@ fn a_placement_takes_the_add_on_away_and_brings_it_back() {
 }
 
 #[test]
+fn a_cluster_that_leaves_takes_its_add_on_with_it() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    for cluster in ["cluster1", "cluster2"] {
+        dev.until_says(ADDON, cluster, "False", "InstallSucceed");
+    }
+    dev.succeed(&["delete", "managedcluster", "cluster2", "--timeout=20s"]);
+    for kind in ["mca", "manifestworks"] {
+        dev.until(&format!("no {kind} on cluster2"), &[kind, "-A"], |list| {
+            list["items"]
+                .as_array()
+                .is_some_and(|items| items.len() == 1 && items[0]["metadata"]["namespace"] == "cluster1")
+        });
+    }
+    set_greeting(&dev, ADDON, "still here");
+    dev.until_says(ADDON, "cluster1", "False", "UpgradeSucceed");
+}
+
+#[test]
 fn a_missing_configuration_is_named_and_waited_for() {
     let dev = Dev::start(&["--clusters", "2", "--no-demo"]);
     let missing =
