@@ -1,6 +1,7 @@
 //! How long a plan takes for 10, 1,000 and 10,000 clusters: settled, and with a new configuration for all of them.
 
 #[path = "../tests/plan/world.rs"]
+#[expect(dead_code, reason = "stories need more of the world than a measurement")]
 mod world;
 
 use serde_json::json;

@@ -37,11 +37,8 @@ fn webhooks() -> Result<String, CliError> {
             part: "the YAML writer",
             source: Box::new(error),
         })?;
-        write!(
-            text,
-            "---\n# Generated from src/admission/registration.rs; change that instead.\n{body}"
-        )
-        .expect("writing into a string cannot fail");
+        text.push_str("---\n# Generated from src/admission/registration.rs; change that instead.\n");
+        text.push_str(&body);
     }
     Ok(text)
 }

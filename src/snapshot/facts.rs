@@ -85,6 +85,9 @@ impl AddonFacts {
 
 type Clusters = BTreeSet<Arc<str>>;
 
+/// Values under two names, the outer one first.
+pub type ByTwoNames<T> = BTreeMap<Arc<str>, BTreeMap<Arc<str>, T>>;
+
 /// The facts of the whole fleet.
 ///
 /// The four parts are shared: whoever publishes new facts replaces the parts that changed and clones the rest for free.
@@ -95,9 +98,9 @@ pub struct Facts {
     /// Add-ons by name.
     pub addons: Arc<BTreeMap<Arc<str>, Arc<AddonFacts>>>,
     /// Clusters by the placement that selects them: namespace, then name.
-    pub placements: Arc<BTreeMap<Arc<str>, BTreeMap<Arc<str>, Arc<Clusters>>>>,
+    pub placements: Arc<ByTwoNames<Arc<Clusters>>>,
     /// Types that agents declared in `status.supportedConfigs`: cluster, then add-on.
-    pub declared: Arc<BTreeMap<Arc<str>, BTreeMap<Arc<str>, Arc<[ConfigType]>>>>,
+    pub declared: Arc<ByTwoNames<Arc<[ConfigType]>>>,
 }
 
 impl Facts {

@@ -28,7 +28,7 @@ mod view;
 
 pub use digest::{Digest, canonical, fill_defaults};
 pub use expect::Expected;
-pub use facts::{AddonFacts, AddonPlacement, CreationTemplate, Facts};
+pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts};
 pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
 pub use names::{Name, Names};
 pub use record::{

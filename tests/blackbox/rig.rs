@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// How long anything may take before a story gives up.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running `tidegate dev`; ended when dropped.
 pub(crate) struct Dev {
@@ -37,7 +37,7 @@ impl Dev {
         let kubeconfig = ready
             .split_whitespace()
             .find_map(|word| word.strip_prefix("kubeconfig="))
-            .unwrap_or_else(|| panic!("no kubeconfig in {ready:?}"))
+            .expect("the READY line names the kubeconfig")
             .into();
         Self {
             child,

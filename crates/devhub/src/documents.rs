@@ -92,15 +92,15 @@ fn stored_versions(registry: &Registry) -> StorageVersions {
         return StorageVersions::default();
     };
     // Kubernetes' own first storage version; clients only see that the hash stays the same.
-    let own = ("customresourcedefinitions.apiextensions.k8s.io".to_owned(), "v1beta1".to_owned());
-    let custom = snapshot
-        .records
-        .iter()
-        .filter_map(|record| {
-            let definition = definitions.decode(record, record.version);
-            let storage = crate::crd::storage_version(&definition)?.to_owned();
-            Some((record.name().to_owned(), storage))
-        });
+    let own = (
+        "customresourcedefinitions.apiextensions.k8s.io".to_owned(),
+        "v1beta1".to_owned(),
+    );
+    let custom = snapshot.records.iter().filter_map(|record| {
+        let definition = definitions.decode(record, record.version);
+        let storage = crate::crd::storage_version(&definition)?.to_owned();
+        Some((record.name().to_owned(), storage))
+    });
     custom.chain([own]).collect()
 }
 

@@ -4,7 +4,6 @@
 //! anybody's objects. Never looks into a part.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 
 use devhub::DevHub;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -77,7 +76,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
 impl Parts {
     /// Returns the hub's address.
     pub(super) fn url(&self) -> String {
-        self.hub.url().to_string()
+        self.hub.url()
     }
 
     /// Returns what has happened on the clusters since the start, and goes on.
@@ -116,7 +115,7 @@ async fn open_gate(client: &Client, tide: &Tide, folder: &Folder) -> Result<Gate
     let options = GateOptions {
         bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         certificate: issued.certificate().clone(),
-        facts: Arc::clone(&tide.facts()),
+        facts: tide.facts(),
     };
     let gate = Gate::start(options)
         .await

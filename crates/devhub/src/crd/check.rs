@@ -132,7 +132,11 @@ fn check_group(definition: &Value, findings: &mut Findings) {
         findings.invalid("spec.group", &json!(group), cause);
     }
     if faults.is_empty() && !group.contains('.') {
-        findings.invalid("spec.group", &json!(group), "should be a domain with at least one dot");
+        findings.invalid(
+            "spec.group",
+            &json!(group),
+            "should be a domain with at least one dot",
+        );
     }
     let is_below = |domain: &str| group == domain || group.ends_with(&format!(".{domain}"));
     let approval = definition

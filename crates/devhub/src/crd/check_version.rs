@@ -106,7 +106,16 @@ fn check_scale(version: &Value, field: &str, findings: &mut Findings) {
 
 fn check_columns(version: &Value, field: &str, findings: &mut Findings) {
     const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
-    const FORMATS: [&str; 8] = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
+    const FORMATS: [&str; 8] = [
+        "byte",
+        "date",
+        "date-time",
+        "double",
+        "float",
+        "int32",
+        "int64",
+        "password",
+    ];
     let columns = version.get("additionalPrinterColumns").and_then(Value::as_array);
     for (at, column) in columns.into_iter().flatten().enumerate() {
         let field = format!("{field}[{at}]");

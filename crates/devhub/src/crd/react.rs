@@ -187,7 +187,13 @@ fn begin_cleaning(hub: &Arc<Hub>, name: &str) {
         return;
     }
     let text = "CustomResource deletion is in progress";
-    set_condition(&mut definition, "Terminating", "True", "InstanceDeletionInProgress", text);
+    set_condition(
+        &mut definition,
+        "Terminating",
+        "True",
+        "InstanceDeletionInProgress",
+        text,
+    );
     update(&definitions, name, &record, &definition);
     let Some(served) = hub.directory.definition(name).into_iter().next() else {
         return release(hub, &definitions, name);

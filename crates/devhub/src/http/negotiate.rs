@@ -92,7 +92,11 @@ fn refusal(menu: Menu) -> ApiError {
         Menu::BuiltinList => format!("406: Not Acceptable\n\nAvailable representations: {OBJECT}, {STREAM}"),
     };
     let error = ApiError::new(406, "NotAcceptable", message);
-    if menu == Menu::Custom { error } else { error.with_details(serde_json::json!({})) }
+    if menu == Menu::Custom {
+        error
+    } else {
+        error.with_details(serde_json::json!({}))
+    }
 }
 
 #[cfg(test)]

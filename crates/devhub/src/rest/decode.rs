@@ -33,7 +33,9 @@ pub(super) fn body(call: &Call) -> Result<Decoded, ApiError> {
             .map_err(|fault| format!("couldn't get version/kind; json parse error: {fault}")),
         "application/yaml" => decode_yaml(&call.body),
         // What is not read is not offered either.
-        "application/vnd.kubernetes.protobuf" => return Err(unsupported("application/json, application/yaml")),
+        "application/vnd.kubernetes.protobuf" => {
+            return Err(unsupported("application/json, application/yaml"));
+        }
         _ => return Err(unsupported(ACCEPTED)),
     };
     let kind = &call.served.resource.kind;
@@ -108,7 +110,9 @@ pub(super) fn patched(
             return Err(format!("Object '{shown}' is missing in '{object}'"));
         }
     }
-    if call.is_custom() && object.get("apiVersion").and_then(Value::as_str) != Some(&call.served.resource.api_version()) {
+    if call.is_custom()
+        && object.get("apiVersion").and_then(Value::as_str) != Some(&call.served.resource.api_version())
+    {
         // Under a version that is not served nothing is known but metadata; the refusal itself comes later.
         let foreign = drop_content(object);
         return report(faults, foreign, mode, warnings);
@@ -118,7 +122,9 @@ pub(super) fn patched(
 }
 
 fn drop_content(object: &mut Value) -> Vec<String> {
-    let Some(members) = object.as_object_mut() else { return Vec::new() };
+    let Some(members) = object.as_object_mut() else {
+        return Vec::new();
+    };
     let is_known = |name: &String| matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
     let foreign: Vec<String> = members.keys().filter(|name| !is_known(name)).cloned().collect();
     members.retain(|name, _| is_known(name));

@@ -167,8 +167,14 @@ pub(super) fn token(version: Option<u64>, key: &str) -> String {
 
 /// Reads a token: the version, if it has one, and the first key.
 fn parse_token(token: &str) -> Result<(Option<u64>, String), ApiError> {
-    let bad = |cause: &str| ApiError::bad_request(format!("invalid continue token: continue key is not valid: {cause}"));
-    let bytes = BASE64.decode(token.trim_end_matches('=')).map_err(|error| bad(&error.to_string()))?;
+    let bad = |cause: &str| {
+        ApiError::bad_request(format!(
+            "invalid continue token: continue key is not valid: {cause}"
+        ))
+    };
+    let bytes = BASE64
+        .decode(token.trim_end_matches('='))
+        .map_err(|error| bad(&error.to_string()))?;
     let value: Value = match go_json::check(&bytes) {
         Ok(_) => serde_json::from_slice(&bytes).unwrap_or_default(),
         Err(fault) => return Err(bad(&fault)),

@@ -44,8 +44,10 @@ impl Dialect {
             _ if call.is_custom() => Err(decode::unsupported(
                 "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
             )),
-            _ => Err(ApiError::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")
-                .with_details(serde_json::json!({}))),
+            _ => Err(
+                ApiError::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+                    .with_details(serde_json::json!({})),
+            ),
         }
     }
 }
@@ -64,8 +66,14 @@ pub(super) async fn patch(call: &Call, part: Part, warnings: &mut Warnings) -> R
             Dialect::Strategic => builtin::Dialect::Unstructured,
             Dialect::Merge | Dialect::Json => builtin::Dialect::Json,
         };
-        decode::patched(call, &mut patched.document, patched.faults, (mode, words), warnings)
-            .map_err(|fault| invalid_patch(&patched.quoted, &fault))?;
+        decode::patched(
+            call,
+            &mut patched.document,
+            patched.faults,
+            (mode, words),
+            warnings,
+        )
+        .map_err(|fault| invalid_patch(&patched.quoted, &fault))?;
         decode::check_location(call, &mut patched.document, Place::Object)?;
         Ok(patched.document)
     };

@@ -142,7 +142,11 @@ fn judge_create(call: &Call, object: &Value, always: &mut Warnings) -> (Vec<Fiel
 
 fn condition_faults(call: &Call, object: &Value) -> Vec<FieldError> {
     let is_configuration = call.served.resource.group == "admissionregistration.k8s.io" && !call.is_custom();
-    if is_configuration { match_condition_faults(object) } else { Vec::new() }
+    if is_configuration {
+        match_condition_faults(object)
+    } else {
+        Vec::new()
+    }
 }
 
 /// Returns the faults of a changed object. Most warnings are for objects that are accepted.
