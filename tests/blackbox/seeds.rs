@@ -92,7 +92,11 @@ fn every_manifest_of_the_seeds_gets_its_verdict_from_the_hub() {
             "{}",
             row.file
         );
-        let run = send(&dev, &["create", "--validate=false"], &[row.file.clone()]);
+        let run = send(
+            &dev,
+            &["create", "--validate=false"],
+            std::slice::from_ref(&row.file),
+        );
         assert!(
             !run.ok && run.stderr.contains("no matches for kind"),
             "{}",
@@ -169,16 +173,16 @@ fn check_wrong_type(dev: &Dev, file: &str, run: &Run) {
 /// Sends a manifest until its verdict is the one of the index, and leaves nothing behind.
 fn check(dev: &Dev, row: &Row) -> Result<(), String> {
     let begun = Instant::now();
-    let files = [row.file.clone()];
+    let files = std::slice::from_ref(&row.file);
     loop {
-        let run = send(dev, &["apply", "-o", "json"], &files);
+        let run = send(dev, &["apply", "-o", "json"], files);
         let verdict = judge(row, &run);
         let verdict = match verdict {
             Ok(()) if run.ok => check_status(dev, row),
             other => other,
         };
         if run.ok {
-            remove(dev, &files);
+            remove(dev, files);
         }
         match verdict {
             Ok(()) => return Ok(()),
@@ -301,9 +305,8 @@ fn rows() -> Vec<Row> {
     lines
         .map(|line| {
             let columns: Vec<&str> = line.split('\t').collect();
-            let &[file, _, verdict, note, given, status] = columns.as_slice() else {
-                panic!("six columns: {line:?}");
-            };
+            let columns: [&str; 6] = columns.try_into().expect("six columns");
+            let [file, _, verdict, note, given, status] = columns;
             Row {
                 file: file.to_owned(),
                 verdict: verdict.to_owned(),
@@ -323,9 +326,13 @@ fn path(file: &str) -> String {
 }
 
 fn read(file: &str) -> String {
-    std::fs::read_to_string(path(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    std::fs::read_to_string(path(file))
+        .map_err(|error| format!("{file}: {error}"))
+        .expect("a file")
 }
 
 fn document(file: &str) -> Value {
-    serde_saphyr::from_str(&read(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    serde_saphyr::from_str(&read(file))
+        .map_err(|error| format!("{file}: {error}"))
+        .expect("a YAML document")
 }
