@@ -25,7 +25,7 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
         parts = parts::start(&args, &folder) => parts?,
         () = end.requested() => return Ok(()),
     };
-    let told = announce(&started, &folder);
+    let told = announce(&started, &folder, !args.no_demo);
     let shown = match told {
         Ok(()) => live::show(&mut started, &mut end).await,
         Err(error) => Err(error),
@@ -35,16 +35,21 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
 }
 
 /// Prints the line that scripts wait for, and three commands for people.
-fn announce(parts: &parts::Parts, folder: &folder::Folder) -> Result<(), CliError> {
+fn announce(parts: &parts::Parts, folder: &folder::Folder, demo: bool) -> Result<(), CliError> {
     let kubeconfig = folder.kubeconfig();
     let kubeconfig = kubeconfig.display();
+    let first = if demo {
+        "kubectl get managedclusteraddons -A"
+    } else {
+        "kubectl apply -f manifests/examples/"
+    };
     let mut out = std::io::stdout().lock();
     let lines = format!(
         "READY kubeconfig={kubeconfig} hub={hub}\n\
          \n\
          Try in another terminal:\n  \
          export KUBECONFIG={kubeconfig}\n  \
-         kubectl get managedclusteraddons -A\n  \
+         {first}\n  \
          kubectl apply -f manifests/examples/wrong/01-rollout.yaml\n  \
          kubectl get mca helloworld -n cluster1 -o yaml\n\n",
         hub = parts.url(),
