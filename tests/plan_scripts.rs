@@ -110,6 +110,10 @@ impl Teller {
                     format!("{name}-decision-1"),
                 ));
             }
+            ["placement", name, "emptied"] => self.world.put_status(
+                &ObjectKey::new(Kind::Decision, "default", format!("{name}-decision-1")),
+                &serde_json::json!({"decisions": []}),
+            ),
             ["placement", name, clusters @ ..] => self.world.decide(name, &expand(clusters)),
             ["config", "set", name, pairs @ ..] => self.config(name, pairs),
             ["delete", kind, place] => self.delete(kind, place),
@@ -124,6 +128,15 @@ impl Teller {
                 self.world.report(name, Some(&message), false);
             }
             ["work", "edited", name] => self.edit_work(name),
+            ["work", "deleting", name] => {
+                for key in self.world.works(name) {
+                    self.world.mark_deleting(&key);
+                }
+            }
+            ["deleting", kind, place] => {
+                let key = key(kind, place);
+                self.world.mark_deleting(&key);
+            }
             ["status", kind, place] => self.status(kind, place, block),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
             ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
@@ -168,23 +181,12 @@ impl Teller {
     }
 
     fn delete(&mut self, kind: &str, place: &str) {
-        let kind = Kind::ALL
-            .into_iter()
-            .find(|known| known.address().kind == kind)
-            .expect("a known kind");
-        let (namespace, name) = place.split_once('/').unwrap_or(("", place));
-        self.world.delete(&ObjectKey::new(kind, namespace, name));
+        self.world.delete(&key(kind, place));
     }
 
     fn status(&mut self, kind: &str, place: &str, block: &str) {
-        let kind = Kind::ALL
-            .into_iter()
-            .find(|known| known.address().kind == kind)
-            .expect("a known kind");
-        let (namespace, name) = place.split_once('/').unwrap_or(("", place));
         let status: Value = serde_saphyr::from_str(block).expect("a status");
-        self.world
-            .put_status(&ObjectKey::new(kind, namespace, name), &status);
+        self.world.put_status(&key(kind, place), &status);
     }
 
     /// What an add-on framework does: a work of its own, stamped with the hashes of the status.
@@ -324,6 +326,15 @@ impl Teller {
             writeln!(self.out, "  {}", text.replace('\n', "\n  ")).expect("a string takes text");
         }
     }
+}
+
+fn key(kind: &str, place: &str) -> ObjectKey {
+    let kind = Kind::ALL
+        .into_iter()
+        .find(|known| known.address().kind == kind)
+        .expect("a known kind");
+    let (namespace, name) = place.split_once('/').unwrap_or(("", place));
+    ObjectKey::new(kind, namespace, name)
 }
 
 fn describe(action: &Action) -> (String, String) {

@@ -25,23 +25,22 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     }
     let (membership, mut waits) = install::membership(view, &wanted);
     let members = rollout::next(view, &wanted, &configs);
-    let works = work::bodies(view, &members);
+    let mut renderer = work::Renderer::new(view);
     let mut actions = Vec::new();
     let mut tally = rollup::Tally::new(&wanted);
-    for (member, rendering) in members.into_iter().zip(works) {
-        let report = progress::report(view, &member, &rendering, now);
-        if !report.instance.meta.deleting {
-            // Status first: a crash in between leaves an assignment without a work, which the next plan completes.
-            actions.extend(diff::instance(&report));
-            actions.extend(diff::works(view, &report, &rendering));
-            waits.extend(
-                report
-                    .waits
-                    .iter()
-                    .map(|on| Wait::cluster(&report.instance.cluster, on.clone())),
-            );
+    for member in &members {
+        // What is going away is neither written to nor counted as done.
+        if member.instance.meta.deleting {
+            continue;
         }
-        tally.add(&wanted, &member, &report.state);
+        let rendering = renderer.rendering(member);
+        let report = progress::report(view, &configs, member, &rendering, now);
+        // Status first: a crash in between leaves an assignment without a work, which the next plan completes.
+        actions.extend(diff::instance(&report));
+        actions.extend(diff::works(view, &report, &rendering));
+        let cluster = &report.instance.cluster;
+        waits.extend(report.waits.into_iter().map(|on| Wait::cluster(cluster, on)));
+        tally.add(&wanted, member, &report.state);
     }
     let summary = rollup::summary(view, &wanted, &configs, &tally, now);
     let actions = settle(membership, actions)

@@ -4,28 +4,37 @@
 //! cluster that is not reachable, an add-on that somebody else deploys.
 
 use super::conditions::Wish;
-use super::judge::{MANIFEST_APPLIED, find};
+use super::judge::MANIFEST_APPLIED;
 use super::rollout::Member;
 use super::work::{Body, Rendering};
-use crate::snapshot::{Signal, Status, View, Work, Workload};
+use crate::snapshot::{Signal, Status, View, Workload};
 
 /// Condition that tells whether the agent works.
 pub(super) const AVAILABLE: &str = "Available";
 
+/// Reason of a `ManifestApplied` that says that nothing could be rendered.
+pub(super) const RENDERING_FAILED: &str = "ManifestWorkApplyFailed";
+
 /// Returns what should stand in `ManifestApplied`; `None` leaves what stands there.
-pub(super) fn manifests(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> Option<Wish> {
-    let wish = |status, reason, message: &str| Some(Wish::new(MANIFEST_APPLIED, status, reason, message));
+pub(super) fn manifests(rendering: &Rendering<'_>) -> Option<Wish<'static>> {
+    let wish =
+        |status, reason, message: &'static str| Some(Wish::new(MANIFEST_APPLIED, status, reason, message));
     match rendering {
         Rendering::NotOurs | Rendering::Waiting(_) => None,
         Rendering::Refused(error) => {
             let message = format!("failed to get manifest from agent interface: {error}");
-            wish(Status::False, "ManifestWorkApplyFailed", &message)
+            Some(Wish::new(
+                MANIFEST_APPLIED,
+                Status::False,
+                RENDERING_FAILED,
+                message,
+            ))
         }
         Rendering::Bodies(bodies) if bodies.is_empty() => {
             wish(Status::True, "AddonManifestApplied", "no manifest need to apply")
         }
         Rendering::Bodies(bodies) => {
-            let signals = bodies.iter().filter_map(|body| applied(view, member, body));
+            let signals = bodies.iter().filter_map(applied);
             match signals.min_by_key(|signal| signal.status != Status::False) {
                 None => None,
                 Some(signal) if signal.status == Status::True => wish(
@@ -43,15 +52,16 @@ pub(super) fn manifests(view: &View<'_>, member: &Member<'_>, rendering: &Render
     }
 }
 
-fn applied<'v>(view: &View<'v>, member: &Member<'_>, body: &Body) -> Option<&'v Signal> {
-    find(view, member.instance, body)?
-        .applied
-        .as_ref()
-        .filter(|signal| signal.current)
+fn applied<'v>(body: &Body<'v>) -> Option<&'v Signal> {
+    body.work?.applied.as_ref().filter(|signal| signal.current)
 }
 
 /// Returns what should stand in `Available`; `None` leaves what stands there.
-pub(super) fn available(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> Option<Wish> {
+pub(super) fn available<'v>(
+    view: &View<'v>,
+    member: &Member<'v>,
+    rendering: &Rendering<'v>,
+) -> Option<Wish<'v>> {
     let bodies = match rendering {
         Rendering::NotOurs | Rendering::Waiting(_) | Rendering::Refused(_) => return None,
         Rendering::Bodies(bodies) => bodies,
@@ -60,18 +70,14 @@ pub(super) fn available(view: &View<'_>, member: &Member<'_>, rendering: &Render
     if cluster.available == Some(Status::Unknown) {
         return None;
     }
-    let works: Vec<Option<&Work>> = bodies
-        .iter()
-        .map(|body| find(view, member.instance, body))
-        .collect();
-    Some(probe(&member.instance.addon, &works))
+    Some(probe(&member.instance.addon, bodies))
 }
 
-fn probe(addon: &str, works: &[Option<&Work>]) -> Wish {
-    let wish = |status, reason, message: &str| Wish::new(AVAILABLE, status, reason, message);
+fn probe<'v>(addon: &str, bodies: &[Body<'v>]) -> Wish<'v> {
+    let wish = |status, reason, message: &'v str| Wish::new(AVAILABLE, status, reason, message);
     let mut workloads = Vec::new();
-    for work in works {
-        let Some(work) = work else {
+    for body in bodies {
+        let Some(work) = body.work else {
             return wish(Status::Unknown, "WorkNotFound", "Addon manifestWork is not found");
         };
         match &work.available {
@@ -101,12 +107,13 @@ fn probe(addon: &str, works: &[Option<&Work>]) -> Wish {
     {
         Some(fault) => {
             let message = format!("Probe addon unavailable with err {fault}");
-            wish(Status::False, "ProbeUnavailable", &message)
+            Wish::new(AVAILABLE, Status::False, "ProbeUnavailable", message)
         }
-        None => wish(
+        None => Wish::new(
+            AVAILABLE,
             Status::True,
             "ProbeAvailable",
-            &format!("{addon} add-on is available."),
+            format!("{addon} add-on is available."),
         ),
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Never writes a condition that says the same as before.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -9,28 +11,28 @@ use crate::snapshot::{Condition, Name, Status};
 
 /// What a condition should say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct Wish<'a> {
     kind: &'static str,
     status: Status,
-    reason: Name,
-    message: String,
+    reason: &'static str,
+    message: Cow<'a, str>,
 }
 
 /// Longest message that the API accepts, in bytes; longer ones are cut.
 const LONGEST: usize = 32_000;
 
-impl Wish {
-    pub(super) fn new(kind: &'static str, status: Status, reason: &str, message: &str) -> Self {
-        let mut end = message.len().min(LONGEST);
-        while !message.is_char_boundary(end) {
-            end = end.saturating_sub(1);
-        }
-        let message = message.get(..end).unwrap_or_default().to_owned();
+impl<'a> Wish<'a> {
+    pub(super) fn new(
+        kind: &'static str,
+        status: Status,
+        reason: &'static str,
+        message: impl Into<Cow<'a, str>>,
+    ) -> Self {
         Self {
             kind,
             status,
-            reason: Name::from(reason),
-            message,
+            reason,
+            message: cut(message.into()),
         }
     }
 
@@ -39,18 +41,39 @@ impl Wish {
     }
 }
 
-/// Returns the conditions after `wishes`, in a stable order: what is there keeps its place.
-pub(super) fn merge(
-    observed: &[Condition],
-    wishes: &[Wish],
+fn cut(message: Cow<'_, str>) -> Cow<'_, str> {
+    if message.len() <= LONGEST {
+        return message;
+    }
+    let end = message.floor_char_boundary(LONGEST);
+    Cow::Owned(message.get(..end).unwrap_or_default().to_owned())
+}
+
+/// Returns the conditions after `wishes`, in a stable order: what is there keeps its place. Borrowed when nothing changes.
+pub(super) fn merge<'o>(
+    observed: &'o [Condition],
+    wishes: &[Wish<'_>],
     generation: Option<i64>,
     now: Timestamp,
-) -> Vec<Condition> {
+) -> Cow<'o, [Condition]> {
+    let stands = |wish: &Wish<'_>| {
+        let stated = observed.iter().find(|condition| *condition.kind == *wish.kind);
+        stated.is_some_and(|condition| {
+            condition.status == wish.status
+                && condition.generation == generation
+                && condition.since.is_some()
+                && *condition.reason == *wish.reason
+                && *condition.message == *wish.message
+        })
+    };
+    if wishes.iter().all(stands) {
+        return Cow::Borrowed(observed);
+    }
     let fulfilled = |condition: &Condition| match wishes.iter().find(|wish| *wish.kind == *condition.kind) {
         Some(wish) => fulfil(wish, Some(condition), generation, now),
         None => condition.clone(),
     };
-    let is_new = |wish: &&Wish| !observed.iter().any(|condition| *condition.kind == *wish.kind);
+    let is_new = |wish: &&Wish<'_>| !observed.iter().any(|condition| *condition.kind == *wish.kind);
     let new = wishes
         .iter()
         .filter(is_new)
@@ -58,15 +81,15 @@ pub(super) fn merge(
     observed.iter().map(fulfilled).chain(new).collect()
 }
 
-fn fulfil(wish: &Wish, old: Option<&Condition>, generation: Option<i64>, now: Timestamp) -> Condition {
+fn fulfil(wish: &Wish<'_>, old: Option<&Condition>, generation: Option<i64>, now: Timestamp) -> Condition {
     let unchanged = old
         .filter(|old| old.status == wish.status)
         .and_then(|old| old.since);
     Condition {
         kind: Name::from(wish.kind),
         status: wish.status,
-        reason: wish.reason.clone(),
-        message: Name::from(wish.message.as_str()),
+        reason: Name::from(wish.reason),
+        message: Name::from(&*wish.message),
         since: Some(unchanged.unwrap_or(now)),
         generation,
     }
@@ -154,7 +177,7 @@ mod tests {
     fn a_message_is_cut_at_a_character() {
         let long = "é".repeat(LONGEST);
         assert_eq!(
-            Wish::new("Ready", Status::True, "Ready", &format!("x{long}"))
+            Wish::new("Ready", Status::True, "Ready", format!("x{long}"))
                 .message
                 .len(),
             LONGEST - 1

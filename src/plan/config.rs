@@ -3,11 +3,11 @@
 //! Decides which object counts and what its hash is. Never merges fields of two objects, and never hides a reference
 //! that leads nowhere: it stays in the list with its fault.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::install::Wanted;
-use crate::snapshot::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, View, terms};
+use crate::snapshot::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, View, terms};
 
 /// Why a reference leads nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,8 +38,8 @@ pub(super) struct Desired {
     pub config: ConfigRef,
     /// Its spec hash, "" when it is unknown.
     pub hash: Name,
-    /// Its generation.
-    pub generation: i64,
+    /// Its generation; absent where the program that knows the kind writes it.
+    pub generation: Option<i64>,
     /// Why the hash is unknown.
     pub fault: Option<ConfigFault>,
 }
@@ -51,6 +51,8 @@ pub(super) struct Effective {
     pub refs: Vec<Desired>,
     /// First type of the instance's own list that the add-on does not support.
     pub unsupported: Option<ConfigType>,
+    /// Whether the tide deploys the add-on from a template.
+    pub deployed: bool,
 }
 
 /// The effective configurations of an add-on.
@@ -60,8 +62,10 @@ pub(super) struct Configs<'v> {
     pub defaults: Vec<Desired>,
     /// For each placement what its clusters inherit.
     pub inherited: Vec<Arc<Effective>>,
-    /// For each cluster with an instance what it should run with.
-    pub clusters: BTreeMap<&'v Name, Arc<Effective>>,
+    /// What each instance should run with, in the order of the view.
+    pub instances: Vec<(&'v Instance, Arc<Effective>)>,
+    /// The types that an instance of a template add-on may override.
+    pub supported: BTreeSet<ConfigType>,
 }
 
 /// Returns the effective configuration of every instance.
@@ -73,13 +77,17 @@ pub(super) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs<'v>
         .map(|selected| overridden(&defaults, &selected.by.configs))
         .collect();
     let bare = overridden(&defaults, &[]);
-    let inherit_default = Arc::new(looked_up(view, &bare));
+    let by_default = |config: &ConfigRef| noted_by_default(view.addon, config);
+    let inherit_default = Arc::new(looked_up(view, &bare, by_default));
     let inherited: Vec<Arc<Effective>> = layers
         .iter()
-        .map(|layer| Arc::new(looked_up(view, layer)))
+        .zip(&wanted.placements)
+        .map(|(layer, selected)| {
+            let noted = |config: &ConfigRef| noted_for(view.addon, selected.by, config);
+            Arc::new(looked_up(view, layer, noted))
+        })
         .collect();
-    let mut clusters = BTreeMap::new();
-    for instance in view.instances() {
+    let of_instance = |instance: &'v Instance| {
         let home = wanted.home.get(&instance.cluster).copied();
         let shared = home
             .and_then(|index| inherited.get(index))
@@ -88,27 +96,56 @@ pub(super) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs<'v>
         let found = if instance.configs.is_empty() {
             Arc::clone(shared)
         } else {
-            let mut own = looked_up(view, &overridden(layer, &instance.configs));
+            let noted = |config: &ConfigRef| noted_on(instance, shared, config);
+            let mut own = looked_up(view, &overridden(layer, &instance.configs), noted);
             own.unsupported = unsupported(view.addon, instance);
             Arc::new(own)
         };
-        clusters.insert(&instance.cluster, found);
-    }
+        (instance, found)
+    };
     Configs {
-        defaults: defaults.iter().map(|config| look_up(view, config)).collect(),
+        defaults: looked_up(view, &defaults, by_default).refs,
+        instances: view.instances().map(of_instance).collect(),
         inherited,
-        clusters,
+        supported: supported_types(view.addon),
     }
 }
 
-/// Returns whether the tide deploys the add-on from a template.
-pub(super) fn deploys(addon: &AddOn, effective: &Effective) -> bool {
-    let mut effective = effective.refs.iter().map(|desired| &desired.config.of);
-    listed_types(addon).any(is_template) || effective.any(is_template)
+/// The hash of a kind that the tide does not watch is noted by the program that knows the kind: here for all clusters.
+fn noted_by_default<'v>(addon: &'v AddOn, config: &ConfigRef) -> Option<&'v Name> {
+    let mut noted = addon.defaults.iter();
+    noted.find(|(known, _)| known == config).map(|(_, hash)| hash)
+}
+
+/// The same for the clusters of a placement.
+fn noted_for<'v>(addon: &'v AddOn, by: &PlacementUse, config: &ConfigRef) -> Option<&'v Name> {
+    let mut noted = addon.progressions.iter().flatten();
+    let progression = noted.find(|one| one.namespace == by.namespace && one.name == by.name);
+    let references = progression
+        .into_iter()
+        .flat_map(|progression| &progression.references);
+    references
+        .filter(|reference| reference.config == *config && !reference.desired.is_empty())
+        .map(|reference| &reference.desired)
+        .next()
+        .or_else(|| noted_by_default(addon, config))
+}
+
+/// The same for one cluster: what is its own is noted in its status, the rest is inherited.
+fn noted_on<'a>(instance: &'a Instance, inherited: &'a Effective, config: &ConfigRef) -> Option<&'a Name> {
+    if instance.configs.contains(config) {
+        let mut own = instance.references.iter();
+        return own
+            .find(|reference| reference.config == *config)
+            .map(|reference| &reference.desired);
+    }
+    let mut refs = inherited.refs.iter();
+    refs.find(|desired| desired.config == *config)
+        .map(|desired| &desired.hash)
 }
 
 /// Returns the types that an instance of a template add-on may override, sorted.
-pub(super) fn supported_types(addon: &AddOn) -> BTreeSet<ConfigType> {
+fn supported_types(addon: &AddOn) -> BTreeSet<ConfigType> {
     let own = [Kind::DeploymentConfig, Kind::Template].map(type_of);
     listed_types(addon).cloned().chain(own).collect()
 }
@@ -177,45 +214,58 @@ fn overridden(base: &[ConfigRef], layer: &[ConfigRef]) -> Vec<ConfigRef> {
     all
 }
 
-fn looked_up(view: &View<'_>, configs: &[ConfigRef]) -> Effective {
+fn looked_up<'a>(
+    view: &View<'_>,
+    configs: &[ConfigRef],
+    noted: impl Fn(&ConfigRef) -> Option<&'a Name>,
+) -> Effective {
+    let refs: Vec<Desired> = configs
+        .iter()
+        .map(|config| look_up(view, config, &noted))
+        .collect();
+    let own = refs.iter().map(|desired| &desired.config.of);
+    let deployed = listed_types(view.addon).chain(own).any(is_template);
     Effective {
-        refs: configs.iter().map(|config| look_up(view, config)).collect(),
+        deployed,
+        refs,
         unsupported: None,
     }
 }
 
-fn look_up(view: &View<'_>, config: &ConfigRef) -> Desired {
-    let fault = match (
+fn look_up<'a>(
+    view: &View<'_>,
+    config: &ConfigRef,
+    noted: &impl Fn(&ConfigRef) -> Option<&'a Name>,
+) -> Desired {
+    let desired = |hash: Option<&Name>, generation, fault| Desired {
+        config: config.clone(),
+        hash: hash.map_or_else(|| Name::from(""), Name::clone),
+        generation,
+        fault,
+    };
+    let missing = |fault| desired(None, Some(0), Some(fault));
+    match (
         view.config(config),
         Kind::of_config(&config.of.group, &config.of.resource),
     ) {
-        (Some(found), _) => {
-            return Desired {
-                config: config.clone(),
-                hash: found.hash.clone(),
-                generation: found.meta.generation,
-                fault: None,
-            };
-        }
-        (None, None) => ConfigFault::NotWatched,
+        (Some(found), _) => desired(Some(&found.hash), Some(found.meta.generation), None),
+        (None, None) => match noted(config).filter(|hash| !hash.is_empty()) {
+            Some(hash) => desired(Some(hash), None, None),
+            None => desired(None, None, Some(ConfigFault::NotWatched)),
+        },
         (None, Some(kind)) if kind.address().namespaced && config.namespace.is_empty() => {
-            ConfigFault::NoNamespace
+            missing(ConfigFault::NoNamespace)
         }
-        (None, Some(_)) => ConfigFault::NotFound,
-    };
-    Desired {
-        config: config.clone(),
-        hash: Name::from(""),
-        generation: 0,
-        fault: Some(fault),
+        (None, Some(_)) => missing(ConfigFault::NotFound),
     }
 }
 
 fn unsupported(addon: &AddOn, instance: &Instance) -> Option<ConfigType> {
     let has_template = listed_types(addon).any(is_template);
+    // What a template add-on declares is written by the tide itself: its echo says nothing.
     let known = |of: &ConfigType| {
         listed_types(addon).any(|listed| listed == of)
-            || instance.supported.contains(of)
+            || (!has_template && instance.supported.contains(of))
             || (has_template && *of == type_of(Kind::DeploymentConfig))
     };
     instance

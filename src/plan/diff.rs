@@ -5,7 +5,6 @@
 use serde_json::{Map, Value, json};
 
 use super::conditions;
-use super::judge::find;
 use super::progress::Report;
 use super::rollup::Summary;
 use super::types::{Action, Revision};
@@ -32,13 +31,13 @@ pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
             types.iter().map(render_type).collect(),
         );
     }
-    if report.references != instance.references {
+    if *report.references != *instance.references {
         status.insert(
             "configReferences".to_owned(),
             report.references.iter().map(render_reference).collect(),
         );
     }
-    if report.conditions != instance.conditions {
+    if *report.conditions != *instance.conditions {
         status.insert("conditions".to_owned(), conditions::render(&report.conditions));
     }
     (!status.is_empty()).then(|| Action::Status {
@@ -50,20 +49,20 @@ pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
 }
 
 /// Returns the writes that make the instance's works what they should be.
-pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering) -> Vec<Action> {
+pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering<'_>) -> Vec<Action> {
     let Rendering::Bodies(bodies) = rendering else {
         return Vec::new();
     };
     let instance = report.instance;
     let mut actions = Vec::new();
     for body in bodies {
-        match find(view, instance, body) {
+        match body.work {
             None => actions.push(Action::Create {
                 object: body.key(instance),
                 body: body.create(instance),
                 why: "the add-on is deployed from a template",
             }),
-            Some(work) if body.equals(instance, work) => {}
+            Some(work) if work.meta.deleting || body.equals(instance, work) => {}
             Some(work) => actions.push(Action::Replace {
                 object: body.key(instance),
                 before: Revision::from(&work.meta),
@@ -76,7 +75,7 @@ pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering)
         .works(&instance.cluster)
         .filter(|work| !work.hosted && !work.meta.deleting);
     let ours = stored.filter(|work| is_deploy_work(&instance.addon, &work.name));
-    let surplus = ours.filter(|work| !bodies.iter().any(|body| *body.name == *work.name));
+    let surplus = ours.filter(|work| !bodies.iter().any(|body| body.name == work.name));
     actions.extend(surplus.map(|work| Action::Delete {
         object: ObjectKey::new(Kind::Work, work.namespace.clone(), work.name.clone()),
         before: Revision::from(&work.meta),

@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 use super::owners;
 use super::types::{Action, Revision, Wait, WaitOn};
 use crate::snapshot::{
-    Cluster, ConfigRef, Creation, InstallStrategy, Instance, Kind, Name, ObjectKey, PlacementUse, View, terms,
+    Cluster, ConfigRef, Creation, Decision, InstallStrategy, Instance, Kind, Name, ObjectKey, Placement,
+    PlacementUse, View, terms,
 };
 
 /// What is known about the clusters of a placement.
@@ -60,24 +61,28 @@ pub(super) fn wanted<'v>(view: &View<'v>) -> Wanted<'v> {
     wanted
 }
 
-/// A scheduler that re-creates its decisions leaves a moment without any; only its own count of zero means "none".
-///
 /// While a placement is unknown it keeps what it gave: nobody can say that a cluster was deselected, and an uninstall or a
-/// change of configuration is hard to take back.
+/// change of configuration is hard to take back. What it gave is marked, or else runs with its configurations.
 fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
-    let mut decisions = view.decisions(&by.namespace, &by.name).peekable();
+    let decisions: Vec<&Decision> = view.decisions(&by.namespace, &by.name).collect();
     let known = match view.placement(&by.namespace, &by.name) {
         None => Known::NoPlacement,
-        Some(placement) if decisions.peek().is_none() && placement.selected != Some(0) => Known::NoDecision,
+        Some(placement) if !is_complete(placement, &decisions) => Known::NoDecision,
         Some(_) => Known::Decided,
     };
-    let decided: BTreeSet<&Name> = decisions.flat_map(|decision| &decision.clusters).collect();
+    let decided: BTreeSet<&Name> = decisions
+        .into_iter()
+        .flat_map(|decision| &decision.clusters)
+        .collect();
     let clusters = if known == Known::Decided {
         decided
     } else {
         let mark = mark(by);
-        let given =
-            |instance: &&Instance| *instance.installed_by == *mark || decided.contains(&instance.cluster);
+        let given = |instance: &&Instance| {
+            *instance.installed_by == *mark
+                || decided.contains(&instance.cluster)
+                || runs_with(instance, &by.configs)
+        };
         view.instances()
             .filter(given)
             .map(|instance| &instance.cluster)
@@ -86,11 +91,26 @@ fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
     Selected { by, clusters, known }
 }
 
+/// A scheduler that writes its decisions anew leaves a moment without them, or with empty ones: they are only believed
+/// when they name as many clusters as the scheduler itself has counted.
+fn is_complete(placement: &Placement, decisions: &[&Decision]) -> bool {
+    let named: usize = decisions.iter().map(|decision| decision.clusters.len()).sum();
+    match placement.selected {
+        Some(counted) => i64::try_from(named).is_ok_and(|named| named >= counted),
+        None => !decisions.is_empty(),
+    }
+}
+
+fn runs_with(instance: &Instance, configs: &[ConfigRef]) -> bool {
+    let carries = |config: &ConfigRef| instance.references.iter().any(|one| one.config == *config);
+    !configs.is_empty() && configs.iter().all(carries)
+}
+
 /// Returns the writes that give the add-on to the wanted clusters and take it from the others.
 pub(super) fn membership(view: &View<'_>, wanted: &Wanted<'_>) -> (Vec<Action>, Vec<Wait>) {
     let mut actions: Vec<Action> = view
         .instances()
-        .filter_map(|instance| adopt(view, instance))
+        .filter_map(|instance| tend(view, wanted, instance))
         .collect();
     let mut waits = Vec::new();
     match &view.addon.strategy {
@@ -208,33 +228,70 @@ fn render_config(config: &ConfigRef) -> Value {
     Value::Object(entry)
 }
 
-fn adopt(view: &View<'_>, instance: &Instance) -> Option<Action> {
-    if instance.meta.deleting {
+/// The add-on owns its instances, and the mark of those that a placement gave follows the placement that gives them now.
+fn tend(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Action> {
+    if instance.meta.deleting || is_pruned(view, wanted, instance) {
         return None;
     }
-    let owners = owners::adopted(view.addon, &instance.owners)?;
-    Some(Action::Replace {
+    let mut metadata = Map::new();
+    let mut why = "another placement gives the add-on now";
+    if let Some(mark) = passed_on(wanted, instance) {
+        metadata.insert("annotations".to_owned(), json!({(terms::INSTALLED_BY): mark}));
+    }
+    if let Some(owners) = owners::adopted(view.addon, &instance.owners) {
+        metadata.insert("ownerReferences".to_owned(), Value::Array(owners));
+        why = "the add-on owns its instances";
+    }
+    (!metadata.is_empty()).then(|| Action::Replace {
         object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
         before: Revision::from(&instance.meta),
-        patch: json!({"metadata": {"ownerReferences": owners}}),
-        why: "the add-on owns its instances",
+        patch: json!({"metadata": metadata}),
+        why,
     })
 }
 
+/// Returns the new mark of an instance whose cluster has gone from one placement to another. A placement that is unknown
+/// gives nothing away: it may still want the cluster.
+fn passed_on(wanted: &Wanted<'_>, instance: &Instance) -> Option<String> {
+    if instance.installed_by.is_empty() {
+        return None;
+    }
+    let home = wanted
+        .home
+        .get(&instance.cluster)
+        .and_then(|index| wanted.placements.get(*index))?;
+    if is_mark_of(home.by, &instance.installed_by) {
+        return None;
+    }
+    let mut unknown = wanted
+        .placements
+        .iter()
+        .filter(|selected| selected.known != Known::Decided);
+    let kept = unknown.any(|selected| is_mark_of(selected.by, &instance.installed_by));
+    (!kept).then(|| mark(home.by))
+}
+
+fn is_mark_of(by: &PlacementUse, mark: &str) -> bool {
+    mark.split_once('/')
+        .is_some_and(|(namespace, name)| *namespace == *by.namespace && *name == *by.name)
+}
+
+fn is_leaving(view: &View<'_>, instance: &Instance) -> bool {
+    view.cluster(&instance.cluster)
+        .is_some_and(|cluster| cluster.meta.deleting)
+}
+
+fn is_pruned(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> bool {
+    view.addon.strategy == InstallStrategy::Placements
+        && !instance.installed_by.is_empty()
+        && (!wanted.home.contains_key(&instance.cluster) || is_leaving(view, instance))
+}
+
 fn prune(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Action> {
-    if instance.meta.deleting || instance.installed_by.is_empty() {
-        return None;
-    }
-    let leaving = view
-        .cluster(&instance.cluster)
-        .is_some_and(|cluster| cluster.meta.deleting);
-    if wanted.home.contains_key(&instance.cluster) && !leaving {
-        return None;
-    }
-    Some(Action::Delete {
+    (!instance.meta.deleting && is_pruned(view, wanted, instance)).then(|| Action::Delete {
         object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
         before: Revision::from(&instance.meta),
-        why: if leaving {
+        why: if is_leaving(view, instance) {
             "the cluster is being deleted"
         } else {
             "no placement selects the cluster"

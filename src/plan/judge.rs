@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::rollout::{Member, Step};
 use super::state::{Outcome, Phase, State};
+use super::version::goes_down;
 use super::work::{Body, Rendering, is_hook_work};
 use crate::hash::{ConfigKey, parse_config_spec_hash};
 use crate::snapshot::{ConfigRef, Instance, Reference, Signal, Status, View, Work};
@@ -19,7 +20,7 @@ pub(super) const HOSTING_MANIFEST_APPLIED: &str = "HostingManifestApplied";
 pub(super) const PROGRESSING: &str = "Progressing";
 
 /// Returns the state of an instance.
-pub(super) fn state(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> State {
+pub(super) fn state(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> State {
     if let Some(of) = &member.effective.unsupported {
         return State::Unsupported(of.clone());
     }
@@ -29,36 +30,26 @@ pub(super) fn state(view: &View<'_>, member: &Member<'_>, rendering: &Rendering)
             Foreign::Outcome(outcome) => outcome,
         },
         Rendering::Waiting(_) | Rendering::Refused(_) | Rendering::Bodies(_) => {
-            own(view, member.instance, rendering)
+            own(member.instance, rendering)
         }
     };
-    State::Phase(phase(member, &outcome), outcome)
+    State::Phase(phase(view, member, &outcome), outcome)
 }
 
-fn own(view: &View<'_>, instance: &Instance, rendering: &Rendering) -> Outcome {
+fn own(instance: &Instance, rendering: &Rendering<'_>) -> Outcome {
     match rendering {
         Rendering::NotOurs => Outcome::Succeeded,
         Rendering::Refused(error) => Outcome::Failed(error.clone()),
         Rendering::Waiting(on) => Outcome::Running(super::types::Wait::addon(on.clone()).to_string()),
-        Rendering::Bodies(bodies) => {
-            let each = bodies
-                .iter()
-                .map(|body| confirmed(instance, body, find(view, instance, body)));
-            worst(each)
-        }
+        Rendering::Bodies(bodies) => worst(bodies.iter().map(|body| confirmed(instance, body))),
     }
 }
 
-/// Returns the stored work of a body.
-pub(super) fn find<'v>(view: &View<'v>, instance: &Instance, body: &Body) -> Option<&'v Work> {
-    view.works(&instance.cluster)
-        .find(|work| *work.name == *body.name && work.namespace == instance.cluster)
-}
-
 /// A work that this very plan writes cannot be ready; saying more would cost a second status write for every cluster.
-fn confirmed(instance: &Instance, body: &Body, work: Option<&Work>) -> Outcome {
-    match work {
-        Some(work) if body.equals(instance, work) => reported(work),
+/// Nor can one that somebody has deleted: its agent is cleaning up.
+fn confirmed(instance: &Instance, body: &Body<'_>) -> Outcome {
+    match body.work {
+        Some(work) if !work.meta.deleting && body.equals(instance, work) => reported(work),
         Some(_) | None => running("work is not ready"),
     }
 }
@@ -172,7 +163,7 @@ fn running(why: &str) -> Outcome {
 }
 
 /// Install until something was applied once. A phase stays until the next change, so that its end is named like its begin.
-fn phase(member: &Member<'_>, outcome: &Outcome) -> Phase {
+fn phase(view: &View<'_>, member: &Member<'_>, outcome: &Outcome) -> Phase {
     let reason = member
         .instance
         .condition(PROGRESSING)
@@ -191,6 +182,7 @@ fn phase(member: &Member<'_>, outcome: &Outcome) -> Phase {
     match previous {
         _ if !applied_before && !done_before => Phase::Install,
         Some(Phase::Rollback) if !matches!(member.step, Step::Move) => Phase::Rollback,
+        _ if starts && goes_down(view, &member.assigned) => Phase::Rollback,
         _ if starts => Phase::Upgrade,
         Some(phase) => phase,
         None if member.assigned.iter().all(Reference::is_applied) => Phase::Install,

@@ -25,6 +25,7 @@ mod rollup;
 mod state;
 mod substitute;
 mod types;
+mod version;
 mod work;
 
 pub use addon::addon;

@@ -3,21 +3,20 @@
 //! Decides how the state is shown: the columns of `kubectl get`, one roll-up `Ready`, and `Reconciling`/`Stalled` for
 //! delivery tools. Never removes what other programs wrote.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::available::{AVAILABLE, available, manifests};
+use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests};
 use super::conditions::{Wish, merge};
+use super::config::{ConfigFault, Configs};
 use super::judge::{PROGRESSING, state};
 use super::rollout::{Member, Step};
-use super::state::{Outcome, State};
-use super::types::{Note, not_driven};
-use super::work::Rendering;
-use super::{config, types::WaitOn};
-use crate::snapshot::{
-    Applied, Condition, ConfigType, Content, Instance, Reference, Status, View, Vocabulary,
-};
+use super::state::{Outcome, State, Words};
+use super::types::{Note, WaitOn, not_driven};
+use super::work::{Rendering, superseded};
+use crate::snapshot::{Applied, Condition, ConfigType, Content, Instance, Reference, Status, View};
 
 /// What the status of one instance should be.
 #[derive(Debug)]
@@ -27,11 +26,11 @@ pub(super) struct Report<'v> {
     /// Its state.
     pub state: State,
     /// `configReferences`
-    pub references: Vec<Reference>,
+    pub references: Cow<'v, [Reference]>,
     /// `supportedConfigs`; absent when another program writes them.
-    pub supported: Option<BTreeSet<ConfigType>>,
+    pub supported: Option<&'v BTreeSet<ConfigType>>,
     /// `conditions`
-    pub conditions: Vec<Condition>,
+    pub conditions: Cow<'v, [Condition]>,
     /// What to tell a spectator.
     pub note: Option<Note>,
     /// What holds it.
@@ -41,40 +40,54 @@ pub(super) struct Report<'v> {
 /// Returns the report of one instance.
 pub(super) fn report<'v>(
     view: &View<'v>,
+    configs: &'v Configs<'v>,
     member: &Member<'v>,
-    rendering: &Rendering,
+    rendering: &Rendering<'v>,
     now: Timestamp,
 ) -> Report<'v> {
     let instance = member.instance;
     let state = state(view, member, rendering);
     let mut references = member.assigned.clone();
-    if state.is_done() {
-        references.iter_mut().for_each(confirm);
+    if state.is_done() && !references.iter().all(Reference::is_applied) {
+        references.to_mut().iter_mut().for_each(confirm);
     }
     let stuck = stuck(view, member, rendering);
     let words = state.progressing(view.settings().reasons);
-    let mut wishes = vec![configured(view, member, &stuck)];
-    wishes.extend(manifests(view, member, rendering));
+    let not_applied = not_applied(view, member);
+    let mut wishes = vec![configured(member, &stuck, not_applied)];
+    wishes.extend(manifests(rendering));
     let probed = available(view, member, rendering);
-    let up = probed
-        .as_ref()
-        .map(Wish::status)
-        .or_else(|| instance.condition(AVAILABLE).map(|found| found.status));
+    let up = up(view, instance, probed.as_ref());
     wishes.extend(probed);
-    wishes.push(Wish::new(PROGRESSING, words.status, words.reason, &words.message));
-    wishes.extend(rollup(&state, &stuck, up, view.settings().reasons));
+    wishes.push(Wish::new(
+        PROGRESSING,
+        words.status,
+        words.reason,
+        &*words.message,
+    ));
+    wishes.extend(rollup(&state, &words, &stuck, up));
     let deployed = !matches!(rendering, Rendering::NotOurs);
-    let known = stale_failure(instance, rendering);
-    let conditions = merge(&known, &wishes, Some(instance.meta.generation), now);
+    let conditions = stated(instance, rendering, &wishes, now);
     Report {
-        supported: deployed.then(|| config::supported_types(view.addon)),
+        supported: deployed.then_some(&configs.supported),
         note: note(member, &state, words.reason),
-        waits: waits(view, member, rendering, &state),
+        waits: waits(member, rendering, &state, not_applied),
         instance,
         state,
         references,
         conditions,
     }
+}
+
+/// Whether the agent works, as far as anybody knows. What was said about a cluster that nobody can reach is out of date.
+fn up(view: &View<'_>, instance: &Instance, probed: Option<&Wish<'_>>) -> Option<Status> {
+    let cluster = view.cluster(&instance.cluster);
+    if cluster.is_some_and(|cluster| cluster.available == Some(Status::Unknown)) {
+        return Some(Status::Unknown);
+    }
+    probed
+        .map(Wish::status)
+        .or_else(|| instance.condition(AVAILABLE).map(|found| found.status))
 }
 
 fn confirm(reference: &mut Reference) {
@@ -85,23 +98,33 @@ fn confirm(reference: &mut Reference) {
     });
 }
 
-/// A `ManifestApplied` that says "rendering failed" is out of date as soon as rendering works again.
-fn stale_failure(instance: &Instance, rendering: &Rendering) -> Vec<Condition> {
+/// Returns the conditions after `wishes`. A `ManifestApplied` that says "rendering failed" is out of date as soon as
+/// rendering works again.
+fn stated<'v>(
+    instance: &'v Instance,
+    rendering: &Rendering<'_>,
+    wishes: &[Wish<'_>],
+    now: Timestamp,
+) -> Cow<'v, [Condition]> {
+    let generation = Some(instance.meta.generation);
     let is_stale = |condition: &Condition| {
-        matches!(rendering, Rendering::Bodies(_)) && &*condition.reason == "ManifestWorkApplyFailed"
+        matches!(rendering, Rendering::Bodies(_)) && &*condition.reason == RENDERING_FAILED
     };
-    instance
+    if !instance.conditions.iter().any(is_stale) {
+        return merge(&instance.conditions, wishes, generation, now);
+    }
+    let known = instance
         .conditions
         .iter()
-        .filter(|condition| !is_stale(condition))
-        .cloned()
-        .collect()
+        .filter(|condition| !is_stale(condition));
+    let known: Vec<Condition> = known.cloned().collect();
+    Cow::Owned(merge(&known, wishes, generation, now).into_owned())
 }
 
 /// Something that only a human can change: reason and message.
 type Stuck = Option<(&'static str, String)>;
 
-fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> Stuck {
+fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Stuck {
     if let Some(of) = &member.effective.unsupported {
         return Some((
             "ConfigurationUnsupported",
@@ -111,10 +134,11 @@ fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> Stuck {
     if let Some((desired, fault)) = member
         .missing()
         .and_then(|desired| Some((desired, desired.fault?)))
+        .filter(|(_, fault)| !is_for_others(*fault, rendering))
     {
         let reason = match fault {
-            config::ConfigFault::NotFound | config::ConfigFault::NoNamespace => "ConfigurationNotFound",
-            config::ConfigFault::NotWatched => "ConfigurationUnsupported",
+            ConfigFault::NotFound | ConfigFault::NoNamespace => "ConfigurationNotFound",
+            ConfigFault::NotWatched => "ConfigurationUnsupported",
         };
         return Some((
             reason,
@@ -127,22 +151,21 @@ fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering) -> Stuck {
     match rendering {
         Rendering::Refused(error) => Some(("RenderingFailed", error.clone())),
         Rendering::NotOurs | Rendering::Bodies(_) => None,
-        Rendering::Waiting(_) => superseded(view, member),
+        Rendering::Waiting(_) => superseded(view, &member.assigned).map(|gone| {
+            (
+                "ContentSuperseded",
+                format!("the assigned content of {} is no longer on the hub", gone.config),
+            )
+        }),
     }
 }
 
-fn superseded(view: &View<'_>, member: &Member<'_>) -> Stuck {
-    let gone = member
-        .assigned
-        .iter()
-        .find(|one| view.content(&one.config, &one.desired).is_none())?;
-    Some((
-        "ContentSuperseded",
-        format!("the assigned content of {} is no longer on the hub", gone.config),
-    ))
+/// The hash of a kind that the tide does not watch comes from the program that deploys the add-on: that only takes time.
+fn is_for_others(fault: ConfigFault, rendering: &Rendering<'_>) -> bool {
+    fault == ConfigFault::NotWatched && matches!(rendering, Rendering::NotOurs)
 }
 
-fn configured(view: &View<'_>, member: &Member<'_>, stuck: &Stuck) -> Wish {
+fn configured<'a>(member: &Member<'_>, stuck: &'a Stuck, not_applied: &[&str]) -> Wish<'a> {
     match (stuck, &member.step) {
         (
             Some((
@@ -150,7 +173,7 @@ fn configured(view: &View<'_>, member: &Member<'_>, stuck: &Stuck) -> Wish {
                 why,
             )),
             _,
-        ) => Wish::new("Configured", Status::False, reason, why),
+        ) => Wish::new("Configured", Status::False, reason, why.as_str()),
         (_, Step::Hold(_)) => Wish::new(
             "Configured",
             Status::False,
@@ -158,54 +181,50 @@ fn configured(view: &View<'_>, member: &Member<'_>, stuck: &Stuck) -> Wish {
             "Configurations updated and not configured yet",
         ),
         (_, Step::Settled | Step::Move) => {
-            let fields = not_applied(view, member);
-            let message = if fields.is_empty() {
-                "Configurations configured".to_owned()
+            let message: Cow<'_, str> = if not_applied.is_empty() {
+                "Configurations configured".into()
             } else {
-                format!(
-                    "Configurations configured; not applied by this version: {}",
-                    fields.join(", ")
-                )
+                let fields = not_applied.join(", ");
+                format!("Configurations configured; not applied by this version: {fields}").into()
             };
-            Wish::new("Configured", Status::True, "ConfigurationsConfigured", &message)
+            Wish::new("Configured", Status::True, "ConfigurationsConfigured", message)
         }
     }
 }
 
 /// Fields of the deployment configuration that rendering leaves out; silence would look like success.
-fn not_applied(view: &View<'_>, member: &Member<'_>) -> Vec<&'static str> {
-    if !config::deploys(view.addon, &member.effective) {
-        return Vec::new();
+fn not_applied<'v>(view: &View<'v>, member: &Member<'_>) -> &'v [&'static str] {
+    if !member.effective.deployed {
+        return &[];
     }
     let contents = member
         .assigned
         .iter()
         .filter_map(|one| view.content(&one.config, &one.desired));
     let mut fields = contents.map(|found| match &*found.content {
-        Content::Deployment(config) => config.not_applied.clone(),
-        Content::Template(_) | Content::Hub => Vec::new(),
+        Content::Deployment(config) => config.not_applied.as_slice(),
+        Content::Template(_) | Content::Hub => &[],
     });
     fields.find(|fields| !fields.is_empty()).unwrap_or_default()
 }
 
 /// `Ready` sums up; `Reconciling` and `Stalled` tell "wait" from "act".
-fn rollup(state: &State, stuck: &Stuck, up: Option<Status>, vocabulary: Vocabulary) -> [Wish; 3] {
-    let words = state.progressing(vocabulary);
+fn rollup<'a>(state: &State, words: &'a Words, stuck: &'a Stuck, up: Option<Status>) -> [Wish<'a>; 3] {
     let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));
     let stalled = match stuck {
-        Some((reason, why)) => Wish::new("Stalled", Status::True, reason, why),
-        None if failed => Wish::new("Stalled", Status::True, words.reason, &words.message),
+        Some((reason, why)) => Wish::new("Stalled", Status::True, reason, why.as_str()),
+        None if failed => Wish::new("Stalled", Status::True, words.reason, &*words.message),
         None => Wish::new("Stalled", Status::False, "NotStalled", ""),
     };
     let waits = stalled.status() == Status::False && !state.is_done();
     let reconciling = if waits {
-        Wish::new("Reconciling", Status::True, words.reason, &words.message)
+        Wish::new("Reconciling", Status::True, words.reason, &*words.message)
     } else {
         Wish::new("Reconciling", Status::False, "Settled", "")
     };
     let ready = match (stuck, up) {
-        (Some((reason, why)), _) => Wish::new("Ready", Status::False, reason, why),
-        (None, _) if !state.is_done() => Wish::new("Ready", Status::False, words.reason, &words.message),
+        (Some((reason, why)), _) => Wish::new("Ready", Status::False, reason, why.as_str()),
+        (None, _) if !state.is_done() => Wish::new("Ready", Status::False, words.reason, &*words.message),
         (None, Some(Status::False)) => Wish::new(
             "Ready",
             Status::False,
@@ -218,7 +237,7 @@ fn rollup(state: &State, stuck: &Stuck, up: Option<Status>, vocabulary: Vocabula
             "AvailabilityUnknown",
             "nobody knows whether the agent is available",
         ),
-        (None, Some(Status::True) | None) => Wish::new("Ready", Status::True, "Ready", &words.message),
+        (None, Some(Status::True) | None) => Wish::new("Ready", Status::True, "Ready", &*words.message),
     };
     [ready, reconciling, stalled]
 }
@@ -242,7 +261,12 @@ fn note(member: &Member<'_>, state: &State, reason: &str) -> Option<Note> {
     }
 }
 
-fn waits(view: &View<'_>, member: &Member<'_>, rendering: &Rendering, state: &State) -> Vec<WaitOn> {
+fn waits(
+    member: &Member<'_>,
+    rendering: &Rendering<'_>,
+    state: &State,
+    not_applied: &[&'static str],
+) -> Vec<WaitOn> {
     let mut waits = Vec::new();
     if let Step::Hold(kind) = &member.step {
         waits.push(WaitOn::Rollout(kind.as_str().to_owned()));
@@ -261,9 +285,8 @@ fn waits(view: &View<'_>, member: &Member<'_>, rendering: &Rendering, state: &St
             | State::WaitingForHostingManifests,
         ) => {}
     }
-    let fields = not_applied(view, member);
-    if !fields.is_empty() {
-        waits.push(WaitOn::NotApplied(fields));
+    if !not_applied.is_empty() {
+        waits.push(WaitOn::NotApplied(not_applied.to_vec()));
     }
     waits
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::substitute::{SubstitutionFault, Variables, substitute};
-use crate::snapshot::{DeploymentConfig, Digest, Template, canonical, fill_defaults, terms};
+use crate::snapshot::{DeploymentConfig, Digest, Digesting, Template, canonical, fill_defaults, terms};
 
 /// Stands for the cluster's name until the recipe meets its cluster. Cluster names are DNS labels: no JSON escaping.
 const CLUSTER: &str = "\u{e000}cluster\u{e000}";
@@ -27,6 +27,8 @@ pub(super) enum RenderFault {
     NoSubjects(usize),
     /// The manifests do not fit into one work.
     TooLarge(usize),
+    /// There is nothing to render.
+    NoTemplate,
 }
 
 impl std::fmt::Display for RenderFault {
@@ -36,14 +38,18 @@ impl std::fmt::Display for RenderFault {
             Self::NotAnObject(index) => write!(f, "manifest {index}: got empty kind/version"),
             Self::NoSubjects(index) => write!(f, "manifest {index}: failed to find field subjects"),
             Self::TooLarge(size) => write!(f, "the manifests take {size} bytes; one work holds {LARGEST}"),
+            Self::NoTemplate => write!(f, "no AddOnTemplate is among the effective configurations"),
         }
     }
 }
 
 /// The spec of a work with the name of the cluster left open.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Recipe {
-    canonical: String,
+    /// The canonical text, cut where the name of the cluster stands.
+    parts: Vec<String>,
+    /// The digest of the first part, which all clusters share.
+    begun: Digesting,
     /// Whether the cluster's name occurs in keys, so that their order depends on it.
     in_keys: bool,
     /// Whether there is anything to deploy.
@@ -53,7 +59,7 @@ pub(super) struct Recipe {
 impl Recipe {
     /// Returns the canonical text of the spec for a cluster.
     fn text(&self, cluster: &str) -> String {
-        let text = self.canonical.replace(CLUSTER, cluster);
+        let text = self.parts.join(cluster);
         if !self.in_keys {
             return text;
         }
@@ -69,7 +75,15 @@ impl Recipe {
 
     /// Returns the digest of the spec for a cluster.
     pub(super) fn digest(&self, cluster: &str) -> Digest {
-        Digest::of_text(&self.text(cluster))
+        if self.in_keys {
+            return Digest::of_text(&self.text(cluster));
+        }
+        let mut digest = self.begun.clone();
+        for part in self.parts.iter().skip(1) {
+            digest.add(cluster);
+            digest.add(part);
+        }
+        digest.finish()
     }
 }
 
@@ -111,9 +125,13 @@ pub(super) fn recipe(
     if canonical.len() > LARGEST {
         return Err(RenderFault::TooLarge(canonical.len()));
     }
+    let parts: Vec<String> = canonical.split(CLUSTER).map(ToOwned::to_owned).collect();
+    let mut begun = Digesting::default();
+    begun.add(parts.first().map_or("", String::as_str));
     Ok(Recipe {
         in_keys: occurs_in_keys(&agent),
-        canonical,
+        parts,
+        begun,
         is_empty,
     })
 }

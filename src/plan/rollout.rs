@@ -3,6 +3,7 @@
 //! Type `All` moves everybody at once. The other types are known by name and *hold* their clusters, with a wait that says
 //! so: a change that asked for care must never travel without it. Budgets, soak and decision groups enter here.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::config::{Configs, Desired, Effective};
@@ -30,7 +31,7 @@ pub(super) struct Member<'v> {
     /// Whether it may move now.
     pub step: Step,
     /// What it is assigned after this plan.
-    pub assigned: Vec<Reference>,
+    pub assigned: Cow<'v, [Reference]>,
 }
 
 impl Member<'_> {
@@ -47,22 +48,22 @@ impl Member<'_> {
 
 /// Returns every instance with its next step, in order of clusters.
 pub(super) fn next<'v>(view: &View<'v>, wanted: &Wanted<'v>, configs: &Configs<'v>) -> Vec<Member<'v>> {
-    let all = view.instances();
-    all.filter_map(|instance| {
-        let effective = Arc::clone(configs.clusters.get(&instance.cluster)?);
-        let step = step(view, wanted, instance, &effective);
+    let member = |(instance, effective): &(&'v Instance, Arc<Effective>)| {
+        let step = step(view, wanted, instance, effective);
+        let old = &instance.references;
         let assigned = match &step {
-            Step::Settled | Step::Move => assign(&instance.references, &effective.refs),
-            Step::Hold(_) => instance.references.clone(),
+            Step::Settled if is_exact(old, &effective.refs) => Cow::Borrowed(old.as_slice()),
+            Step::Settled | Step::Move => Cow::Owned(assign(old, &effective.refs)),
+            Step::Hold(_) => Cow::Borrowed(old.as_slice()),
         };
-        Some(Member {
+        Member {
             instance,
-            effective,
+            effective: Arc::clone(effective),
             step,
             assigned,
-        })
-    })
-    .collect()
+        }
+    };
+    configs.instances.iter().map(member).collect()
 }
 
 fn step(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance, effective: &Effective) -> Step {
@@ -98,14 +99,26 @@ fn is_settled(references: &[Reference], refs: &[Desired]) -> bool {
         })
 }
 
+/// Returns whether nothing is left to write in the references of a settled instance.
+fn is_exact(references: &[Reference], refs: &[Desired]) -> bool {
+    references.iter().zip(refs).all(|(reference, desired)| {
+        let same = |generation| generation == reference.generation;
+        reference.exact && desired.generation.is_none_or(same)
+    })
+}
+
 fn assign(old: &[Reference], refs: &[Desired]) -> Vec<Reference> {
+    let noted = |desired: &Desired| {
+        let before = old.iter().find(|reference| reference.config == desired.config);
+        before.map_or(0, |reference| reference.generation)
+    };
     refs.iter()
         .enumerate()
         .map(|(index, desired)| Reference {
             config: desired.config.clone(),
             desired: desired.hash.clone(),
             applied: carried(old, refs, index),
-            generation: desired.generation,
+            generation: desired.generation.unwrap_or_else(|| noted(desired)),
             exact: true,
         })
         .collect()

@@ -161,13 +161,13 @@ fn progression(
         namespace: namespace.clone(),
         name: name.clone(),
         references: references.collect(),
-        conditions: merge(&observed, &wishes, Some(view.addon.meta.generation), now),
+        conditions: merge(&observed, &wishes, Some(view.addon.meta.generation), now).into_owned(),
     }
 }
 
 const STALLED: &str = "Stalled";
 
-fn counted(count: Count, done: bool) -> Wish {
+fn counted(count: Count, done: bool) -> Wish<'static> {
     let Count {
         selected,
         configured,
@@ -179,18 +179,18 @@ fn counted(count: Count, done: bool) -> Wish {
     let head = format!("selected clusters {selected}. configured addons {started}/{configured}");
     if done {
         let message = format!("{head} completed with no errors, {failed} failed 0 timeout.");
-        return Wish::new(PROGRESSING, Status::False, "Completed", &message);
+        return Wish::new(PROGRESSING, Status::False, "Completed", message);
     }
     Wish::new(
         PROGRESSING,
         Status::True,
         "Progressing",
-        &format!("{head} progressing..., {failed} failed 0 timeout."),
+        format!("{head} progressing..., {failed} failed 0 timeout."),
     )
 }
 
 /// Says what no amount of waiting changes; the condition is only there while it is true.
-fn stalled(view: &View<'_>, selected: &Selected<'_>, count: Count) -> Option<Wish> {
+fn stalled(view: &View<'_>, selected: &Selected<'_>, count: Count) -> Option<Wish<'static>> {
     let (namespace, name) = (&selected.by.namespace, &selected.by.name);
     let (reason, message) = match selected.known {
         Known::NoPlacement => (
@@ -208,5 +208,5 @@ fn stalled(view: &View<'_>, selected: &Selected<'_>, count: Count) -> Option<Wis
             ("RolloutTypeNotDriven", not_driven(held.as_str()))
         }
     };
-    Some(Wish::new(STALLED, Status::True, reason, &message))
+    Some(Wish::new(STALLED, Status::True, reason, message))
 }

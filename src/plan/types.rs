@@ -141,8 +141,10 @@ pub enum WaitOn {
     Placement(Name, Name),
     /// A placement exists, but nobody has decided it yet.
     Decision(Name, Name),
-    /// A cluster is decided for but has no `ManagedCluster`.
+    /// A cluster has no `ManagedCluster`.
     Cluster,
+    /// A cluster that is being deleted gets nothing new.
+    ClusterDeletion,
     /// An instance is being deleted and will be created again.
     Deletion,
     /// A configuration has no usable object.
@@ -185,6 +187,7 @@ impl std::fmt::Display for Wait {
             WaitOn::Placement(namespace, name) => write!(f, "placement {namespace}/{name} does not exist"),
             WaitOn::Decision(namespace, name) => write!(f, "placement {namespace}/{name} is not decided yet"),
             WaitOn::Cluster => write!(f, "the ManagedCluster does not exist"),
+            WaitOn::ClusterDeletion => write!(f, "the ManagedCluster is being deleted"),
             WaitOn::Deletion => write!(f, "the add-on is still being deleted"),
             WaitOn::Config(config, why) => write!(f, "configuration {config} {why}"),
             WaitOn::UnsupportedType(of) => write!(f, "configurations of type {of} are not supported"),

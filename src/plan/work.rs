@@ -8,18 +8,18 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::config::{deploys, is_template};
 use super::owners;
 use super::render::{Recipe, RenderFault, recipe};
 use super::rollout::{Member, Step};
 use super::types::WaitOn;
 use crate::snapshot::{
-    Content, DeploymentConfig, Digest, Instance, Kind, Name, ObjectKey, Reference, View, Work, terms,
+    ConfigRef, Content, DeploymentConfig, Digest, Instance, Kind, Name, ObjectKey, Reference, View, Work,
+    terms,
 };
 
 /// What can be said about the works of one instance.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Rendering {
+#[derive(Debug)]
+pub(super) enum Rendering<'v> {
     /// Another program deploys this add-on, or the instance is going away.
     NotOurs,
     /// The works stay as they are until this changes.
@@ -27,79 +27,158 @@ pub(super) enum Rendering {
     /// No works can be made, and only a human can change that.
     Refused(String),
     /// These works, and no others.
-    Bodies(Vec<Body>),
+    Bodies(Vec<Body<'v>>),
 }
 
 /// One work that should exist.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Body {
+#[derive(Debug)]
+pub(super) struct Body<'v> {
     /// Its name.
-    pub name: String,
+    pub name: Name,
     /// Digest of its spec.
     pub digest: Digest,
+    /// The work of that name that is stored.
+    pub work: Option<&'v Work>,
     /// Its configuration hashes, "" when the instance has no configuration.
-    pub hashes: Arc<str>,
+    hashes: Arc<str>,
     recipe: Arc<Recipe>,
 }
 
-type Recipes = BTreeMap<(Name, Name, Name), Result<Arc<Recipe>, RenderFault>>;
-
-/// Returns the works of every instance, in the order of `members`.
-pub(super) fn bodies(view: &View<'_>, members: &[Member<'_>]) -> Vec<Rendering> {
-    let mut recipes = Recipes::new();
-    let mut hashes: BTreeMap<Vec<(String, Name)>, Arc<str>> = BTreeMap::new();
-    let each = members
-        .iter()
-        .map(|member| rendering(view, member, &mut recipes, &mut hashes));
-    each.collect()
+/// Makes the works of one instance after the other. What instances share is made once: those with the same assignment
+/// and install namespace have the same kit.
+#[derive(Debug)]
+pub(super) struct Renderer<'v, 'm> {
+    view: &'m View<'v>,
+    name: Name,
+    kits: BTreeMap<(Vec<(ConfigRef, Name)>, Name), Arc<Kit>>,
+    /// Neighbours mostly share a kit; comparing is cheaper than looking up.
+    last: Option<(&'m Member<'v>, Arc<Kit>)>,
 }
 
-fn rendering(
-    view: &View<'_>,
-    member: &Member<'_>,
-    recipes: &mut Recipes,
-    known_hashes: &mut BTreeMap<Vec<(String, Name)>, Arc<str>>,
-) -> Rendering {
-    let instance = member.instance;
-    if instance.meta.deleting || !deploys(view.addon, &member.effective) {
-        return Rendering::NotOurs;
-    }
-    if let Some(refusal) = refusal(member) {
-        return Rendering::Refused(refusal);
-    }
-    if let Some(wait) = waiting(view, member) {
-        return Rendering::Waiting(wait);
-    }
-    let sources = match sources(view, &member.assigned) {
-        Ok(sources) => sources,
-        Err(rendering) => return rendering,
-    };
-    let found = recipes
-        .entry((
-            sources.template.clone(),
-            sources.config.clone(),
-            instance.install_namespace.clone(),
-        ))
-        .or_insert_with(|| sources.recipe(&instance.install_namespace).map(Arc::new));
-    match found {
-        Err(fault) => Rendering::Refused(fault.to_string()),
-        Ok(recipe) if recipe.is_empty => Rendering::Bodies(Vec::new()),
-        Ok(recipe) => {
-            let pairs: Vec<(String, Name)> = member
-                .assigned
-                .iter()
-                .map(|one| (one.config.to_string(), one.desired.clone()))
-                .collect();
-            let hashes = known_hashes
-                .entry(pairs)
-                .or_insert_with_key(|pairs| render_hashes(pairs));
-            Rendering::Bodies(vec![Body {
-                name: deploy_name(&view.addon.name),
-                digest: recipe.digest(&instance.cluster),
-                hashes: Arc::clone(hashes),
-                recipe: Arc::clone(recipe),
-            }])
+/// What instances with the same assignment share.
+#[derive(Debug)]
+enum Kit {
+    Waiting(WaitOn),
+    Refused(String),
+    Ready { recipe: Arc<Recipe>, hashes: Arc<str> },
+}
+
+impl<'v, 'm> Renderer<'v, 'm> {
+    pub(super) fn new(view: &'m View<'v>) -> Self {
+        Self {
+            view,
+            name: deploy_name(&view.addon.name).into(),
+            kits: BTreeMap::new(),
+            last: None,
         }
+    }
+
+    /// Returns the works of an instance.
+    pub(super) fn rendering(&mut self, member: &'m Member<'v>) -> Rendering<'v> {
+        let instance = member.instance;
+        if instance.meta.deleting || !member.effective.deployed {
+            return Rendering::NotOurs;
+        }
+        if let Some(refusal) = refusal(member) {
+            return Rendering::Refused(refusal);
+        }
+        if let Some(wait) = waiting(self.view, member) {
+            return Rendering::Waiting(wait);
+        }
+        match &*self.kit(member) {
+            Kit::Waiting(on) => Rendering::Waiting(on.clone()),
+            Kit::Refused(error) => Rendering::Refused(error.clone()),
+            Kit::Ready { recipe, .. } if recipe.is_empty => Rendering::Bodies(Vec::new()),
+            Kit::Ready { recipe, hashes } => {
+                let mut works = self.view.works(&instance.cluster);
+                Rendering::Bodies(vec![Body {
+                    name: Arc::clone(&self.name),
+                    digest: recipe.digest(&instance.cluster),
+                    work: works.find(|work| work.name == self.name && work.namespace == instance.cluster),
+                    hashes: Arc::clone(hashes),
+                    recipe: Arc::clone(recipe),
+                }])
+            }
+        }
+    }
+
+    fn kit(&mut self, member: &'m Member<'v>) -> Arc<Kit> {
+        if let Some((last, kit)) = &self.last
+            && share_a_kit(last, member)
+        {
+            return Arc::clone(kit);
+        }
+        let assigned = member.assigned.iter();
+        let pairs: Vec<_> = assigned
+            .map(|one| (one.config.clone(), one.desired.clone()))
+            .collect();
+        let key = (pairs, member.instance.install_namespace.clone());
+        let view = self.view;
+        let found = self
+            .kits
+            .entry(key)
+            .or_insert_with_key(|(_, namespace)| Arc::new(kit(view, &member.assigned, namespace)));
+        let kit = Arc::clone(found);
+        self.last = Some((member, Arc::clone(&kit)));
+        kit
+    }
+}
+
+fn share_a_kit(one: &Member<'_>, other: &Member<'_>) -> bool {
+    let pair = |reference: &Reference, same: &Reference| {
+        reference.config == same.config && reference.desired == same.desired
+    };
+    one.instance.install_namespace == other.instance.install_namespace
+        && one.assigned.len() == other.assigned.len()
+        && one
+            .assigned
+            .iter()
+            .zip(&*other.assigned)
+            .all(|(reference, same)| pair(reference, same))
+}
+
+fn kit(view: &View<'_>, assigned: &[Reference], install_namespace: &str) -> Kit {
+    if let Some(superseded) = superseded(view, assigned) {
+        return Kit::Waiting(WaitOn::Content(superseded.config.clone()));
+    }
+    match rendered(view, assigned, install_namespace) {
+        Ok(recipe) => Kit::Ready {
+            recipe: Arc::new(recipe),
+            hashes: render_hashes(assigned),
+        },
+        Err(fault) => Kit::Refused(fault.to_string()),
+    }
+}
+
+/// Returns the first reference whose assigned content has been edited away. What a kind that is not watched says, nobody
+/// here can tell.
+pub(super) fn superseded<'a>(view: &View<'_>, assigned: &'a [Reference]) -> Option<&'a Reference> {
+    let no_longer = |reference: &&Reference| {
+        let of = &reference.config.of;
+        Kind::of_config(&of.group, &of.resource).is_some()
+            && view.content(&reference.config, &reference.desired).is_none()
+    };
+    assigned.iter().find(no_longer)
+}
+
+/// The first reference of each type counts.
+fn rendered(view: &View<'_>, assigned: &[Reference], install_namespace: &str) -> Result<Recipe, RenderFault> {
+    let content = |kind: Kind| {
+        let is_of_kind = |reference: &&Reference| {
+            let of = &reference.config.of;
+            Kind::of_config(&of.group, &of.resource) == Some(kind)
+        };
+        let reference = assigned.iter().find(is_of_kind)?;
+        view.content(&reference.config, &reference.desired)
+            .map(|found| &*found.content)
+    };
+    let config: Option<&DeploymentConfig> = match content(Kind::DeploymentConfig) {
+        Some(Content::Deployment(config)) => Some(config),
+        Some(Content::Template(_) | Content::Hub) | None => None,
+    };
+    match content(Kind::Template) {
+        Some(Content::Template(template)) => recipe(template, config, install_namespace),
+        Some(Content::Deployment(_) | Content::Hub) | None => Err(RenderFault::NoTemplate),
     }
 }
 
@@ -115,68 +194,21 @@ fn refusal(member: &Member<'_>) -> Option<String> {
 }
 
 fn waiting(view: &View<'_>, member: &Member<'_>) -> Option<WaitOn> {
+    match view.cluster(&member.instance.cluster) {
+        None => return Some(WaitOn::Cluster),
+        Some(cluster) if cluster.meta.deleting => return Some(WaitOn::ClusterDeletion),
+        Some(_) => {}
+    }
     if let (Step::Hold(kind), true) = (&member.step, member.assigned.is_empty()) {
         return Some(WaitOn::Rollout(kind.as_str().to_owned()));
     }
     if let Some(of) = &member.effective.unsupported {
         return Some(WaitOn::UnsupportedType(of.clone()));
     }
-    if let Some((desired, fault)) = member
+    let (desired, fault) = member
         .missing()
-        .and_then(|desired| Some((desired, desired.fault?)))
-    {
-        return Some(WaitOn::Config(desired.config.clone(), fault.as_str()));
-    }
-    let no_longer = |reference: &&Reference| view.content(&reference.config, &reference.desired).is_none();
-    let superseded = member.assigned.iter().find(no_longer);
-    superseded.map(|reference| WaitOn::Content(reference.config.clone()))
-}
-
-struct Sources<'v> {
-    template: Name,
-    template_content: &'v Content,
-    config: Name,
-    config_content: Option<&'v Content>,
-}
-
-impl Sources<'_> {
-    fn recipe(&self, install_namespace: &str) -> Result<Recipe, RenderFault> {
-        let config: Option<&DeploymentConfig> = match self.config_content {
-            Some(Content::Deployment(config)) => Some(config),
-            Some(Content::Template(_) | Content::Hub) | None => None,
-        };
-        match self.template_content {
-            Content::Template(template) => recipe(template, config, install_namespace),
-            Content::Deployment(_) | Content::Hub => Err(RenderFault::NotAnObject(0)),
-        }
-    }
-}
-
-/// The first reference of each type counts.
-fn sources<'v>(view: &View<'v>, assigned: &[Reference]) -> Result<Sources<'v>, Rendering> {
-    let Some(template) = assigned
-        .iter()
-        .find(|reference| is_template(&reference.config.of))
-    else {
-        let fault = "no AddOnTemplate is among the effective configurations";
-        return Err(Rendering::Refused(fault.to_owned()));
-    };
-    let superseded = || Rendering::Waiting(WaitOn::Content(template.config.clone()));
-    let found = view
-        .content(&template.config, &template.desired)
-        .ok_or_else(superseded)?;
-    let is_config = |reference: &&Reference| {
-        let of = &reference.config.of;
-        Kind::of_config(&of.group, &of.resource) == Some(Kind::DeploymentConfig)
-    };
-    let config = assigned.iter().find(is_config);
-    let content = config.and_then(|reference| view.content(&reference.config, &reference.desired));
-    Ok(Sources {
-        template: template.desired.clone(),
-        template_content: &found.content,
-        config: config.map_or_else(|| Name::from(""), |reference| reference.desired.clone()),
-        config_content: content.map(|found| &*found.content),
-    })
+        .and_then(|desired| Some((desired, desired.fault?)))?;
+    Some(WaitOn::Config(desired.config.clone(), fault.as_str()))
 }
 
 /// Returns the name of the first work of an add-on.
@@ -202,15 +234,18 @@ pub(super) fn is_hook_work(addon: &str, name: &str) -> bool {
         .is_some_and(|rest| rest.starts_with("-pre-delete"))
 }
 
-fn render_hashes(pairs: &[(String, Name)]) -> Arc<str> {
-    if pairs.is_empty() {
+fn render_hashes(assigned: &[Reference]) -> Arc<str> {
+    if assigned.is_empty() {
         return Arc::from("");
     }
-    let sorted: BTreeMap<&str, &str> = pairs.iter().map(|(key, hash)| (key.as_str(), &**hash)).collect();
+    let sorted: BTreeMap<String, &str> = assigned
+        .iter()
+        .map(|one| (one.config.to_string(), &*one.desired))
+        .collect();
     Arc::from(json!(sorted).to_string())
 }
 
-impl Body {
+impl Body<'_> {
     /// Returns whether the stored work already is what this body asks for, the status aside.
     pub(super) fn equals(&self, instance: &Instance, work: &Work) -> bool {
         self.digest == work.digest
@@ -222,7 +257,7 @@ impl Body {
     /// Returns the whole work.
     pub(super) fn create(&self, instance: &Instance) -> Value {
         let mut metadata = json!({
-            "name": self.name,
+            "name": &*self.name,
             "namespace": &*instance.cluster,
             "labels": {(terms::ADDON_NAME): &*instance.addon},
             "ownerReferences": [owners::of_instance(instance, true)],
@@ -274,7 +309,7 @@ impl Body {
 
     /// Returns the key of the work.
     pub(super) fn key(&self, instance: &Instance) -> ObjectKey {
-        ObjectKey::new(Kind::Work, instance.cluster.clone(), self.name.as_str())
+        ObjectKey::new(Kind::Work, instance.cluster.clone(), Arc::clone(&self.name))
     }
 }
 

@@ -231,11 +231,12 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
 }
 
 fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, String> {
-    let (metadata, content) = match kind {
+    let (metadata, version, content) = match kind {
         Kind::DeploymentConfig => {
             let object: wire::AddOnDeploymentConfig = parse(object)?;
             (
                 object.metadata,
+                None,
                 Content::Deployment(deployment_config(&object.spec, names)),
             )
         }
@@ -243,7 +244,9 @@ fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, Strin
             let parsed: wire::AddOnTemplate = parse(object)?;
             let agent = object.pointer("/spec/agentSpec").cloned().unwrap_or_default();
             let registers = parsed.spec.registration.is_some();
-            (parsed.metadata, Content::Template(Template { agent, registers }))
+            let version = label(&parsed.metadata, labels::TEMPLATE_VERSION).cloned();
+            let content = Content::Template(Template { agent, registers });
+            (parsed.metadata, version, content)
         }
         Kind::HubConfig
         | Kind::Cluster
@@ -253,13 +256,14 @@ fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, Strin
         | Kind::Instance
         | Kind::Work => {
             let object: wire::AddOnHubConfig = parse(object)?;
-            (object.metadata, Content::Hub)
+            (object.metadata, Some(object.spec.desired_version), Content::Hub)
         }
     };
     let hash = names.share(&SpecHash::of(object).to_string());
     Ok(Config {
         meta: meta(&metadata, names)?,
         hash,
+        version: version.as_deref().map(|version| names.share(version)),
         content: Arc::new(content),
     })
 }

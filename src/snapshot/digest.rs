@@ -19,12 +19,9 @@ impl std::fmt::Debug for Digest {
 impl Digest {
     /// Returns the digest of a spec in canonical text form.
     pub fn of_text(canonical: &str) -> Self {
-        let full = Sha256::digest(canonical.as_bytes());
-        let mut half = [0; 16];
-        for (to, from) in half.iter_mut().zip(full.iter()) {
-            *to = *from;
-        }
-        Self(half)
+        let mut digest = Digesting::default();
+        digest.add(canonical);
+        digest.finish()
     }
 
     /// Returns the digest of a work's spec.
@@ -35,8 +32,40 @@ impl Digest {
     }
 }
 
-/// Fills in what the API server defaults in a work's spec and drops empty fields, so that both sides compare equal.
+/// A digest in the making: texts that begin alike share the work of their beginning.
+#[derive(Debug, Clone, Default)]
+pub struct Digesting(Sha256);
+
+impl Digesting {
+    /// Takes the next piece of the canonical text.
+    pub fn add(&mut self, text: &str) {
+        self.0.update(text.as_bytes());
+    }
+
+    /// Returns the digest of all pieces.
+    pub fn finish(self) -> Digest {
+        let full = self.0.finalize();
+        let mut half = [0; 16];
+        for (to, from) in half.iter_mut().zip(full.iter()) {
+            *to = *from;
+        }
+        Digest(half)
+    }
+}
+
+/// Fills in what the API server defaults in a work's spec and drops what it drops, so that both sides compare equal.
 pub fn fill_defaults(spec: &mut Value) {
+    drop_nulls(spec);
+    let manifests = spec
+        .pointer_mut("/workload/manifests")
+        .and_then(Value::as_array_mut);
+    for metadata in manifests
+        .into_iter()
+        .flatten()
+        .filter_map(|manifest| manifest.get_mut("metadata"))
+    {
+        drop_empty(metadata);
+    }
     let Some(spec) = spec.as_object_mut() else { return };
     spec.retain(|_, value| !is_empty(value));
     if let Some(option) = spec.get_mut("deleteOption").and_then(Value::as_object_mut) {
@@ -48,6 +77,25 @@ pub fn fill_defaults(spec: &mut Value) {
         if let Some(strategy) = config.get_mut("updateStrategy").and_then(Value::as_object_mut) {
             fill_update_strategy(strategy);
         }
+    }
+}
+
+/// A patch that carries a null removes the field, whatever it meant; so a null is never there to stay.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+    }
+}
+
+/// The API server reads the metadata of an embedded object into its own type, and writes no empty field of it.
+fn drop_empty(metadata: &mut Value) {
+    if let Some(fields) = metadata.as_object_mut() {
+        fields.retain(|_, field| !is_empty(field) && field.as_str() != Some(""));
     }
 }
 
@@ -131,6 +179,29 @@ mod tests {
             "manifestConfigs": [{"resourceIdentifier": {"name": "x"}, "feedbackScrapeType": "Poll",
                 "updateStrategy": {"type": "Update"}}]});
         assert_eq!(Digest::of_spec(&written), Digest::of_spec(&stored));
+    }
+
+    #[test]
+    fn what_the_server_drops_does_not_count() {
+        let manifest = |metadata: Value, spec: Value| json!({"workload": {"manifests": [{"kind": "Deployment", "metadata": metadata, "spec": spec}]}});
+        let written = manifest(
+            json!({"name": "x", "creationTimestamp": null, "labels": {}, "namespace": ""}),
+            json!({"strategy": {}, "template": {"metadata": {"creationTimestamp": null}}, "args": ["", null]}),
+        );
+        let stored = manifest(
+            json!({"name": "x"}),
+            json!({"strategy": {}, "template": {"metadata": {}}, "args": ["", null]}),
+        );
+        assert_eq!(Digest::of_spec(&written), Digest::of_spec(&stored));
+        let other = manifest(
+            json!({"name": "x"}),
+            json!({"template": {"metadata": {}}, "args": ["", null]}),
+        );
+        assert_ne!(
+            Digest::of_spec(&stored),
+            Digest::of_spec(&other),
+            "an empty map may mean something"
+        );
     }
 
     #[test]

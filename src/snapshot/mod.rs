@@ -26,7 +26,7 @@ mod store;
 pub mod terms;
 mod view;
 
-pub use digest::{Digest, canonical, fill_defaults};
+pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
 pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts};
 pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};

@@ -388,6 +388,8 @@ pub struct Config {
     pub meta: Meta,
     /// Its spec hash.
     pub hash: Name,
+    /// The version of the add-on that it stands for: the label of a template, or what an `AddOnHubConfig` asks for.
+    pub version: Option<Name>,
     /// What it says.
     pub content: Arc<Content>,
 }
