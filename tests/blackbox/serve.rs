@@ -39,48 +39,48 @@ async fn it_guards_and_drives_a_hub_that_is_already_there() {
     issued.write(&chain, &key).expect("writable");
     let mut program = Serve::start(&kubeconfig, &chain, &key);
 
-    let registered = tokio::task::block_in_place(|| {
-        let endpoint = Endpoint::Url(program.url.clone());
-        configurations(&endpoint, Some(authority.ca_pem()))
-            .iter()
-            .map(|configuration| kubectl(&kubeconfig, &["apply", "-f", "-"], &configuration.to_string()))
-            .all(|run| run.ok)
-    });
-    assert!(registered, "the configurations are stored");
     tokio::task::block_in_place(|| {
-        let right = kubectl(
-            &kubeconfig,
-            &["apply", "-f", &repository("manifests/examples").to_string_lossy()],
-            "",
-        );
-        assert!(right.ok, "{}", right.stderr);
-        let wait = [
-            "wait",
-            "mca/helloworld",
-            "-n",
-            "cluster2",
-            "--for=condition=Ready",
-            "--timeout=30s",
-        ];
-        until("the add-on is ready", || kubectl(&kubeconfig, &wait, "").ok);
-        let reason = "-o=jsonpath={.status.conditions[?(@.type==\"Progressing\")].reason}";
-        let said = kubectl(
-            &kubeconfig,
-            &["get", "mca", "helloworld", "-n", "cluster2", reason],
-            "",
-        );
-        assert_eq!(said.stdout, "Completed", "the words that were asked for");
-        let wrong = repository("manifests/examples/wrong/01-rollout.yaml");
-        let wrong = kubectl(&kubeconfig, &["apply", "-f", &wrong.to_string_lossy()], "");
-        assert!(
-            !wrong.ok && wrong.stderr.contains("[rollout/min-success-time]"),
-            "{}",
-            wrong.stderr
-        );
+        guards_and_drives(&program.url, authority.ca_pem(), &kubeconfig);
         program.end();
     });
     fleet.shutdown().await;
     hub.shutdown().await;
+}
+
+fn guards_and_drives(url: &str, ca_pem: &str, kubeconfig: &Path) {
+    for configuration in configurations(&Endpoint::Url(url.to_owned()), Some(ca_pem)) {
+        let registered = kubectl(kubeconfig, &["apply", "-f", "-"], &configuration.to_string());
+        assert!(registered.ok, "{}", registered.stderr);
+    }
+    let right = kubectl(
+        kubeconfig,
+        &["apply", "-f", &repository("manifests/examples").to_string_lossy()],
+        "",
+    );
+    assert!(right.ok, "{}", right.stderr);
+    let wait = [
+        "wait",
+        "mca/helloworld",
+        "-n",
+        "cluster2",
+        "--for=condition=Ready",
+        "--timeout=30s",
+    ];
+    until("the add-on is ready", || kubectl(kubeconfig, &wait, "").ok);
+    let reason = "-o=jsonpath={.status.conditions[?(@.type==\"Progressing\")].reason}";
+    let said = kubectl(
+        kubeconfig,
+        &["get", "mca", "helloworld", "-n", "cluster2", reason],
+        "",
+    );
+    assert_eq!(said.stdout, "Completed", "the words that were asked for");
+    let wrong = repository("manifests/examples/wrong/01-rollout.yaml");
+    let wrong = kubectl(kubeconfig, &["apply", "-f", &wrong.to_string_lossy()], "");
+    assert!(
+        !wrong.ok && wrong.stderr.contains("[rollout/min-success-time]"),
+        "{}",
+        wrong.stderr
+    );
 }
 
 #[test]
