@@ -50,6 +50,10 @@ fn cluster(n: usize) -> String {
     format!("c{n}")
 }
 
+fn decision(n: usize) -> ObjectKey {
+    ObjectKey::new(Kind::Decision, "default", format!("{}-decision-1", placement(n)))
+}
+
 fn placement(n: usize) -> String {
     format!("p{n}")
 }
@@ -168,6 +172,28 @@ proptest! {
         world.settle("hello");
         world.tick(SignedDuration::from_mins(5));
         prop_assert!(world.plan("hello").actions.is_empty());
+    }
+
+    /// Whatever happened before, a scheduler that writes its decisions anew takes nothing away: no instance, and no
+    /// configuration.
+    #[test]
+    fn a_moment_without_decisions_takes_nothing_away(
+        steps in prop::collection::vec(step(), 1..30), which in 0..2_usize, emptied in any::<bool>(),
+    ) {
+        let mut world = start();
+        steps.iter().for_each(|step| act(&mut world, step));
+        // What one placement gives while the other is unknown already is nobody's to know.
+        (0..2).for_each(|n| if !world.objects.contains_key(&decision(n)) { world.decide(&placement(n), &[]) });
+        world.settle("hello");
+        if emptied {
+            world.put_status(&decision(which), &json!({"decisions": []}));
+        } else {
+            world.delete(&decision(which));
+        }
+        for action in world.plan("hello").actions {
+            let object = action.object().clone();
+            prop_assert!(object.kind == Kind::AddOn, "{:?}", action);
+        }
     }
 
     /// A store that saw the same objects in another order, some of them twice, plans the same.

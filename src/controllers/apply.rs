@@ -1,6 +1,7 @@
 //! The only code that changes the hub: creates, merge patches, status patches and deletions, each with its precondition.
 //!
 //! Decides nothing. A write that meets another revision than it was planned from fails, and the add-on is planned again.
+//! Never begins a write after the end was asked for.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +10,13 @@ use futures::stream;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client};
 use serde_json::{Value, json};
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
 use super::raw::{Raw, resource};
-use crate::plan::{Action, Note, Plan, Revision};
+use super::tide::Progress;
+use crate::plan::{Action, Plan, Revision};
 use crate::snapshot::{Expected, Name, ObjectKey};
 
 /// Name under which the API server records our writes.
@@ -24,6 +28,18 @@ pub(super) enum ApplyError {
     /// Somebody else wrote first.
     #[error("another revision of {object} is on the hub")]
     Conflict {
+        /// The object.
+        object: ObjectKey,
+    },
+    /// An object that no watch shows stands where one should be created.
+    #[error("{object} is on the hub, but no watch shows it; does it lack the label of its add-on?")]
+    Hidden {
+        /// The object.
+        object: ObjectKey,
+    },
+    /// The write was accepted and changed nothing: the hub keeps the object in another form than we planned it.
+    #[error("writing {object} changes nothing, although it differs from what is planned")]
+    NoChange {
         /// The object.
         object: ObjectKey,
     },
@@ -44,7 +60,10 @@ impl ApplyError {
     /// Returns the object that was not written.
     pub(super) fn object(&self) -> &ObjectKey {
         match self {
-            Self::Conflict { object } | Self::Write { object, .. } => object,
+            Self::Conflict { object }
+            | Self::Hidden { object }
+            | Self::NoChange { object }
+            | Self::Write { object, .. } => object,
         }
     }
 }
@@ -54,15 +73,24 @@ impl ApplyError {
 pub(super) struct Applied {
     /// What the watches must show before the next plan.
     pub(super) expected: Vec<(ObjectKey, Expected)>,
-    /// What to tell spectators.
-    pub(super) notes: Vec<Note>,
     /// Writes that did not happen.
     pub(super) errors: Vec<ApplyError>,
 }
 
-/// Applies a plan: the writes of one namespace in their order, namespaces beside each other up to `at_once`, the
-/// cluster-scoped ones last.
-pub(super) async fn apply_plan(client: Client, plan: Plan, at_once: usize) -> Applied {
+/// What every write needs.
+#[derive(Clone)]
+pub(super) struct Pen {
+    pub(super) client: Client,
+    /// Where spectators hear of what was written.
+    pub(super) progress: broadcast::Sender<Progress>,
+    /// Ends the writing after the write under way.
+    pub(super) stop: CancellationToken,
+    /// How many namespaces are written to at the same time.
+    pub(super) at_once: usize,
+}
+
+/// Applies a plan: the writes of one namespace in their order, namespaces beside each other, the cluster-scoped ones last.
+pub(super) async fn apply_plan(pen: Pen, plan: Plan) -> Applied {
     let mut groups: BTreeMap<Name, Vec<Action>> = BTreeMap::new();
     for action in plan.actions {
         groups
@@ -71,35 +99,39 @@ pub(super) async fn apply_plan(client: Client, plan: Plan, at_once: usize) -> Ap
             .push(action);
     }
     let hub = groups.remove("").unwrap_or_default();
-    let each = groups.into_values().map(|actions| apply_group(&client, actions));
+    let each = groups.into_values().map(|actions| apply_group(&pen, actions));
     let mut all: Vec<Applied> = stream::iter(each)
-        .buffer_unordered(at_once.max(1))
+        .buffer_unordered(pen.at_once.max(1))
         .collect()
         .await;
-    all.push(apply_group(&client, hub).await);
+    all.push(apply_group(&pen, hub).await);
     all.into_iter().fold(Applied::default(), |mut sum, part| {
         sum.expected.extend(part.expected);
-        sum.notes.extend(part.notes);
         sum.errors.extend(part.errors);
         sum
     })
 }
 
 /// The first write that fails ends its group: what follows may rely on it.
-async fn apply_group(client: &Client, actions: Vec<Action>) -> Applied {
+async fn apply_group(pen: &Pen, actions: Vec<Action>) -> Applied {
     let mut applied = Applied::default();
     for action in actions {
+        if pen.stop.is_cancelled() {
+            break;
+        }
         let note = match &action {
             Action::Status { note, .. } => note.clone(),
             Action::Create { .. } | Action::Replace { .. } | Action::Delete { .. } => None,
         };
         let object = action.object().clone();
-        match apply_one(client, action).await {
+        match apply_one(&pen.client, action).await {
             Ok(expected) => {
                 applied
                     .expected
                     .extend(expected.map(|expected| (object, expected)));
-                applied.notes.extend(note);
+                if let Some(note) = note {
+                    tell(&pen.progress, note);
+                }
             }
             Err(error) => {
                 applied.errors.push(error);
@@ -108,6 +140,13 @@ async fn apply_group(client: &Client, actions: Vec<Action>) -> Applied {
         }
     }
     applied
+}
+
+fn tell(progress: &broadcast::Sender<Progress>, note: Progress) {
+    let phase = note.phase.noun();
+    info!(addon = %note.addon, cluster = %note.cluster, phase, outcome = ?note.outcome, "state changed");
+    // Nobody watching is fine.
+    let _sent = progress.send(note).ok();
 }
 
 async fn apply_one(client: &Client, action: Action) -> Result<Option<Expected>, ApplyError> {
@@ -136,14 +175,14 @@ async fn apply_one(client: &Client, action: Action) -> Result<Option<Expected>, 
             let patched = api.patch(&object.name, &patch_params, &patch).await;
             let patched = patched.map_err(|error| failed("patch", &object, error))?;
             info!(%object, why, "patched");
-            Ok(seen(&patched))
+            changed(object, &before, seen(&patched))
         }
         Action::Status { before, patch, .. } => {
             let patch = Patch::Merge(guarded(patch, &before));
             let patched = api.patch_status(&object.name, &patch_params, &patch).await;
             let patched = patched.map_err(|error| failed("patch the status of", &object, error))?;
             debug!(%object, "status written");
-            Ok(seen(&patched))
+            changed(object, &before, seen(&patched))
         }
         Action::Delete { before, why, .. } => {
             let conditions = Preconditions {
@@ -183,6 +222,18 @@ fn seen(raw: &Raw) -> Option<Expected> {
     Some(Expected::Version(Name::from(version)))
 }
 
+/// A write that changes nothing would be planned again at once, and for ever.
+fn changed(
+    object: ObjectKey,
+    before: &Revision,
+    seen: Option<Expected>,
+) -> Result<Option<Expected>, ApplyError> {
+    match seen {
+        Some(Expected::Version(version)) if version == before.version => Err(ApplyError::NoChange { object }),
+        other => Ok(other),
+    }
+}
+
 /// Adds the revision to a merge patch, so that the API server refuses it on any other one.
 fn guarded(mut patch: Value, before: &Revision) -> Value {
     let guard = json!({"metadata": {"uid": &*before.uid, "resourceVersion": &*before.version}});
@@ -192,6 +243,9 @@ fn guarded(mut patch: Value, before: &Revision) -> Value {
 
 fn failed(verb: &'static str, object: &ObjectKey, error: kube::Error) -> ApplyError {
     match &error {
+        kube::Error::Api(status) if status.code == 409 && verb == "create" => ApplyError::Hidden {
+            object: object.clone(),
+        },
         kube::Error::Api(status) if status.code == 409 => ApplyError::Conflict {
             object: object.clone(),
         },
@@ -209,6 +263,111 @@ fn failed(verb: &'static str, object: &ObjectKey, error: kube::Error) -> ApplyEr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot::Kind;
+
+    async fn hub() -> devhub::DevHub {
+        let crds = crate::api::crds();
+        let crds = crds
+            .into_iter()
+            .map(|crd| serde_json::to_value(crd).expect("a CRD is JSON"));
+        let builder = crds.fold(devhub::DevHub::builder(), devhub::Builder::crd);
+        builder.start().await.expect("the hub starts")
+    }
+
+    fn pen(client: Client) -> Pen {
+        Pen {
+            client,
+            progress: broadcast::channel(1).0,
+            stop: CancellationToken::new(),
+            at_once: 1,
+        }
+    }
+
+    fn object() -> ObjectKey {
+        ObjectKey::new(Kind::DeploymentConfig, "default", "base")
+    }
+
+    fn create() -> Plan {
+        let body = json!({"apiVersion": Kind::DeploymentConfig.api_version(), "kind": "AddOnDeploymentConfig",
+            "metadata": {"name": "base", "namespace": "default"}, "spec": {"agentInstallNamespace": "x"}});
+        let action = Action::Create {
+            object: object(),
+            body,
+            why: "a test",
+        };
+        Plan {
+            actions: vec![action],
+            ..Plan::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_write_that_changes_nothing_is_an_error() {
+        let hub = hub().await;
+        let pen = pen(hub.client());
+        let created = apply_plan(pen.clone(), create()).await;
+        assert!(created.errors.is_empty(), "{:?}", created.errors);
+        let stored = api(&pen.client, &object())
+            .get("base")
+            .await
+            .expect("it is there");
+        let text = |pointer| {
+            stored
+                .object
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .map(Name::from)
+        };
+        let before = Revision {
+            uid: text("/metadata/uid").expect("a uid"),
+            version: text("/metadata/resourceVersion").expect("a version"),
+        };
+        let replace = |namespace| Plan {
+            actions: vec![Action::Replace {
+                object: object(),
+                before: before.clone(),
+                patch: json!({"spec": {"agentInstallNamespace": namespace}}),
+                why: "a test",
+            }],
+            ..Plan::default()
+        };
+        let same = apply_plan(pen.clone(), replace("x")).await;
+        assert!(
+            matches!(&*same.errors, [ApplyError::NoChange { .. }]),
+            "{:?}",
+            same.errors
+        );
+        let other = apply_plan(pen.clone(), replace("y")).await;
+        assert!(
+            other.errors.is_empty() && other.expected.len() == 1,
+            "{:?}",
+            other.errors
+        );
+        let again = apply_plan(pen.clone(), create()).await;
+        assert!(
+            matches!(&*again.errors, [ApplyError::Hidden { .. }]),
+            "{:?}",
+            again.errors
+        );
+        hub.shutdown().await;
+    }
+
+    #[tokio::test]
+    async fn nothing_is_written_after_the_end_was_asked_for() {
+        let hub = hub().await;
+        let pen = pen(hub.client());
+        pen.stop.cancel();
+        let applied = apply_plan(pen.clone(), create()).await;
+        assert!(applied.expected.is_empty() && applied.errors.is_empty());
+        assert!(
+            api(&pen.client, &object())
+                .get_opt("base")
+                .await
+                .expect("an answer")
+                .is_none()
+        );
+        hub.shutdown().await;
+    }
 
     #[test]
     fn every_patch_carries_the_revision_it_was_planned_from() {

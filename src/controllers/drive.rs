@@ -4,6 +4,7 @@
 //! what the last plan of the add-on wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,9 +16,9 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
-use super::apply::{Applied, ApplyError, apply_plan};
+use super::apply::{Applied, ApplyError, Pen, apply_plan};
 use super::pauses::Pauses;
 use super::queue::Queue;
 use super::tide::{Progress, TideOptions};
@@ -26,7 +27,9 @@ use crate::snapshot::{Event, Facts, Kind, Name, Store};
 
 /// How long the store may take to see an own write.
 const STALE: Duration = Duration::from_secs(5);
-/// Pause after a plan that could not be applied at all.
+/// From which pause on a write that fails again and again is worth a warning, whatever the reason.
+const STUBBORN: Duration = Duration::from_secs(1);
+/// Pause after a plan that could not be made or applied at all.
 const AFTER_PANIC: Duration = Duration::from_secs(10);
 /// Events taken in at once before due add-ons are looked at again.
 const BATCH: usize = 1024;
@@ -43,7 +46,7 @@ pub(super) struct Outlets {
 
 /// The loop's state.
 pub(super) struct Driver {
-    client: Client,
+    pen: Pen,
     options: TideOptions,
     outlets: Outlets,
     store: Store,
@@ -55,9 +58,20 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub(super) fn new(client: Client, options: TideOptions, outlets: Outlets) -> Self {
-        Self {
+    pub(super) fn new(
+        client: Client,
+        options: TideOptions,
+        outlets: Outlets,
+        stop: CancellationToken,
+    ) -> Self {
+        let pen = Pen {
             client,
+            progress: outlets.progress.clone(),
+            stop,
+            at_once: options.writes_at_once,
+        };
+        Self {
+            pen,
             store: Store::new(options.settings),
             options,
             outlets,
@@ -69,8 +83,9 @@ impl Driver {
         }
     }
 
-    /// Runs until `stop`, or until no watch is left.
-    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>, stop: CancellationToken) {
+    /// Runs until the end is asked for, or until no watch is left.
+    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) {
+        let stop = self.pen.stop.clone();
         loop {
             let next = self.queue.next().filter(|_| self.is_synced());
             let due = async { tokio::time::sleep_until(next.unwrap_or_else(Instant::now)).await };
@@ -170,11 +185,10 @@ impl Driver {
 
     /// Plans the add-on and starts to write; returns whether anything is being written.
     fn start(&mut self, addon: &Name, now: Instant) -> bool {
-        let Some(view) = self.store.view(addon) else {
+        let time = Timestamp::now();
+        let Some(mut plan) = self.plan(addon, time, now) else {
             return false;
         };
-        let time = Timestamp::now();
-        let mut plan = plan::addon(&view, time);
         debug!(%addon, actions = plan.actions.len(), waits = plan.waits.len(), "planned");
         if let Some(at) = plan.recheck_at {
             let pause = Duration::try_from(at.duration_since(time)).unwrap_or_default();
@@ -184,14 +198,23 @@ impl Driver {
         if plan.actions.is_empty() {
             return false;
         }
-        let (client, name, at_once) = (self.client.clone(), addon.clone(), self.options.writes_at_once);
+        let (pen, name) = (self.pen.clone(), addon.clone());
         self.running.spawn(async move {
-            let applied = std::panic::AssertUnwindSafe(apply_plan(client, plan, at_once))
-                .catch_unwind()
-                .await;
+            let applied = AssertUnwindSafe(apply_plan(pen, plan)).catch_unwind().await;
             (name, applied.ok())
         });
         true
+    }
+
+    /// A bug in the planning of one add-on must not end that of the others.
+    fn plan(&mut self, addon: &Name, time: Timestamp, now: Instant) -> Option<Plan> {
+        let view = self.store.view(addon)?;
+        let planned = std::panic::catch_unwind(AssertUnwindSafe(|| plan::addon(&view, time))).ok();
+        if planned.is_none() {
+            tracing::error!(%addon, pause = ?AFTER_PANIC, "planning panicked");
+            self.queue.touch(addon, now + AFTER_PANIC);
+        }
+        planned
     }
 
     /// Takes out what must not be tried yet, with everything behind it in its namespace.
@@ -227,23 +250,24 @@ impl Driver {
             let pause = self.pauses.fail(error.object(), now);
             self.queue.touch(addon, now + pause);
             match error {
-                ApplyError::Conflict { object } => {
+                ApplyError::Conflict { object } | ApplyError::Hidden { object } if pause < STUBBORN => {
                     debug!(%addon, %object, ?pause, "planning again after a conflict");
+                }
+                ApplyError::Conflict { .. } | ApplyError::Hidden { .. } | ApplyError::NoChange { .. } => {
+                    warn!(%addon, %error, ?pause, "will retry");
                 }
                 ApplyError::Write { source, .. } => {
                     warn!(%addon, %error, cause = source as &dyn std::error::Error, ?pause, "will retry");
                 }
             }
         }
-        for note in applied.notes {
-            let phase = note.phase.noun();
-            info!(addon = %note.addon, cluster = %note.cluster, phase, outcome = ?note.outcome, "state changed");
-            // Nobody watching is fine.
-            let _sent = self.outlets.progress.send(note).ok();
-        }
         if self.store.awaited(addon) == 0 {
             // Everything is seen already, so no event will come to wake the add-on.
             self.queue.touch(addon, now + self.options.coalesce);
+        } else {
+            // Nor may one come at all: what was written can be gone before a watch that broke has listed anew.
+            self.waiting.insert(addon.clone(), now);
+            self.queue.touch(addon, now + STALE);
         }
     }
 }

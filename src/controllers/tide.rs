@@ -81,7 +81,7 @@ impl Tide {
             progress: progress.clone(),
             synced: synced_sender,
         };
-        let driver = tokio::spawn(Driver::new(client, options, outlets).run(events, stop.clone()));
+        let driver = tokio::spawn(Driver::new(client, options, outlets, stop.clone()).run(events));
         Ok(Self {
             facts,
             progress,
@@ -109,7 +109,7 @@ impl Tide {
         let _ended = self.synced.clone().wait_for(|synced| *synced).await.is_err();
     }
 
-    /// Stops the controllers; writes under way are finished.
+    /// Stops the controllers: a write under way is finished, none is begun.
     pub async fn shutdown(mut self) {
         self.stop.cancel();
         self.watches.shutdown().await;

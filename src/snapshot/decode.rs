@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::decode_addon::addon;
 use super::decode_status::{conditions, references, status_of};
-use super::decode_work::work;
+use super::decode_work::{Known, work};
 use super::kind::{Kind, ObjectKey};
 use super::names::{Name, Names};
 use super::record::{
@@ -75,8 +75,13 @@ pub(super) fn config_ref(key: &ObjectKey) -> ConfigRef {
     }
 }
 
-/// Decodes an object.
-pub(super) fn record(kind: Kind, object: &Value, names: &mut Names) -> Result<Record, String> {
+/// Decodes an object; `known` is what the store has of it if it is a work.
+pub(super) fn record(
+    kind: Kind,
+    object: &Value,
+    names: &mut Names,
+    known: Option<&Known>,
+) -> Result<Record, String> {
     match kind {
         Kind::Cluster => cluster(&parse(object)?, names).map(Record::Cluster),
         Kind::Placement => placement(&parse(object)?, names).map(Record::Placement),
@@ -86,11 +91,11 @@ pub(super) fn record(kind: Kind, object: &Value, names: &mut Names) -> Result<Re
         Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
             config(kind, object, names).map(Record::Config)
         }
-        Kind::Work => work(object, &parse(object)?, names).map(Record::Work),
+        Kind::Work => work(object, known, names).map(Record::Work),
     }
 }
 
-fn parse<T: DeserializeOwned>(object: &Value) -> Result<T, String> {
+pub(super) fn parse<T: DeserializeOwned>(object: &Value) -> Result<T, String> {
     T::deserialize(object).map_err(|error| error.to_string())
 }
 

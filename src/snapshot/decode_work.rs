@@ -2,25 +2,54 @@
 //!
 //! Never keeps manifests. A work without the add-on label belongs to nobody here.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::decode::{annotation, meta, owners, shared};
+use super::decode::{annotation, meta, owners, parse, shared};
 use super::decode_status::status_of;
 use super::digest::Digest;
 use super::names::{Name, Names};
-use super::record::{Signal, Status, Work, Workload};
+use super::record::{Meta, Signal, Status, Work, Workload};
 use super::terms;
 use crate::api::names::annotations::CONFIG_SPEC_HASH_ALTERNATIVE;
 use crate::api::names::conditions::{WORK_APPLIED, WORK_AVAILABLE};
-use crate::api::work::{ManifestCondition, ManifestWork};
+use crate::api::work::{ManifestCondition, ManifestWorkStatus};
 
 type Filed = (Name, Name, Work);
 
+/// What the store knows already about the spec of a work.
+#[derive(Debug)]
+pub(super) struct Known {
+    uid: Name,
+    generation: i64,
+    digest: Digest,
+}
+
+impl From<&Work> for Known {
+    fn from(work: &Work) -> Self {
+        Self {
+            uid: work.meta.uid.clone(),
+            generation: work.meta.generation,
+            digest: work.digest,
+        }
+    }
+}
+
+/// A work without its manifests, which are by far its largest part.
+#[derive(Deserialize)]
+struct Head {
+    metadata: ObjectMeta,
+    #[serde(default)]
+    status: Option<ManifestWorkStatus>,
+}
+
 pub(super) fn work(
     object: &Value,
-    parsed: &ManifestWork,
+    known: Option<&Known>,
     names: &mut Names,
 ) -> Result<Option<Filed>, String> {
+    let parsed = &parse::<Head>(object)?;
     let metadata = &parsed.metadata;
     let meta = meta(metadata, names)?;
     let labels = metadata.labels.as_ref();
@@ -47,9 +76,7 @@ pub(super) fn work(
         name: shared(metadata.name.as_ref(), names),
         hosted: home.is_some(),
         owners: owners(metadata.owner_references.as_ref(), names),
-        digest: object
-            .get("spec")
-            .map_or_else(|| Digest::of_spec(&Value::Null), Digest::of_spec),
+        digest: digest(object, &meta, known),
         hashes: shared(spelled, names),
         mirror: shared(mirror.filter(|_| hashes.is_some()), names),
         applied: signal(parsed, WORK_APPLIED, meta.generation, names),
@@ -65,7 +92,18 @@ pub(super) fn work(
     Ok(Some((names.share(addon), cluster, work)))
 }
 
-fn signal(work: &ManifestWork, kind: &str, generation: i64, names: &mut Names) -> Option<Signal> {
+/// Every change of the spec is a new generation; what only reports need not be read again.
+fn digest(object: &Value, meta: &Meta, known: Option<&Known>) -> Digest {
+    let same = known
+        .filter(|known| known.uid == meta.uid && known.generation == meta.generation && meta.generation > 0);
+    match (same, object.get("spec")) {
+        (Some(known), _) => known.digest,
+        (None, Some(spec)) => Digest::of_spec(spec),
+        (None, None) => Digest::of_spec(&Value::Null),
+    }
+}
+
+fn signal(work: &Head, kind: &str, generation: i64, names: &mut Names) -> Option<Signal> {
     let stated = work.status.iter().flat_map(|status| &status.conditions);
     let condition = stated.into_iter().find(|condition| condition.type_ == kind)?;
     Some(Signal {

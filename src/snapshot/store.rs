@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::decode::{self, Record};
+use super::decode_work::Known;
 use super::expect::{Expectations, Expected, Sight, is_met};
 use super::index::Mentions;
 use super::kind::{Kind, ObjectKey};
@@ -112,7 +113,8 @@ impl Store {
 
     fn apply_object(&mut self, kind: Kind, object: &Value, touched: &mut Touched) {
         let key = decode::key(kind, object);
-        match decode::record(kind, object, &mut self.names) {
+        let known = self.work(&key).map(Known::from);
+        match decode::record(kind, object, &mut self.names, known.as_ref()) {
             Ok(record) => {
                 self.faults.remove(&key);
                 if record.meta().is_some_and(|meta| self.is_older(&key, meta)) {
@@ -206,15 +208,17 @@ impl Store {
                 .configs
                 .get(&decode::config_ref(key))
                 .map(|found| &found.meta),
-            Kind::Work => {
-                let (addon, cluster) = self.work_places.get(&place)?;
-                self.works
-                    .get(addon)?
-                    .get(cluster)?
-                    .get(&place)
-                    .map(|found| &found.meta)
-            }
+            Kind::Work => self.work(key).map(|found| &found.meta),
         }
+    }
+
+    fn work(&self, key: &ObjectKey) -> Option<&Work> {
+        if key.kind != Kind::Work {
+            return None;
+        }
+        let place = (key.namespace.clone(), key.name.clone());
+        let (addon, cluster) = self.work_places.get(&place)?;
+        self.works.get(addon)?.get(cluster)?.get(&place)
     }
 
     /// Returns the keys of all objects of a kind.
