@@ -19,7 +19,9 @@ const CLUSTERS: [usize; 3] = [10, 1_000, 10_000];
 fn fleet(clusters: usize) -> World {
     let mut world = World::new(Settings::default());
     let names: Vec<String> = (0..clusters).map(|n| format!("cluster{n}")).collect();
-    names.iter().for_each(|name| world.add_cluster(name));
+    for name in &names {
+        world.add_cluster(name);
+    }
     world.decide("all", &names);
     world.put(Kind::DeploymentConfig, config("one"));
     let containers: Vec<_> = (0..4)

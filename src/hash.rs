@@ -172,6 +172,15 @@ pub fn parse_config_spec_hash(text: &str) -> Result<BTreeMap<ConfigKey, String>,
     Ok(hashes)
 }
 
+/// Renders any value as Go's `encoding/json` does: compact, keys sorted by their bytes, `<`, `>` and `&` escaped.
+///
+/// That is the form in which `kubectl` writes its note of what was applied.
+pub fn render_go_json(value: &Value) -> String {
+    let mut out = String::new();
+    write_value(&mut out, value);
+    out
+}
+
 /// Returns the text that is hashed.
 fn canonical_json(object: &Value) -> String {
     let mut out = String::new();

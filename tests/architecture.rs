@@ -255,33 +255,35 @@ fn door_faults(path: &str, text: &str) -> Vec<String> {
 
 /// Returns the rooms that a text names behind `crate::`, grouped imports included.
 fn used_rooms(text: &str) -> BTreeSet<String> {
-    let mut rooms = BTreeSet::new();
-    for rest in text.split("crate::").skip(1) {
-        if let Some(group) = rest.strip_prefix('{') {
-            let mut depth = 1;
-            let mut word = String::new();
-            for c in group.chars() {
-                match c {
-                    '{' => depth += 1,
-                    '}' => depth -= 1,
-                    _ => {}
-                }
-                if depth == 0 || (depth == 1 && c == ',') {
-                    rooms.insert(first_word(word.trim()));
-                    word.clear();
-                }
-                if depth == 0 {
-                    break;
-                }
-                if c != ',' || depth > 1 {
-                    word.push(c);
-                }
-            }
-        } else {
-            rooms.insert(first_word(rest));
+    text.split("crate::")
+        .skip(1)
+        .flat_map(|rest| {
+            rest.strip_prefix('{')
+                .map_or_else(|| vec![first_word(rest)], first_words_of_group)
+        })
+        .collect()
+}
+
+/// Returns the first name of every member of `{a::{x, y}, b}`, of which the opening brace has been taken off.
+fn first_words_of_group(group: &str) -> Vec<String> {
+    let mut depth = 1_usize;
+    let mut members = vec![String::new()];
+    for c in group.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+        if depth == 1 && c == ',' {
+            members.push(String::new());
+        } else if let Some(member) = members.last_mut() {
+            member.push(c);
         }
     }
-    rooms
+    members.iter().map(|member| first_word(member.trim())).collect()
 }
 
 fn first_word(text: &str) -> String {
@@ -347,7 +349,7 @@ fn workspace_dependencies(manifest: &str) -> Vec<String> {
         .unwrap_or_default()
         .lines()
         .take_while(|line| !line.starts_with('['))
-        .map(|line| first_word(line))
+        .map(first_word)
         .filter(|name| ["schema", "devhub", "spokes", "tidegate"].contains(&name.as_str()))
         .collect()
 }
@@ -370,27 +372,26 @@ fn root() -> PathBuf {
 
 /// Returns every Rust source below a folder of the repository, by its path from the root.
 fn sources(dir: &str) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    let mut open = vec![root().join(dir)];
-    while let Some(folder) = open.pop() {
-        let Ok(entries) = fs::read_dir(&folder) else {
-            continue;
-        };
-        for entry in entries.flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                if !path.ends_with("target") {
-                    open.push(path);
-                }
-            } else if path.extension().is_some_and(|ext| ext == "rs") {
-                found.insert(
-                    relative(&path),
-                    fs::read_to_string(&path).expect("sources are readable"),
-                );
-            }
+    let mut files = Vec::new();
+    collect_sources(&root().join(dir), &mut files);
+    let read = |path: PathBuf| {
+        (
+            relative(&path),
+            fs::read_to_string(&path).expect("sources are readable"),
+        )
+    };
+    files.into_iter().map(read).collect()
+}
+
+fn collect_sources(folder: &Path, files: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()));
+    for path in entries.into_iter().flatten() {
+        if path.is_dir() && !path.ends_with("target") {
+            collect_sources(&path, files);
+        } else if path.extension().is_some_and(|ext| ext == "rs") {
+            files.push(path);
         }
     }
-    found
 }
 
 fn relative(path: &Path) -> String {

@@ -203,7 +203,9 @@ proptest! {
         order in prop::collection::vec(any::<u32>(), 64),
     ) {
         let mut world = start();
-        steps.iter().for_each(|step| act(&mut world, step));
+        for step in &steps {
+            act(&mut world, step);
+        }
         let mut events: Vec<(u32, Event)> = world.objects.iter().zip(order.iter().cycle()).map(|((key, object), at)| {
             (*at, Event::Applied { kind: key.kind, object: object.clone() })
         }).collect();
@@ -221,7 +223,9 @@ proptest! {
     #[test]
     fn a_relist_changes_no_plan_and_touches_nobody(steps in prop::collection::vec(step(), 1..30)) {
         let mut world = start();
-        steps.iter().for_each(|step| act(&mut world, step));
+        for step in &steps {
+            act(&mut world, step);
+        }
         let before = world.plan("hello");
         for kind in Kind::ALL {
             let here = world.objects.iter().filter(|(key, _)| key.kind == kind);

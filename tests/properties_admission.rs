@@ -157,81 +157,65 @@ fn pick(values: Vec<Value>) -> impl Strategy<Value = Value> {
     prop::sample::select(values)
 }
 
-/// Objects whose every leaf may be right or wrong, with right ones frequent enough to be accepted whole at times.
-fn addons() -> impl Strategy<Value = Value> {
-    let amount = || {
-        let good = pick(vec![
-            json!(1),
-            json!("25%"),
-            json!("100%"),
-            json!(7),
-            json!("1%"),
-            json!(2_147_483_647),
-        ]);
-        let bad = pick(vec![
-            json!(0),
-            json!(-1),
-            json!("130%"),
-            json!("25"),
-            json!(2.5),
-            json!(3_000_000_000_i64),
-            json!(""),
-        ]);
-        prop_oneof![6 => good, 1 => bad]
-    };
-    let time = || {
-        let good = pick(vec![json!("5m"), json!("1h30m"), json!("90s"), json!("10h")]);
-        let bad = pick(vec![
-            json!("0"),
-            json!("None"),
-            json!("banana"),
-            json!(""),
-            json!(5),
-            json!("5min"),
-            json!("10|"),
-            json!("1.5h"),
-        ]);
-        prop_oneof![6 => good, 1 => bad]
-    };
-    let block = (
-        amount(),
-        amount(),
-        time(),
-        time(),
-        pick(vec![
-            json!([]),
-            json!([{"groupName": "a"}]),
-            json!([{"groupIndex": -1}]),
-        ]),
-    )
-        .prop_map(|(concurrency, failures, soak, deadline, groups)| {
+fn mostly(good: Vec<Value>, bad: Vec<Value>) -> impl Strategy<Value = Value> {
+    prop_oneof![6 => pick(good), 1 => pick(bad)]
+}
+
+fn amounts() -> impl Strategy<Value = Value> {
+    let good = vec![
+        json!(1),
+        json!("25%"),
+        json!("100%"),
+        json!(7),
+        json!("1%"),
+        json!(2_147_483_647),
+    ];
+    let bad = [
+        json!(0),
+        json!(-1),
+        json!("130%"),
+        json!("25"),
+        json!(2.5),
+        json!(3_000_000_000_i64),
+        json!(""),
+    ];
+    mostly(good, bad.into())
+}
+
+fn times() -> impl Strategy<Value = Value> {
+    let bad = ["0", "None", "banana", "", "5min", "10|", "1.5h"].map(Value::from);
+    let good = ["5m", "1h30m", "90s", "10h"].map(Value::from);
+    mostly(good.into(), bad.into_iter().chain([json!(5)]).collect())
+}
+
+fn strategies() -> impl Strategy<Value = Value> {
+    let groups = pick(vec![
+        json!([]),
+        json!([{"groupName": "a"}]),
+        json!([{"groupIndex": -1}]),
+    ]);
+    let block = (amounts(), amounts(), times(), times(), groups).prop_map(
+        |(concurrency, failures, soak, deadline, groups)| {
             json!({"maxConcurrency": concurrency, "maxFailures": failures, "minSuccessTime": soak,
                 "progressDeadline": deadline, "mandatoryDecisionGroups": groups})
-        });
-    let strategy = (
-        pick(vec![
-            json!("Progressive"),
-            json!("Progressive"),
-            json!("All"),
-            json!("canary"),
-        ]),
-        block,
-    )
-        .prop_map(|(kind, block)| json!({"type": kind, "progressive": block}));
-    let reference = (
-        pick(vec![json!("addondeploymentconfigs"), json!("addonhubconfigs"), json!("AddOnTemplate"), json!("")]),
-        pick(vec![json!("a"), json!("b"), json!("c"), json!("")]),
-    )
-        .prop_map(|(resource, name)| {
-            json!({"group": "addon.open-cluster-management.io", "resource": resource, "namespace": "n", "name": name})
-        });
-    let namespace = pick(vec![
-        json!("agents"),
-        json!("a-b"),
-        json!("Not_A_Name"),
-        json!(""),
-    ]);
-    let update = (amount(), pick(vec![json!("p"), json!("")])).prop_map(|(at_once, name)| {
+        },
+    );
+    let kinds = ["Progressive", "Progressive", "All", "canary"].map(Value::from);
+    (pick(kinds.into()), block).prop_map(|(kind, block)| json!({"type": kind, "progressive": block}))
+}
+
+fn references() -> impl Strategy<Value = Value> {
+    let resources = ["addondeploymentconfigs", "addonhubconfigs", "AddOnTemplate", ""].map(Value::from);
+    let names = ["a", "b", "c", ""].map(Value::from);
+    (pick(resources.into()), pick(names.into())).prop_map(|(resource, name)| {
+        json!({"group": "addon.open-cluster-management.io", "resource": resource, "namespace": "n", "name": name})
+    })
+}
+
+/// Objects whose every leaf may be right or wrong, with right ones frequent enough to be accepted whole at times.
+fn addons() -> impl Strategy<Value = Value> {
+    let namespace = pick(["agents", "a-b", "Not_A_Name", ""].map(Value::from).into());
+    let update = (amounts(), pick(vec![json!("p"), json!("")])).prop_map(|(at_once, name)| {
         json!({"type": "RollingUpdateWithPlacement", "rollingUpdateWithPlacement":
             {"name": name, "namespace": "d", "maxConcurrentlyUpdating": at_once}})
     });

@@ -159,7 +159,7 @@ async fn eventually<F: Future<Output = bool>>(what: &str, scene: &Scene, mut che
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("{what}: {:#?}", scene.reasons().await);
+    assert!(check().await, "{what}: {:#?}", scene.reasons().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -167,6 +167,30 @@ async fn an_add_on_is_installed_upgraded_and_removed_on_simulated_clusters() {
     let scene = scene().await;
     let mut told = scene.tide.progress();
     eventually("all install", &scene, || scene.all_are("InstallSucceed")).await;
+    every_instance_carries_its_hashes(&scene).await;
+    assert!(scene.tide.facts().load().complete);
+    assert!(told.try_recv().is_ok(), "nobody was told");
+
+    nobody_is_written_to(&scene).await;
+
+    scene.greet("good morning").await;
+    eventually("all upgrade", &scene, || scene.all_are("UpgradeSucceed")).await;
+
+    one_cluster_fails_and_recovers(&scene).await;
+
+    let addons: Api<ClusterManagementAddOn> = Api::all(scene.client.clone());
+    addons
+        .delete(ADDON, &kube::api::DeleteParams::default())
+        .await
+        .expect("the add-on is deleted");
+    eventually("nothing is left", &scene, || async {
+        scene.versions().await.is_empty()
+    })
+    .await;
+    scene.stop().await;
+}
+
+async fn every_instance_carries_its_hashes(scene: &Scene) {
     for instance in scene
         .instances()
         .list(&ListParams::default())
@@ -190,9 +214,9 @@ async fn an_add_on_is_installed_upgraded_and_removed_on_simulated_clusters() {
             assert!(carried.contains(&reference.desired_config_spec_hash), "{carried}");
         }
     }
-    assert!(scene.tide.facts().load().complete);
-    assert!(told.try_recv().is_ok(), "nobody was told");
+}
 
+async fn nobody_is_written_to(scene: &Scene) {
     // Once everything is done, nobody is written to any more. Agents report on their own; give them time to finish.
     let mut before = scene.versions().await;
     for _ in 0..40 {
@@ -205,16 +229,15 @@ async fn an_add_on_is_installed_upgraded_and_removed_on_simulated_clusters() {
     }
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(scene.versions().await, before);
+}
 
-    scene.greet("good morning").await;
-    eventually("all upgrade", &scene, || scene.all_are("UpgradeSucceed")).await;
-
+async fn one_cluster_fails_and_recovers(scene: &Scene) {
     let fault = Fault::ApplyFailure {
         message: "no room left".to_owned(),
     };
     scene.fleet.set_fault("cluster3", fault).expect("a fault");
     scene.greet("good night").await;
-    eventually("one fails and the others finish", &scene, || async {
+    eventually("one fails and the others finish", scene, || async {
         let reasons = scene.reasons().await;
         let failed = |(cluster, reason): (&String, &String)| {
             if cluster == "cluster3" {
@@ -227,19 +250,8 @@ async fn an_add_on_is_installed_upgraded_and_removed_on_simulated_clusters() {
     })
     .await;
     scene.fleet.clear_faults("cluster3").expect("a cluster");
-    eventually("the failed one recovers", &scene, || {
+    eventually("the failed one recovers", scene, || {
         scene.all_are("UpgradeSucceed")
     })
     .await;
-
-    let addons: Api<ClusterManagementAddOn> = Api::all(scene.client.clone());
-    addons
-        .delete(ADDON, &kube::api::DeleteParams::default())
-        .await
-        .expect("the add-on is deleted");
-    eventually("nothing is left", &scene, || async {
-        scene.versions().await.is_empty()
-    })
-    .await;
-    scene.stop().await;
 }

@@ -2,9 +2,13 @@
 //!
 //! Decides only how words become values. Never does what is asked; each subcommand has a file of its own.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+
+use crate::controllers::TideOptions;
+use crate::snapshot::{Settings, Vocabulary};
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
@@ -40,6 +44,8 @@ Logs go to standard error; TIDEGATE_LOG=debug shows more (syntax: tracing filter
 pub enum Command {
     /// Run everything on this machine: a hub, the gate, the tide and simulated clusters.
     Dev(DevArgs),
+    /// Guard and drive a hub that is already there: the gate and the tide, nothing simulated.
+    Serve(ServeArgs),
     /// Print the custom resource definitions (YAML) that Tidegate serves and reads.
     Crds(CrdsArgs),
     /// Print generated references: the rules of the gate, the command line, the webhook configurations.
@@ -69,6 +75,58 @@ pub struct DevArgs {
     /// Faults: `delay:<duration>`, `apply-failure:<message>`, `unavailable:<message>`, `offline`.
     #[arg(long = "fault", value_name = "CLUSTER=FAULT")]
     pub faults: Vec<String>,
+    /// Words of the `Progressing` condition.
+    #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
+    pub progressing_reasons: Reasons,
+}
+
+/// Guard and drive a hub: serve admission over TLS and run the controllers.
+///
+/// The hub is the one of the kubeconfig (flag, else KUBECONFIG, else the service account of the pod). It must have the
+/// definitions of `tidegate crds` or OCM's own, and be told to ask the gate: `tidegate reference webhooks`.
+/// Run one replica: there is no leader election yet. Ends on SIGINT or SIGTERM after the requests under way.
+#[derive(Args, Clone, Debug)]
+pub struct ServeArgs {
+    /// Kubeconfig of the hub.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Address to serve admission on.
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:9443")]
+    pub bind: SocketAddr,
+    /// Certificate chain (PEM). Replaced files are taken up without a restart.
+    #[arg(long, value_name = "FILE", default_value = "/certs/tls.crt")]
+    pub certificate: PathBuf,
+    /// Private key of the certificate (PEM).
+    #[arg(long, value_name = "FILE", default_value = "/certs/tls.key")]
+    pub key: PathBuf,
+    /// Words of the `Progressing` condition.
+    #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
+    pub progressing_reasons: Reasons,
+    /// How many seconds to go on serving after a signal, until routes to this server are withdrawn.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=300))]
+    pub linger: u64,
+}
+
+/// The words of the `Progressing` condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Reasons {
+    /// `Installing`, `InstallSucceed`, `Upgrading`, …
+    Lifecycle,
+    /// `Progressing`, `Completed`, `Failed`, as current OCM writes them.
+    Ocm,
+}
+
+impl From<Reasons> for TideOptions {
+    fn from(reasons: Reasons) -> Self {
+        let reasons = match reasons {
+            Reasons::Lifecycle => Vocabulary::Lifecycle,
+            Reasons::Ocm => Vocabulary::Ocm,
+        };
+        Self {
+            settings: Settings { reasons },
+            ..Self::default()
+        }
+    }
 }
 
 /// Print the custom resource definitions that Tidegate serves and reads.

@@ -8,7 +8,9 @@ mod dev;
 mod error;
 mod reference;
 mod run;
+mod serve;
+mod signals;
 
-pub use args::{Cli, Command, CrdsArgs, DevArgs, ReferenceArgs, Topic};
+pub use args::{Cli, Command, CrdsArgs, DevArgs, Reasons, ReferenceArgs, ServeArgs, Topic};
 pub use error::CliError;
 pub use run::run;

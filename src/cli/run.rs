@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::{Cli, CliError, Command, crds, dev, reference};
+use super::{Cli, CliError, Command, crds, dev, reference, serve};
 use crate::telemetry;
 
 /// Runs the program with the words of the command line; returns its exit status.
@@ -27,6 +27,7 @@ pub fn run() -> ExitCode {
 fn perform(command: Command) -> Result<(), CliError> {
     match command {
         Command::Dev(args) => dev::run(args),
+        Command::Serve(args) => serve::run(args),
         Command::Crds(args) => crds::run(&args),
         Command::Reference(args) => reference::run(&args),
     }

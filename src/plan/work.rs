@@ -50,10 +50,13 @@ pub(super) struct Body<'v> {
 pub(super) struct Renderer<'v, 'm> {
     view: &'m View<'v>,
     name: Name,
-    kits: BTreeMap<(Vec<(ConfigRef, Name)>, Name), Arc<Kit>>,
+    kits: BTreeMap<KitKey, Arc<Kit>>,
     /// Neighbours mostly share a kit; comparing is cheaper than looking up.
     last: Option<(&'m Member<'v>, Arc<Kit>)>,
 }
+
+/// The assigned configurations with their hashes, and the install namespace.
+type KitKey = (Vec<(ConfigRef, Name)>, Name);
 
 /// What instances with the same assignment share.
 #[derive(Debug)]

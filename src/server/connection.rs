@@ -41,17 +41,14 @@ pub(super) async fn serve(hall: Hall, tcp: TcpStream) {
     };
     let h2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
     let signal = HeadSignal::default();
-    if h2 {
-        // One h2 connection carries many requests; its own pings and bounds watch over it, so that the signal stays
-        // at "serving" for as long as the connection lives.
-        signal.arrived();
-    }
     let io = TokioIo::new(HeadDeadline::new(tls, signal.clone(), hall.limits.head));
     let router = hall.router.clone();
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (router, signal) = (router.clone(), signal.clone());
         async move {
             if h2 {
+                // One h2 connection carries many requests: only the first is waited for, then pings and bounds watch.
+                signal.stays_open();
                 return router.oneshot(request).await;
             }
             signal.arrived();

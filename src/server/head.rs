@@ -28,6 +28,11 @@ impl HeadSignal {
         self.0.fetch_add(1, Ordering::AcqRel);
     }
 
+    /// Notes that no further head is waited for.
+    pub(super) fn stays_open(&self) {
+        self.0.store(1, Ordering::Release);
+    }
+
     fn count(&self) -> usize {
         self.0.load(Ordering::Acquire)
     }

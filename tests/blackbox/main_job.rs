@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::rig::{Dev, condition, state_of};
+use crate::rig::{Dev, condition, repository, state_of};
 
 const ADDON: &str = "helloworld";
 
@@ -52,6 +52,19 @@ fn the_demo_add_on_gets_ready_on_every_cluster() {
         table.stdout
     );
     assert_eq!(table.stdout.lines().count(), 6, "{}", table.stdout);
+}
+
+#[test]
+fn applying_the_examples_over_the_demo_changes_nothing() {
+    let dev = Dev::start(&["--clusters", "1"]);
+    let run = dev.kubectl(&["apply", "-f", &repository("manifests/examples").to_string_lossy()]);
+    assert!(run.ok && run.stderr.is_empty(), "{}", run.stderr);
+    assert!(
+        run.stdout.lines().all(|line| line.ends_with(" unchanged")),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(run.stdout.lines().count(), 7, "{}", run.stdout);
 }
 
 #[test]

@@ -98,6 +98,47 @@ impl Dev {
         }
     }
 
+    /// Runs kubectl and returns what it printed; panics with what it complained about when it fails.
+    pub(crate) fn succeed(&self, args: &[&str]) -> String {
+        let run = self.kubectl(args);
+        assert!(run.ok, "kubectl {args:?}: {}{}", run.stdout, run.stderr);
+        run.stdout
+    }
+
+    /// Runs kubectl again and again until `holds` says yes; panics with the last outcome when patience ends.
+    pub(crate) fn until_run(
+        &self,
+        what: &str,
+        args: &[&str],
+        stdin: &str,
+        holds: impl Fn(&Run) -> bool,
+    ) -> Run {
+        let begun = Instant::now();
+        loop {
+            let run = self.kubectl_with(args, stdin);
+            if holds(&run) {
+                return run;
+            }
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "still not so: {what}\n{}{}",
+                run.stdout,
+                run.stderr
+            );
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Waits until the add-on on this cluster has this status and reason of Progressing; it need not exist yet.
+    pub(crate) fn until_says(&self, addon: &str, cluster: &str, status: &str, reason: &str) -> Value {
+        let says = |found: &Value| state_of(found, "Progressing") == (status.to_owned(), reason.to_owned());
+        let what = format!("{addon} on {cluster} says {reason}");
+        let list = self.until(&what, &["mca", "-A"], |list| {
+            on_cluster(list, addon, cluster).is_some_and(says)
+        });
+        on_cluster(&list, addon, cluster).expect("just seen").clone()
+    }
+
     /// The folder that the program was told to use.
     pub(crate) fn state(&self) -> PathBuf {
         self.folder.path().join("state")
@@ -191,6 +232,21 @@ pub(crate) fn run(args: &[&str]) -> Run {
 /// A file of the repository.
 pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Returns the object of this name and namespace in a list.
+pub(crate) fn on_cluster<'a>(list: &'a Value, name: &str, namespace: &str) -> Option<&'a Value> {
+    list["items"]
+        .as_array()?
+        .iter()
+        .find(|item| item["metadata"]["name"] == name && item["metadata"]["namespace"] == namespace)
+}
+
+/// Returns the message of a condition, "" where it is absent.
+pub(crate) fn message_of<'a>(object: &'a Value, kind: &str) -> &'a str {
+    condition(object, kind)
+        .and_then(|found| found["message"].as_str())
+        .unwrap_or_default()
 }
 
 /// Returns a condition of an object.

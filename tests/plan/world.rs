@@ -101,7 +101,9 @@ impl World {
             .filter(|(_, object)| owns(object))
             .map(|(key, _)| key.clone())
             .collect();
-        owned.iter().for_each(|key| self.delete(key));
+        for key in &owned {
+            self.delete(key);
+        }
     }
 
     /// Marks an object as being deleted, as a finalizer would keep it.
@@ -180,10 +182,8 @@ impl World {
     }
 
     fn check(&self, object: &ObjectKey, before: &Revision) {
-        let stored = self
-            .objects
-            .get(object)
-            .unwrap_or_else(|| panic!("{object} does not exist"));
+        assert!(self.objects.contains_key(object), "{object} does not exist");
+        let stored = &self.objects[object];
         assert_eq!(stored["metadata"]["uid"], json!(&*before.uid), "{object}");
         assert_eq!(
             stored["metadata"]["resourceVersion"],
@@ -194,14 +194,16 @@ impl World {
 
     /// Plans and applies until nothing is left; panics when that does not come to an end.
     pub(crate) fn settle(&mut self, addon: &str) -> usize {
-        for round in 0..6 {
+        let mut round = 0;
+        loop {
             let plan = self.plan(addon);
             if plan.actions.is_empty() {
                 return round;
             }
+            assert!(round < 6, "plans do not come to an end: {plan:#?}");
             self.apply(&plan);
+            round += 1;
         }
-        panic!("plans do not come to an end: {:#?}", self.plan(addon));
     }
 
     pub(crate) fn add_cluster(&mut self, name: &str) {

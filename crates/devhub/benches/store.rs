@@ -91,7 +91,7 @@ fn hub() -> (Runtime, DevHub) {
 #[divan::bench(counters = [ItemsCount::new(1_u32)])]
 fn create_in_process(bencher: Bencher<'_, '_>) {
     let (runtime, hub) = hub();
-    let api = parts(hub.client());
+    let api = parts(runtime.block_on(async { hub.client() }));
     bencher.with_inputs(|| part(&unique())).bench_values(|object| {
         runtime
             .block_on(api.create(&PostParams::default(), &object))
@@ -120,7 +120,7 @@ fn create_over_tls(bencher: Bencher<'_, '_>) {
 #[divan::bench(args = [1, 10, 50], sample_count = 10, sample_size = 1)]
 fn deliver(bencher: Bencher<'_, '_>, watchers: usize) {
     let (runtime, hub) = hub();
-    let api = parts(hub.client());
+    let api = parts(runtime.block_on(async { hub.client() }));
     bencher
         .counter(ItemsCount::new(watchers * CHANGES))
         .with_inputs(|| {

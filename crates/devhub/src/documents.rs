@@ -1,4 +1,4 @@
-//! Documents that describe the hub: version, health, discovery, OpenAPI.
+//! Documents that describe the hub: version, health, discovery and `OpenAPI`.
 //!
 //! Decides which document a path and an `Accept` header mean; what stands in them is decided in their own rooms.
 
@@ -50,13 +50,11 @@ pub(crate) fn core(hub: &Hub, accept: Option<&str>, etag: Option<&str>) -> Reply
 
 /// Returns `/apis`.
 pub(crate) fn groups(hub: &Hub, accept: Option<&str>, etag: Option<&str>) -> Reply {
-    match aggregation(accept) {
-        Some(version) => aggregated(hub, Root::Named, version, etag),
-        None => {
-            let list = discovery::group_list(&hub.directory.load().resources());
-            Reply::json(200, &list).with_header(VARY, "Accept")
-        }
+    if let Some(version) = aggregation(accept) {
+        return aggregated(hub, Root::Named, version, etag);
     }
+    let list = discovery::group_list(&hub.directory.load().resources());
+    Reply::json(200, &list).with_header(VARY, "Accept")
 }
 
 /// Returns `/apis/<group>`.

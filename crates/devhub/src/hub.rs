@@ -3,7 +3,7 @@
 //! Decides nothing; holds the store, the served resources, the users and the webhooks, and the signal to stop.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
@@ -30,9 +30,10 @@ pub(crate) struct Hub {
     pub(crate) services: Services,
     /// Cancelled when the hub stops; ends every watch.
     pub(crate) stop: CancellationToken,
-    /// Made OpenAPI documents.
+    /// Made `OpenAPI` documents.
     pub(crate) openapi: Shelf,
     address: OnceLock<String>,
+    reactions: Mutex<()>,
     /// Work of the hub itself, such as removing the instances of a deleted definition.
     pub(crate) tasks: TaskTracker,
 }
@@ -51,8 +52,14 @@ impl Hub {
             stop: CancellationToken::new(),
             openapi: Shelf::default(),
             address: OnceLock::new(),
+            reactions: Mutex::new(()),
             tasks: TaskTracker::new(),
         })
+    }
+
+    /// Lets one reaction to a stored definition or configuration happen at a time: what is read last is then published last.
+    pub(crate) fn react_alone(&self) -> MutexGuard<'_, ()> {
+        self.reactions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes where the hub listens. Only the first note counts.

@@ -215,6 +215,8 @@ impl DevHub {
     }
 
     /// Returns a client of the same process. It uses no sockets and acts as the administrator.
+    ///
+    /// Must be called inside of a tokio runtime, which then drives the client.
     pub fn client(&self) -> kube::Client {
         client_of(&self.hub)
     }

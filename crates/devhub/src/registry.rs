@@ -114,7 +114,7 @@ impl Registry {
         self.by_path.values()
     }
 
-    /// Returns what discovery and the OpenAPI documents need.
+    /// Returns what discovery and the `OpenAPI` documents need.
     pub(crate) fn resources(&self) -> Vec<Resource> {
         self.by_path
             .values()

@@ -1,5 +1,7 @@
 //! The hub as its users meet it: over TLS, in-process, with controllers, and at its end.
 
+#![expect(clippy::panic, reason = "a test that sees something else has failed")]
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
@@ -46,7 +48,7 @@ fn things(client: &Client, version: &str) -> Api<DynamicObject> {
 
 fn thing(name: &str) -> DynamicObject {
     let value = json!({ "apiVersion": "test.example.io/v1", "kind": "Thing", "metadata": { "name": name }, "spec": {} });
-    serde_json::from_value(value).unwrap()
+    serde_json::from_value(value).expect("a thing is an object")
 }
 
 fn map(name: &str, owner: Option<&ConfigMap>) -> ConfigMap {
@@ -66,7 +68,8 @@ fn map(name: &str, owner: Option<&ConfigMap>) -> ConfigMap {
 }
 
 async fn hub() -> DevHub {
-    DevHub::builder().crd(definition()).start().await.unwrap()
+    let hub = DevHub::builder().crd(definition()).start().await;
+    hub.expect("a hub starts")
 }
 
 /// Waits until a question is answered with yes; what it waits for comes by watches, so there is no event to wait on here.

@@ -4,15 +4,19 @@
 
 use std::time::Duration;
 
-use kube::api::{DynamicObject, ListParams, PostParams};
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::{self, Scope};
 use kube::{Api, Client, ResourceExt};
+use serde_json::json;
 
 use crate::api::v1alpha1::ManagedClusterAddOn;
 use crate::cli::CliError;
+use crate::hash::render_go_json;
 
+/// How long the start waits for the add-on to begin everywhere.
 const BEGIN_WITHIN: Duration = Duration::from_secs(3);
+/// How often it looks meanwhile.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -88,7 +92,9 @@ fn parse(text: &str) -> Result<Vec<DynamicObject>, Cause> {
 
 /// Notes the object as applied, in kubectl's words, so that a later `kubectl apply` of the same file changes nothing.
 fn remember(object: &mut DynamicObject) -> Result<(), Cause> {
-    let text = format!("{}\n", serde_json::to_string(object)?);
+    // kubectl writes the annotations into its note even where there are none.
+    object.annotations_mut();
+    let text = format!("{}\n", render_go_json(&serde_json::to_value(&*object)?));
     object.annotations_mut().insert(LAST_APPLIED.to_owned(), text);
     Ok(())
 }
@@ -108,9 +114,18 @@ async fn create(client: &Client, object: DynamicObject) -> Result<(), kube::Erro
     };
     match api.create(&PostParams::default(), &object).await {
         Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
+        // Somebody made it first, as the clusters make their set: it keeps its spec, and kubectl's note is added.
+        Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => note(&api, &object).await,
         Err(error) => Err(error),
     }
+}
+
+async fn note(api: &Api<DynamicObject>, object: &DynamicObject) -> Result<(), kube::Error> {
+    let note = json!({ "metadata": { "annotations": object.annotations() } });
+    let patched = api
+        .patch(&object.name_any(), &PatchParams::default(), &Patch::Merge(note))
+        .await;
+    patched.map(|_| ())
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use std::io::{IsTerminal, Write};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::parts::Parts;
-use super::signals::End;
 use crate::cli::CliError;
+use crate::cli::signals::End;
 use crate::controllers::Progress;
 use crate::plan::Outcome;
 

@@ -1,60 +1,9 @@
 //! `tidegate dev`: a hub, the gate, the tide and simulated clusters in one process.
-//!
-//! Starts the parts in order, tells when all serve, and ends them in the opposite order. Decides nothing about add-ons.
 
 mod demo;
 mod folder;
 mod live;
 mod parts;
-mod signals;
+mod run;
 
-use std::io::Write;
-
-use super::{CliError, DevArgs};
-
-pub(super) fn run(args: DevArgs) -> Result<(), CliError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| CliError::Start {
-            part: "the runtime",
-            source: Box::new(source),
-        })?;
-    runtime.block_on(serve(args))
-}
-
-async fn serve(args: DevArgs) -> Result<(), CliError> {
-    let mut end = signals::end_requested()?;
-    let folder = folder::prepare(&args.dir)?;
-    let mut started = tokio::select! {
-        parts = parts::start(&args, &folder) => parts?,
-        () = end.requested() => return Ok(()),
-    };
-    let told = announce(&started, &folder);
-    let shown = match told {
-        Ok(()) => live::show(&mut started, &mut end).await,
-        Err(error) => Err(error),
-    };
-    started.shutdown().await;
-    shown
-}
-
-/// Prints the line that scripts wait for, and three commands for people.
-fn announce(parts: &parts::Parts, folder: &folder::Folder) -> Result<(), CliError> {
-    let kubeconfig = folder.kubeconfig();
-    let kubeconfig = kubeconfig.display();
-    let mut out = std::io::stdout().lock();
-    let lines = format!(
-        "READY kubeconfig={kubeconfig} hub={hub}\n\
-         \n\
-         Try in another terminal:\n  \
-         export KUBECONFIG={kubeconfig}\n  \
-         kubectl get managedclusteraddons -A\n  \
-         kubectl apply -f manifests/examples/wrong/01-rollout.yaml\n  \
-         kubectl get mca helloworld -n cluster1 -o yaml\n\n",
-        hub = parts.url(),
-    );
-    out.write_all(lines.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(CliError::Print)
-}
+pub(super) use run::run;

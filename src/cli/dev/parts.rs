@@ -19,7 +19,7 @@ use super::folder::Folder;
 use crate::admission::{Endpoint, configurations};
 use crate::api;
 use crate::cli::{CliError, DevArgs};
-use crate::controllers::{Progress, Tide, TideOptions};
+use crate::controllers::{Progress, Tide};
 use crate::server::{Authority, Gate, GateOptions};
 
 /// Everything that runs.
@@ -51,7 +51,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
     let fleet = Fleet::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the simulated clusters", error))?;
-    let tide = Tide::start(client.clone(), TideOptions::default())
+    let tide = Tide::start(client.clone(), args.progressing_reasons.into())
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     let progress = tide.progress();

@@ -85,6 +85,21 @@ async fn a_dribbled_head_is_hung_up_on() {
 }
 
 #[tokio::test]
+async fn a_silent_caller_is_hung_up_on_in_both_protocols() {
+    let rig = Rig::start(Limits {
+        head: Duration::from_millis(100),
+        ..quick()
+    })
+    .await;
+    for protocol in [b"http/1.1".as_slice(), b"h2"] {
+        let mut stream = rig.tls(&[protocol]).await;
+        let mut bytes = Vec::new();
+        let closed = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut bytes)).await;
+        closed.expect("the silent connection was closed").ok();
+    }
+}
+
+#[tokio::test]
 async fn a_connection_may_rest_longer_than_a_head_may_take() {
     let rig = Rig::start(Limits {
         head: Duration::from_millis(100),

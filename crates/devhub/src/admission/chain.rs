@@ -39,6 +39,11 @@ impl Chain {
         self.hooks.store(Arc::new(hooks));
     }
 
+    /// Tells whether there is nobody to ask.
+    pub fn is_empty(&self) -> bool {
+        self.hooks.load().is_empty()
+    }
+
     /// Runs the mutating hooks and returns the object as they leave it, with a second round for hooks that ask
     /// for one. `object` is `None` for a removal. Warnings are added even if the request is refused.
     pub async fn mutate(

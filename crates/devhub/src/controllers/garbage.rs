@@ -126,10 +126,13 @@ impl Collector {
             }
             Ok(watcher::Event::InitDone) => {
                 let listed = self.listing.remove(kind).unwrap_or_default();
-                for uid in self.graph.of_kind(kind) {
-                    if !listed.contains(&uid) {
-                        self.gone(&uid).await;
-                    }
+                let unlisted = self
+                    .graph
+                    .of_kind(kind)
+                    .into_iter()
+                    .filter(|uid| !listed.contains(uid));
+                for uid in unlisted {
+                    self.gone(&uid).await;
                 }
             }
             Err(error) => tracing::debug!(%kind, %error, "watch failed"),

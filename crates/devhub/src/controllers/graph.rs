@@ -71,11 +71,12 @@ impl Graph {
     fn unlink(&mut self, uid: &str) {
         let Some(node) = self.nodes.get(uid) else { return };
         for owner in &node.owners {
-            if let Some(dependents) = self.dependents.get_mut(&owner.uid) {
-                dependents.remove(uid);
-                if dependents.is_empty() {
-                    self.dependents.remove(&owner.uid);
-                }
+            let Some(dependents) = self.dependents.get_mut(&owner.uid) else {
+                continue;
+            };
+            dependents.remove(uid);
+            if dependents.is_empty() {
+                self.dependents.remove(&owner.uid);
             }
         }
     }

@@ -21,6 +21,7 @@ pub(crate) fn react(hub: &Arc<Hub>, name: &str) {
     let Some(definitions) = definitions(hub) else {
         return;
     };
+    let _turn = hub.react_alone();
     let Some(record) = definitions.table.read(name) else {
         withdraw(hub, name);
         return;
@@ -87,29 +88,26 @@ fn judge_names(hub: &Hub, name: &str, definition: &mut Value) {
     for (key, value) in names.as_object().into_iter().flatten() {
         accepted.insert(key.clone(), value.clone());
     }
-    match conflict {
-        Some((reason, message)) => {
-            set_condition(definition, "NamesAccepted", "False", reason, &message);
-            if !is_true(definition, "Established") {
-                let text = "not all names are accepted";
-                set_condition(definition, "Established", "False", "NotAccepted", text);
-            }
+    if let Some((reason, message)) = conflict {
+        set_condition(definition, "NamesAccepted", "False", reason, &message);
+        if !is_true(definition, "Established") {
+            let text = "not all names are accepted";
+            set_condition(definition, "Established", "False", "NotAccepted", text);
         }
-        None => {
-            if let Some(status) = definition.get_mut("status").and_then(Value::as_object_mut) {
-                status.insert("acceptedNames".to_owned(), Value::Object(accepted));
-            }
-            set_condition(
-                definition,
-                "NamesAccepted",
-                "True",
-                "NoConflicts",
-                "no conflicts found",
-            );
-            let text = "the initial names have been accepted";
-            set_condition(definition, "Established", "True", "InitialNamesAccepted", text);
-        }
+        return;
     }
+    if let Some(status) = definition.get_mut("status").and_then(Value::as_object_mut) {
+        status.insert("acceptedNames".to_owned(), Value::Object(accepted));
+    }
+    set_condition(
+        definition,
+        "NamesAccepted",
+        "True",
+        "NoConflicts",
+        "no conflicts found",
+    );
+    let text = "the initial names have been accepted";
+    set_condition(definition, "Established", "True", "InitialNamesAccepted", text);
 }
 
 fn conflict(hub: &Hub, name: &str, group: &str, names: &Value) -> Option<(&'static str, String)> {
@@ -211,6 +209,7 @@ fn begin_cleaning(hub: &Arc<Hub>, name: &str) {
                 () = tokio::time::sleep(Duration::from_secs(1)) => {}
             }
         }
+        let _turn = hub.react_alone();
         release(&hub, &definitions, &name);
     });
 }

@@ -150,7 +150,7 @@ async fn custom(call: &Call, incoming: &Incoming, warnings: &mut Warnings) -> Re
     let named = !call.name.is_empty();
     let unnamed = || ApiError::bad_request("name must be provided");
     match incoming.method.as_str() {
-        "GET" if is_watch(call, incoming) => watch::watch(call).await,
+        "GET" if is_watch(call, incoming) => watch::watch(call),
         "GET" if named => represent::read(call).await,
         "GET" => list::list(call).await,
         "POST" if resource.scope == Scope::Namespaced && call.namespace.is_empty() => {
@@ -214,7 +214,7 @@ async fn built_in(call: &Call, incoming: &Incoming, warnings: &mut Warnings) -> 
     }
     match incoming.method.as_str() {
         "POST" if call.traits().review && !named => review::review(call),
-        "GET" if is_watch(call, incoming) && offers("watch") => watch::watch(call).await,
+        "GET" if is_watch(call, incoming) && offers("watch") => watch::watch(call),
         "GET" if named && offers("get") => represent::read(call).await,
         "GET" if !named && offers("list") => list::list(call).await,
         "POST" if !named && inside && offers("create") => create::create(call, warnings).await,

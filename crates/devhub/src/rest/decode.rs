@@ -2,6 +2,8 @@
 //!
 //! Decides whether a body can be read as an object of the asked kind, in the words of Kubernetes' decoders.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::call::Call;
@@ -92,7 +94,7 @@ pub(super) fn object(call: &Call, mode: FieldValidation, warnings: &mut Warnings
         ))
     };
     let unknown = shape::decode(call, &mut object, Dialect::Json).map_err(|fault| unreadable(&fault))?;
-    report(faults, unknown, mode, warnings).map_err(|fault| unreadable(&fault))?;
+    report(faults, &unknown, mode, warnings).map_err(|fault| unreadable(&fault))?;
     Ok(object)
 }
 
@@ -115,10 +117,10 @@ pub(super) fn patched(
     {
         // Under a version that is not served nothing is known but metadata; the refusal itself comes later.
         let foreign = drop_content(object);
-        return report(faults, foreign, mode, warnings);
+        return report(faults, &foreign, mode, warnings);
     }
     let unknown = shape::decode(call, object, dialect)?;
-    report(faults, unknown, mode, warnings)
+    report(faults, &unknown, mode, warnings)
 }
 
 fn drop_content(object: &mut Value) -> Vec<String> {
@@ -133,7 +135,7 @@ fn drop_content(object: &mut Value) -> Vec<String> {
 
 fn report(
     mut faults: Vec<String>,
-    unknown: Vec<String>,
+    unknown: &[String],
     mode: FieldValidation,
     warnings: &mut Warnings,
 ) -> Result<(), String> {
@@ -261,8 +263,12 @@ fn summary(body: &[u8]) -> String {
         None => "<empty>".to_owned(),
         Some(b'{') => format!("{}{tail}", String::from_utf8_lossy(head)),
         Some(_) => {
-            let hex: String = head.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("{hex}{tail}")
+            let mut hex = String::with_capacity(head.len() * 2 + tail.len());
+            for byte in head {
+                // Writing into memory has no way to fail.
+                write!(hex, "{byte:02x}").unwrap_or_default();
+            }
+            hex + tail
         }
     }
 }

@@ -140,7 +140,7 @@ fn step(
     options: &DeleteOptions,
 ) -> Result<Deleted, Unwritten> {
     let mut object = old.clone();
-    set_finalizers(&mut object, finalizers_after(call, old, options.propagation));
+    set_finalizers(&mut object, &finalizers_after(call, old, options.propagation));
     if !lifecycle::is_held(call, &object) {
         if options.dry_run {
             return Ok(Deleted::Gone(object));
@@ -198,7 +198,7 @@ fn finalizers_after(call: &Call, old: &Value, propagation: Propagation) -> Vec<S
     finalizers
 }
 
-fn set_finalizers(object: &mut Value, finalizers: Vec<String>) {
+fn set_finalizers(object: &mut Value, finalizers: &[String]) {
     if finalizers.is_empty() {
         metadata::remove(object, "finalizers");
     } else {

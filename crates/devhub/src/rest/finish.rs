@@ -48,7 +48,7 @@ pub(crate) fn after_commit(hub: &Arc<Hub>, served: &Served, object: &Value) {
     let resource = &served.resource;
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
-            crd::react(hub, metadata::text(object, "name"))
+            crd::react(hub, metadata::text(object, "name"));
         }
         (
             "admissionregistration.k8s.io",
@@ -61,6 +61,7 @@ pub(crate) fn after_commit(hub: &Arc<Hub>, served: &Served, object: &Value) {
 }
 
 fn install_webhooks(hub: &Hub) {
+    let _turn = hub.react_alone();
     let registry = hub.directory.load();
     let all = |plural: &str| -> Vec<Value> {
         let Some(served) = registry.find("admissionregistration.k8s.io", "v1", plural) else {

@@ -54,19 +54,19 @@ pub(super) async fn select(call: &Call) -> Result<Listed, ApiError> {
     } else {
         format!("{}{}", selection.prefix, asked.start)
     };
-    let snapshot = table
-        .list(&Page {
-            prefix: &selection.prefix,
-            from: &from,
-            at,
-        })
-        .map_err(|_| {
-            if asked.continued {
-                page::token_expired(&asked.start)
-            } else {
-                page::too_old()
-            }
-        })?;
+    let forgotten = || {
+        if asked.continued {
+            page::token_expired(&asked.start)
+        } else {
+            page::too_old()
+        }
+    };
+    let page = Page {
+        prefix: &selection.prefix,
+        from: &from,
+        at,
+    };
+    let snapshot = table.list(&page).ok().ok_or_else(forgotten)?;
     let mut records: Vec<Arc<Record>> = snapshot
         .records
         .into_iter()

@@ -72,22 +72,19 @@ impl WriteOptions {
 
     /// Returns the options as webhooks see them.
     pub(crate) fn to_json(&self, kind: &str) -> Value {
-        let mut options = json!({ "apiVersion": "meta.k8s.io/v1", "kind": kind });
-        if let Some(map) = options.as_object_mut() {
-            let mut put = |name: &str, value: Value, present: bool| {
-                if present {
-                    map.insert(name.to_owned(), value);
-                }
-            };
-            put("dryRun", json!(["All"]), self.dry_run);
-            put("fieldManager", json!(self.manager), !self.manager.is_empty());
-            put(
-                "fieldValidation",
-                json!(self.given_validation),
-                !self.given_validation.is_empty(),
-            );
-        }
-        options
+        let mut options = Map::new();
+        let mut put = |name: &str, value: Value, present: bool| {
+            if present {
+                options.insert(name.to_owned(), value);
+            }
+        };
+        put("apiVersion", json!("meta.k8s.io/v1"), true);
+        put("kind", json!(kind), true);
+        put("dryRun", json!(["All"]), self.dry_run);
+        put("fieldManager", json!(self.manager), !self.manager.is_empty());
+        let validation = &self.given_validation;
+        put("fieldValidation", json!(validation), !validation.is_empty());
+        Value::Object(options)
     }
 }
 
@@ -121,23 +118,10 @@ pub(crate) struct DeleteOptions {
 impl DeleteOptions {
     /// Reads the options of a deletion: the body wins over the query.
     pub(crate) fn parse(query: &Query, body: Option<&Value>) -> Result<Self, ApiError> {
-        let mut given = Map::new();
-        match body {
-            Some(Value::Object(members)) => given.clone_from(members),
-            Some(_) | None => {
-                for name in ["gracePeriodSeconds", "propagationPolicy", "orphanDependents"] {
-                    if let Some(value) = query.first(name) {
-                        let value =
-                            serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
-                        given.insert(name.to_owned(), value);
-                    }
-                }
-                let dry_run = query.all("dryRun");
-                if !dry_run.is_empty() {
-                    given.insert("dryRun".to_owned(), json!(dry_run));
-                }
-            }
-        }
+        let mut given = body
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_else(|| of_query(query));
         given.retain(|name, value| !matches!(name.as_str(), "kind" | "apiVersion") && !value.is_null());
         let mut errors = Vec::new();
         let words: Vec<&str> = given
@@ -190,6 +174,20 @@ impl DeleteOptions {
     }
 }
 
+fn of_query(query: &Query) -> Map<String, Value> {
+    let mut given = Map::new();
+    for name in ["gracePeriodSeconds", "propagationPolicy", "orphanDependents"] {
+        let Some(text) = query.first(name) else { continue };
+        let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+        given.insert(name.to_owned(), value);
+    }
+    let dry_run = query.all("dryRun");
+    if !dry_run.is_empty() {
+        given.insert("dryRun".to_owned(), json!(dry_run));
+    }
+    given
+}
+
 fn propagation(given: &Map<String, Value>, errors: &mut Vec<FieldError>) -> Propagation {
     let policy = given.get("propagationPolicy").and_then(Value::as_str);
     let orphan = given.get("orphanDependents").and_then(Value::as_bool);
@@ -203,7 +201,7 @@ fn propagation(given: &Map<String, Value>, errors: &mut Vec<FieldError>) -> Prop
         ));
     }
     match (policy, orphan) {
-        (Some("Background"), _) => Propagation::Background,
+        (Some("Background"), _) | (None, Some(false)) => Propagation::Background,
         (Some("Foreground"), _) => Propagation::Foreground,
         (Some("Orphan"), _) | (None, Some(true)) => Propagation::Orphan,
         (Some(other), _) => {
@@ -213,7 +211,6 @@ fn propagation(given: &Map<String, Value>, errors: &mut Vec<FieldError>) -> Prop
             errors.push(fault("propagationPolicy", ErrorClass::NotSupported, &text));
             Propagation::Unsaid
         }
-        (None, Some(false)) => Propagation::Background,
         (None, None) => Propagation::Unsaid,
     }
 }

@@ -75,7 +75,7 @@ impl Asked {
         let state = match version {
             "" => State::Newest,
             text => {
-                let number = text.parse::<u64>().map_err(|_| bad_list_version(text))?;
+                let number = number(text).ok_or_else(|| bad_list_version(text))?;
                 match how {
                     "Exact" => State::Exact(number),
                     // Without a match, a page of a version means that very version.
@@ -139,10 +139,19 @@ fn check_options(query: &Query, version: &str, how: &str, token: &str) -> Result
 }
 
 fn parse_limit(text: &str) -> Result<usize, ApiError> {
-    let number: i64 = text
-        .parse()
-        .map_err(|_| ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))?;
+    let number = signed(text)?;
     Ok(usize::try_from(number).unwrap_or_default())
+}
+
+/// Reads a resource version.
+pub(super) fn number(text: &str) -> Option<u64> {
+    text.parse().ok()
+}
+
+/// Reads a whole number, in the words of Go's parser if it is none.
+pub(super) fn signed(text: &str) -> Result<i64, ApiError> {
+    let fault = || ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"));
+    text.parse().ok().ok_or_else(fault)
 }
 
 fn version_fault(text: &str) -> String {

@@ -49,7 +49,7 @@ fn style(call: &Call, version: MetaVersion) -> Result<Style, ApiError> {
 pub(super) async fn read(call: &Call) -> Result<Reply, ApiError> {
     let version = call.query.text("resourceVersion");
     if !version.is_empty() {
-        let number = version.parse::<u64>().map_err(|_| page::bad_version(version))?;
+        let number = page::number(version).ok_or_else(|| page::bad_version(version))?;
         page::await_version(&call.served.table, number).await?;
     }
     let missing = || not_found(&call.served.resource, &call.name);

@@ -59,10 +59,10 @@ fn of(call: &Call, object: &Value) -> Result<Value, ApiError> {
             "the spec replicas field \"{path}\" does not exist"
         )));
     };
-    Ok(shown(object, &paths, replicas.clone()))
+    Ok(shown(object, &paths, replicas))
 }
 
-fn shown(object: &Value, paths: &ScalePaths, replicas: Value) -> Value {
+fn shown(object: &Value, paths: &ScalePaths, replicas: &Value) -> Value {
     let mut about = Map::new();
     for name in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
         if let Some(value) = metadata::metadata(object).and_then(|metadata| metadata.get(name)) {
@@ -151,7 +151,7 @@ async fn write(
         let current = at(&old, &paths.spec_replicas)
             .cloned()
             .unwrap_or_else(|| json!(0));
-        let old_scale = shown(&old, &paths, current);
+        let old_scale = shown(&old, &paths, &current);
         let wanted = propose(&old_scale)?;
         let wanted = flow
             .mutate(&call.name, wanted, Some(&old_scale), warnings)
@@ -171,7 +171,7 @@ async fn write(
         let object = complete(call, Part::Object, object, &old, warnings)?;
         flow.validate(
             &call.name,
-            &shown(&object, &paths, replicas),
+            &shown(&object, &paths, &replicas),
             Some(&old_scale),
             warnings,
         )

@@ -127,7 +127,16 @@ fn judge_create(call: &Call, object: &Value, always: &mut Warnings) -> (Vec<Fiel
     }
     let metadata_faults = || builtin::metadata::validate(&about, resource.scope, call.traits().names);
     if call.is_custom() {
-        let errors = check_custom(call, Part::Object, object, None, metadata_faults(), always);
+        let errors = check_custom(
+            call,
+            Written {
+                about: Part::Object,
+                object,
+                old: None,
+            },
+            metadata_faults(),
+            always,
+        );
         return (errors, warnings);
     }
     if is_definition(call) {
@@ -178,7 +187,16 @@ fn judge_update(
     }
     let metadata_faults = || builtin::metadata::validate_update(&new, &before);
     if call.is_custom() {
-        let errors = check_custom(call, about, object, Some(old), metadata_faults(), always);
+        let errors = check_custom(
+            call,
+            Written {
+                about,
+                object,
+                old: Some(old),
+            },
+            metadata_faults(),
+            always,
+        );
         return (errors, warnings);
     }
     if is_definition(call) {
@@ -197,18 +215,25 @@ fn part(object: &Value, name: &str) -> Value {
     object.get(name).cloned().unwrap_or_default()
 }
 
+/// What a write makes of a custom resource.
+#[derive(Clone, Copy)]
+struct Written<'a> {
+    about: Part,
+    object: &'a Value,
+    old: Option<&'a Value>,
+}
+
 fn check_custom(
     call: &Call,
-    about: Part,
-    object: &Value,
-    old: Option<&Value>,
+    written: Written<'_>,
     mut errors: Vec<FieldError>,
     warnings: &mut Warnings,
 ) -> Vec<FieldError> {
     let Some(custom) = &call.served.custom else {
         return errors;
     };
-    let checked = if about == Part::Status {
+    let Written { about, object, old } = written;
+    let part = if about == Part::Status {
         SchemaPart::Status
     } else {
         SchemaPart::Whole
@@ -216,7 +241,7 @@ fn check_custom(
     let outcome = custom.schema.check(&Check {
         new: object,
         old,
-        part: checked,
+        part,
         before: &errors,
     });
     errors.extend(outcome.errors);

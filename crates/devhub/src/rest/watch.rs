@@ -17,17 +17,17 @@ use tokio::time::{Instant, sleep_until};
 
 use super::call::Call;
 use super::errors::invalid_options;
-use super::page::bad_version;
+use super::page::{self, bad_version};
 use super::represent::Frames;
 use super::selection::Selection;
 use crate::error::ApiError;
 use crate::http::{Payload, Query, Reply};
-use crate::store::{Event, EventKind, Page};
+use crate::store::{Event, EventKind, Page, Record};
 
 /// Changes that are taken from the history at once.
 const BATCH: usize = 256;
 /// How often a quiet watcher hears how far the hub has come.
-const BOOKMARK: Duration = Duration::from_secs(60);
+const BOOKMARK: Duration = Duration::from_mins(1);
 
 /// Where a watch starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Asked {
         check_options(query, how, initial)?;
         let number = match version {
             "" => 0,
-            text => text.parse::<u64>().map_err(|_| bad_version(text))?,
+            text => page::number(text).ok_or_else(|| bad_version(text))?,
         };
         let start = match (initial, number) {
             (Some(true), _) | (None, 0) => Start::State,
@@ -80,9 +80,7 @@ impl Asked {
 fn timeout(text: &str) -> Result<Duration, ApiError> {
     let seconds = match text {
         "" => 0,
-        text => text.parse::<i64>().map_err(|_| {
-            ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
-        })?,
+        text => page::signed(text)?,
     };
     match u64::try_from(seconds) {
         Ok(0) | Err(_) => Ok(Duration::from_secs(rand::random_range(1800..3600))),
@@ -129,7 +127,7 @@ fn check_options(query: &Query, how: &str, initial: Option<bool>) -> Result<(), 
 }
 
 /// Answers a watch.
-pub(super) async fn watch(call: &Call) -> Result<Reply, ApiError> {
+pub(super) fn watch(call: &Call) -> Result<Reply, ApiError> {
     let asked = Asked::parse(&call.query)?;
     let mut call = call.clone();
     if !call.name.is_empty() {
@@ -192,11 +190,10 @@ impl Watcher {
                 };
                 let Ok(snapshot) = table.list(&page) else { return };
                 self.cursor = snapshot.version;
-                for record in &snapshot.records {
-                    if self.selection.matches(&self.call.served, record) {
-                        let frame = self.frames.event("ADDED", &self.call, record, record.version);
-                        self.ready.push_back(frame);
-                    }
+                let meant = |record: &&Arc<Record>| self.selection.matches(&self.call.served, record);
+                for record in snapshot.records.iter().filter(meant) {
+                    let frame = self.frames.event("ADDED", &self.call, record, record.version);
+                    self.ready.push_back(frame);
                 }
             }
         }
@@ -229,9 +226,8 @@ impl Watcher {
             Ok(events) => {
                 for event in events {
                     self.cursor = event.version;
-                    if let Some(frame) = self.frame(&event) {
-                        self.ready.push_back(frame);
-                    }
+                    let frame = self.frame(&event);
+                    self.ready.extend(frame);
                 }
                 self.ended = self.ready.is_empty() && self.call.served.table.is_closed();
             }

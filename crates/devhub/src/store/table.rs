@@ -229,63 +229,15 @@ impl Table {
         let _turn = self.clock.enter();
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let existing = state.objects.get(key).map(|entry| Arc::clone(&entry.0));
-        let previous = match (write, existing) {
-            (Write::Create(_), Some(existing)) => return Err(Unwritten::Exists(existing)),
-            (Write::Create(_), None) => None,
-            (Write::Replace(..) | Write::Remove(_), None) => return Err(Unwritten::Missing),
-            (Write::Replace(expected, _) | Write::Remove(expected), Some(existing)) => {
-                if existing.version != *expected {
-                    return Err(Unwritten::Changed(existing));
-                }
-                Some(existing)
-            }
-        };
-        let version = self.clock.now() + 1;
-        let (event, change) = match (encoded, previous) {
-            (Some(mut record), previous) => {
-                if let Some(same) = previous
-                    .as_ref()
-                    .filter(|p| p.body == record.body && p.shape == record.shape)
-                {
-                    return Ok(Change::Same(Arc::clone(same)));
-                }
-                record.version = version;
-                let record = Arc::new(record);
-                state.objects.replace(Entry(Arc::clone(&record)));
-                let kind = if previous.is_some() {
-                    EventKind::Modified
-                } else {
-                    EventKind::Added
-                };
-                (
-                    Event {
-                        version,
-                        kind,
-                        record: Arc::clone(&record),
-                        previous,
-                    },
-                    Change::Stored(record),
-                )
-            }
-            (None, Some(previous)) => {
-                state.objects.remove(key);
-                let record = Arc::clone(&previous);
-                let event = Event {
-                    version,
-                    kind: EventKind::Deleted,
-                    record,
-                    previous: Some(Arc::clone(&previous)),
-                };
-                (event, Change::Removed(previous, version))
-            }
-            (None, None) => return Err(Unwritten::Missing),
-        };
-        state.ring.push_back(event);
-        if state.ring.len() > self.history
-            && let Some(old) = state.ring.pop_front()
+        let previous = replaced(write, existing)?;
+        if let (Some(record), Some(previous)) = (&encoded, &previous)
+            && record.body == previous.body
         {
-            state.forgotten = old.version;
+            return Ok(Change::Same(Arc::clone(previous)));
         }
+        let version = self.clock.now() + 1;
+        let (event, change) = event(version, encoded, previous).ok_or(Unwritten::Missing)?;
+        state.apply(event, self.history);
         self.clock.publish(version);
         drop(state);
         self.newest.send_replace(version);
@@ -294,6 +246,77 @@ impl Table {
 
     fn state(&self) -> RwLockReadGuard<'_, State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn apply(&mut self, event: Event, history: usize) {
+        match event.kind {
+            EventKind::Added | EventKind::Modified => {
+                self.objects.replace(Entry(Arc::clone(&event.record)));
+            }
+            EventKind::Deleted => {
+                self.objects.remove(&*event.record.key);
+            }
+        }
+        self.ring.push_back(event);
+        if self.ring.len() > history
+            && let Some(old) = self.ring.pop_front()
+        {
+            self.forgotten = old.version;
+        }
+    }
+}
+
+/// Returns what a write replaces, if it may.
+fn replaced(write: &Write<'_>, existing: Option<Arc<Record>>) -> Result<Option<Arc<Record>>, Unwritten> {
+    match (write, existing) {
+        (Write::Create(_), Some(existing)) => Err(Unwritten::Exists(existing)),
+        (Write::Create(_), None) => Ok(None),
+        (Write::Replace(..) | Write::Remove(_), None) => Err(Unwritten::Missing),
+        (Write::Replace(expected, _) | Write::Remove(expected), Some(existing)) => {
+            if existing.version == *expected {
+                Ok(Some(existing))
+            } else {
+                Err(Unwritten::Changed(existing))
+            }
+        }
+    }
+}
+
+/// Returns the event of a change, and what the writer is told; nothing if there is neither an old nor a new object.
+fn event(version: u64, encoded: Option<Record>, previous: Option<Arc<Record>>) -> Option<(Event, Change)> {
+    match (encoded, previous) {
+        (Some(mut record), previous) => {
+            record.version = version;
+            let record = Arc::new(record);
+            let kind = if previous.is_some() {
+                EventKind::Modified
+            } else {
+                EventKind::Added
+            };
+            let change = Change::Stored(Arc::clone(&record));
+            Some((
+                Event {
+                    version,
+                    kind,
+                    record,
+                    previous,
+                },
+                change,
+            ))
+        }
+        (None, Some(gone)) => {
+            let (record, previous) = (Arc::clone(&gone), Some(Arc::clone(&gone)));
+            let event = Event {
+                version,
+                kind: EventKind::Deleted,
+                record,
+                previous,
+            };
+            Some((event, Change::Removed(gone, version)))
+        }
+        (None, None) => None,
     }
 }
 

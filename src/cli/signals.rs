@@ -4,7 +4,7 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::cli::CliError;
+use super::CliError;
 
 /// Waits for SIGINT or SIGTERM.
 #[derive(Debug)]

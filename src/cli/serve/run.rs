@@ -1,0 +1,87 @@
+//! `tidegate serve`: the gate and the tide of a hub that is already there.
+//!
+//! Starts both, tells when they serve, and ends them in order. Decides nothing about add-ons.
+
+use std::io::Write;
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+use super::reload;
+use crate::cli::{CliError, ServeArgs, signals};
+use crate::controllers::Tide;
+use crate::server::{Gate, GateOptions, Limits};
+
+pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| cannot_start("the runtime", source))?;
+    runtime.block_on(serve(args))
+}
+
+async fn serve(args: ServeArgs) -> Result<(), CliError> {
+    let mut end = signals::end_requested()?;
+    let files = reload::Files::new(args.certificate.clone(), args.key.clone());
+    let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
+    let client = connect(&args).await?;
+    let tide = Tide::start(client, args.progressing_reasons.into())
+        .await
+        .map_err(|error| cannot_start("the controllers", error))?;
+    let options = GateOptions {
+        bind: args.bind,
+        certificate,
+        facts: tide.facts(),
+    };
+    let limits = Limits {
+        linger: Duration::from_secs(args.linger),
+        ..Limits::default()
+    };
+    let gate = Gate::start_with(options, limits)
+        .await
+        .map_err(|error| cannot_start("the gate", error))?;
+    let told = announce(&gate);
+    if told.is_ok() {
+        tokio::select! {
+            () = end.requested() => {}
+            () = files.follow(&mut seen, &gate) => {}
+        }
+    }
+    // The gate answers to the end, from facts that no longer move: a hub must not be left without an answer.
+    tide.shutdown().await;
+    gate.shutdown().await;
+    told
+}
+
+async fn connect(args: &ServeArgs) -> Result<Client, CliError> {
+    let unreachable = |source: Box<dyn std::error::Error + Send + Sync>| CliError::Start {
+        part: "the client of the hub",
+        source,
+    };
+    let config = match &args.kubeconfig {
+        Some(path) => {
+            let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unreachable(error.into()))?;
+            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+                .await
+                .map_err(|error| unreachable(error.into()))?
+        }
+        None => Config::infer().await.map_err(|error| unreachable(error.into()))?,
+    };
+    Client::try_from(config).map_err(|error| unreachable(error.into()))
+}
+
+/// Prints the line that scripts wait for.
+fn announce(gate: &Gate) -> Result<(), CliError> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "READY gate=https://{}", gate.address())
+        .and_then(|()| out.flush())
+        .map_err(CliError::Print)
+}
+
+fn cannot_start(part: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
+    CliError::Start {
+        part,
+        source: source.into(),
+    }
+}

@@ -1,0 +1,306 @@
+//! What GitOps tools rely on: manifests that are applied again and again, and faults that are older than the gate.
+//!
+//! Decides about drift, repeated applies and objects that were stored before the gate looked at them.
+
+use serde_json::Value;
+
+use crate::rig::{Dev, Run, repository, state_of};
+
+const EXAMPLES: &str = "manifests/examples";
+/// Every kind of the examples, and the namespace that some of them live in.
+const KINDS: [&str; 7] = [
+    "namespaces",
+    "managedclustersets",
+    "managedclustersetbindings",
+    "placements",
+    "addontemplates",
+    "addondeploymentconfigs",
+    "clustermanagementaddons",
+];
+/// The kinds among them that nobody writes a status of.
+const WITHOUT_STATUS: [&str; 3] = ["namespaces", "addontemplates", "addondeploymentconfigs"];
+
+/// Fits the schema, and cannot work.
+const BANANA: &str = r"
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: ClusterManagementAddOn
+metadata:
+  name: banana
+spec:
+  supportedConfigs:
+  - group: addon.open-cluster-management.io
+    resource: addontemplates
+    defaultConfig:
+      name: helloworld
+  - group: addon.open-cluster-management.io
+    resource: addondeploymentconfigs
+    defaultConfig:
+      name: helloworld
+      namespace: open-cluster-management
+  installStrategy:
+    type: Placements
+    placements:
+    - name: all-clusters
+      namespace: open-cluster-management
+      rolloutStrategy:
+        type: All
+        all:
+          minSuccessTime: banana
+";
+const SOAK: &str = "/spec/installStrategy/placements/0/rolloutStrategy/all/minSuccessTime";
+
+#[test]
+fn applying_the_examples_again_changes_nothing() {
+    let dev = Dev::start(&["--clusters", "2", "--no-demo"]);
+    let folder = repository(EXAMPLES).to_string_lossy().into_owned();
+    dev.succeed(&["apply", "-f", &folder]);
+    dev.until(
+        "the add-on is installed everywhere",
+        &["cma", "helloworld"],
+        |addon| {
+            addon["status"]["installProgressions"][0]["conditions"]
+                .as_array()
+                .is_some_and(|all| all.iter().any(|one| one["reason"] == "Completed"))
+        },
+    );
+    let before = versions(&dev);
+    for _ in 0..2 {
+        let again = dev.kubectl(&["apply", "-f", &folder]);
+        assert!(again.ok && again.stderr.is_empty(), "{}", again.stderr);
+        let changed: Vec<&str> = again
+            .stdout
+            .lines()
+            .filter(|line| !line.ends_with(" unchanged"))
+            .collect();
+        assert!(changed.is_empty(), "{changed:?}");
+    }
+    assert_eq!(versions(&dev), before);
+    without_difference(&dev, &folder);
+}
+
+#[test]
+fn the_demo_is_what_the_examples_say() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    without_difference(&dev, &repository(EXAMPLES).to_string_lossy());
+}
+
+#[test]
+fn the_hub_only_adds_to_what_git_says() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    let manifest = r"
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: ManagedClusterAddOn
+metadata:
+  name: by-hand
+  namespace: cluster1
+  labels:
+    team: fruit
+spec:
+  configs:
+  - group: addon.open-cluster-management.io
+    resource: addondeploymentconfigs
+    namespace: open-cluster-management
+    name: helloworld
+";
+    let definition = r"
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: ClusterManagementAddOn
+metadata:
+  name: by-hand
+spec:
+  supportedConfigs:
+  - group: addon.open-cluster-management.io
+    resource: addondeploymentconfigs
+  installStrategy:
+    type: Manual
+";
+    let made = dev.apply(definition);
+    assert!(made.ok, "{}", made.stderr);
+    let made = dev.until_run("the gate knows it", &["apply", "-f", "-"], manifest, |run| {
+        run.ok && run.stderr.is_empty()
+    });
+    assert!(made.ok);
+    // The controllers have answered: whatever they add is there.
+    let live = dev.until("its status", &["mca", "by-hand", "-n", "cluster1"], |addon| {
+        state_of(addon, "Configured").0 == "True"
+    });
+    let git: Value = serde_saphyr::from_str(manifest).expect("YAML");
+    assert_eq!(added(&git["spec"], &live["spec"]), ["installNamespace"]);
+    assert_eq!(live["metadata"]["labels"], git["metadata"]["labels"]);
+    let diff = dev.kubectl_with(&["diff", "-f", "-"], manifest);
+    assert_eq!(diff.code, Some(0), "{}{}", diff.stdout, diff.stderr);
+    let before = live["metadata"]["resourceVersion"].clone();
+    let again = dev.apply(manifest);
+    assert!(
+        again.stdout.ends_with(" unchanged\n"),
+        "{}{}",
+        again.stdout,
+        again.stderr
+    );
+    let after = dev.read(&["mca", "by-hand", "-n", "cluster1"]);
+    assert_eq!(after["metadata"]["resourceVersion"], before);
+}
+
+#[test]
+fn a_dry_run_says_what_the_real_run_says() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    let mut files: Vec<String> = std::fs::read_dir(repository("manifests/examples/wrong"))
+        .expect("there are wrong examples")
+        .flatten()
+        .map(|entry| entry.path().to_string_lossy().into_owned())
+        .collect();
+    // This one is stored with a warning.
+    let doubted = repository("tests/seeds/addon-management/07-configs-per-placement.yaml");
+    files.push(doubted.to_string_lossy().into_owned());
+    assert!(files.len() > 2, "{files:?}");
+    for file in &files {
+        let dry = dev.kubectl(&["apply", "--dry-run=server", "-f", file]);
+        let real = dev.kubectl(&["apply", "-f", file]);
+        assert!(dry.stderr.contains(']'), "{file}: a rule speaks: {}", dry.stderr);
+        assert_eq!((dry.ok, &dry.stderr), (real.ok, &real.stderr), "{file}");
+    }
+}
+
+#[test]
+fn a_fault_older_than_the_gate_neither_blocks_its_object_nor_any_other_add_on() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    dev.until_says("helloworld", "cluster1", "False", "InstallSucceed");
+    stored_behind_the_gates_back(&dev, BANANA);
+
+    // The faulty add-on and its neighbour are driven.
+    dev.until_says("banana", "cluster2", "False", "InstallSucceed");
+    let patch = r#"{"spec":{"customizedVariables":[{"name":"GREETING","value":"ahoy"}]}}"#;
+    let config = [
+        "addondeploymentconfig",
+        "helloworld",
+        "-n",
+        "open-cluster-management",
+    ];
+    dev.succeed(&[&["patch"], &config[..], &["--type=merge", "-p", patch]].concat());
+    dev.until_says("helloworld", "cluster1", "False", "UpgradeSucceed");
+    dev.until_says("helloworld", "cluster2", "False", "UpgradeSucceed");
+
+    let labelled = dev.kubectl(&["label", "cma", "banana", "fruit=yellow"]);
+    assert!(labelled.ok, "{}", labelled.stderr);
+
+    let elsewhere = r#"{"spec":{"addOnMeta":{"displayName":"Banana"}}}"#;
+    let edited = dev.kubectl(&["patch", "cma", "banana", "--type=merge", "-p", elsewhere]);
+    let warned = edited.stderr.contains("Warning:") && edited.stderr.contains("[rollout/min-success-time]");
+    assert!(edited.ok && warned, "{}", edited.stderr);
+
+    let worse = format!(r#"[{{"op":"replace","path":"{SOAK}","value":"apple"}}]"#);
+    refused(&dev, &worse, "rollout/min-success-time");
+    let another = r#"[{"op":"add","path":"/spec/installStrategy/placements/0/addonSpec","value":{"installNamespace":"NO"}}]"#;
+    refused(&dev, another, "install/namespace");
+
+    let better = format!(r#"[{{"op":"replace","path":"{SOAK}","value":"5m"}}]"#);
+    let repaired = dev.kubectl(&[
+        "patch",
+        "cma",
+        "banana",
+        "--type=json",
+        "--dry-run=server",
+        "-p",
+        &better,
+    ]);
+    assert!(repaired.ok && repaired.stderr.is_empty(), "{}", repaired.stderr);
+}
+
+#[test]
+fn an_object_with_an_old_fault_can_be_deleted_and_released() {
+    let dev = Dev::start(&["--clusters", "1"]);
+    let held = BANANA.replace(
+        "  name: banana\n",
+        "  name: banana\n  finalizers: [example.com/hold]\n",
+    );
+    stored_behind_the_gates_back(&dev, &held);
+    let deleted = dev.kubectl(&["delete", "cma", "banana", "--wait=false"]);
+    assert!(deleted.ok, "{}", deleted.stderr);
+    let leaving = dev.read(&["cma", "banana"]);
+    assert!(leaving["metadata"]["deletionTimestamp"].is_string(), "{leaving}");
+    let release = r#"[{"op":"remove","path":"/metadata/finalizers"}]"#;
+    let released = dev.kubectl(&["patch", "cma", "banana", "--type=json", "-p", release]);
+    assert!(released.ok, "{}", released.stderr);
+    dev.succeed(&["wait", "cma/banana", "--for=delete", "--timeout=20s"]);
+    dev.until("its instances go", &["mca", "-A"], |list| {
+        list["items"]
+            .as_array()
+            .is_some_and(|items| items.iter().all(|item| item["metadata"]["name"] != "banana"))
+    });
+}
+
+/// Stores a manifest that the gate would refuse: takes the gate's registration away for that moment.
+fn stored_behind_the_gates_back(dev: &Dev, manifest: &str) {
+    let refused = dev.apply(manifest);
+    assert!(!refused.ok, "the gate must refuse what this story stores");
+    let kinds = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
+    let mut saved = Vec::new();
+    for kind in kinds {
+        let list = dev.read(&[kind]);
+        saved.extend(list["items"].as_array().expect("a list has items").clone());
+    }
+    assert_eq!(saved.len(), 2, "the gate has two doors");
+    dev.succeed(&["delete", &kinds.join(","), "--all"]);
+    let stored = dev.apply(manifest);
+    assert!(stored.ok, "{}", stored.stderr);
+    for configuration in &saved {
+        let back = dev.kubectl_with(&["create", "-f", "-"], &configuration.to_string());
+        assert!(back.ok, "{}", back.stderr);
+    }
+    let probe = manifest.replace("banana", "pear");
+    dev.until_run(
+        "the gate is back",
+        &["create", "--dry-run=server", "-f", "-"],
+        &probe,
+        |run| !run.ok,
+    );
+}
+
+fn refused(dev: &Dev, patch: &str, rule: &str) {
+    let run: Run = dev.kubectl(&["patch", "cma", "banana", "--type=json", "-p", patch]);
+    let said = run.stderr.contains(&format!("[{rule}]")) && run.stderr.contains("is invalid:");
+    assert!(!run.ok && said, "{patch}: {}", run.stderr);
+}
+
+fn without_difference(dev: &Dev, folder: &str) {
+    let diff = dev.kubectl(&["diff", "-f", folder]);
+    assert_eq!(diff.code, Some(0), "{}{}", diff.stdout, diff.stderr);
+    assert!(diff.stdout.is_empty(), "{}", diff.stdout);
+}
+
+/// Returns kind, namespace, name and generation of every object of the examples' kinds, and the resource version where
+/// nobody but the user writes.
+fn versions(dev: &Dev) -> Vec<String> {
+    let mut all = Vec::new();
+    for kind in KINDS {
+        let list = dev.read(&[kind, "-A"]);
+        for item in list["items"].as_array().expect("a list has items") {
+            let metadata = &item["metadata"];
+            let version = WITHOUT_STATUS
+                .contains(&kind)
+                .then(|| &metadata["resourceVersion"]);
+            let (namespace, name) = (&metadata["namespace"], &metadata["name"]);
+            all.push(format!(
+                "{kind} {namespace} {name} {} {version:?}",
+                metadata["generation"]
+            ));
+        }
+    }
+    assert!(all.len() > KINDS.len(), "{all:?}");
+    all
+}
+
+/// Returns the keys that `live` has and `git` has not, and fails where both have one and differ.
+fn added(git: &Value, live: &Value) -> Vec<String> {
+    let (git, live) = (
+        git.as_object().expect("an object"),
+        live.as_object().expect("an object"),
+    );
+    for (key, value) in git {
+        assert_eq!(live.get(key), Some(value), "{key}");
+    }
+    live.keys()
+        .filter(|key| !git.contains_key(*key))
+        .cloned()
+        .collect()
+}

@@ -1,0 +1,211 @@
+//! `tidegate serve` beside a hub that is already there.
+//!
+//! The hub is the dev hub alone: neither gate nor controllers are in it before the program under test comes.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use devhub::DevHub;
+use spokes::{Fleet, FleetOptions};
+use tidegate::admission::{Endpoint, configurations};
+use tidegate::server::Authority;
+
+use crate::rig::{PATIENCE, Run, repository, run, tidegate};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_guards_and_drives_a_hub_that_is_already_there() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut builder = DevHub::builder().bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    for crd in tidegate::api::crds() {
+        builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
+    }
+    let hub = builder.start().await.expect("the hub starts");
+    let kubeconfig = folder.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, hub.kubeconfig()).expect("writable");
+    let options = FleetOptions {
+        clusters: 2,
+        ..FleetOptions::default()
+    };
+    let fleet = Fleet::start(hub.client(), options)
+        .await
+        .expect("the clusters start");
+
+    let authority = Authority::generate().expect("an authority");
+    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
+    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
+    issued.write(&chain, &key).expect("writable");
+    let mut program = Serve::start(&kubeconfig, &chain, &key);
+
+    tokio::task::block_in_place(|| {
+        guards_and_drives(&program.url, authority.ca_pem(), &kubeconfig);
+        program.end();
+    });
+    fleet.shutdown().await;
+    hub.shutdown().await;
+}
+
+fn guards_and_drives(url: &str, ca_pem: &str, kubeconfig: &Path) {
+    for configuration in configurations(&Endpoint::Url(url.to_owned()), Some(ca_pem)) {
+        let registered = kubectl(kubeconfig, &["apply", "-f", "-"], &configuration.to_string());
+        assert!(registered.ok, "{}", registered.stderr);
+    }
+    let right = kubectl(
+        kubeconfig,
+        &["apply", "-f", &repository("manifests/examples").to_string_lossy()],
+        "",
+    );
+    assert!(right.ok, "{}", right.stderr);
+    let wait = [
+        "wait",
+        "mca/helloworld",
+        "-n",
+        "cluster2",
+        "--for=condition=Ready",
+        "--timeout=30s",
+    ];
+    until("the add-on is ready", || kubectl(kubeconfig, &wait, "").ok);
+    let reason = "-o=jsonpath={.status.conditions[?(@.type==\"Progressing\")].reason}";
+    let said = kubectl(
+        kubeconfig,
+        &["get", "mca", "helloworld", "-n", "cluster2", reason],
+        "",
+    );
+    assert_eq!(said.stdout, "Completed", "the words that were asked for");
+    let wrong = repository("manifests/examples/wrong/01-rollout.yaml");
+    let wrong = kubectl(kubeconfig, &["apply", "-f", &wrong.to_string_lossy()], "");
+    assert!(
+        !wrong.ok && wrong.stderr.contains("[rollout/min-success-time]"),
+        "{}",
+        wrong.stderr
+    );
+}
+
+#[test]
+fn a_missing_certificate_or_hub_is_said_in_one_line() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let missing = folder.path().join("none.crt").to_string_lossy().into_owned();
+    let ended = run(&["serve", "--certificate", &missing, "--bind", "127.0.0.1:0"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("none.crt") && ended.stderr.trim().lines().count() == 1,
+        "{}",
+        ended.stderr
+    );
+
+    let authority = Authority::generate().expect("an authority");
+    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
+    authority
+        .issue(["127.0.0.1"])
+        .expect("a certificate")
+        .write(&chain, &key)
+        .expect("writable");
+    let nowhere = folder.path().join("no-kubeconfig").to_string_lossy().into_owned();
+    let files = [chain.to_string_lossy(), key.to_string_lossy()];
+    let ended = run(&[
+        "serve",
+        "--certificate",
+        &files[0],
+        "--key",
+        &files[1],
+        "--kubeconfig",
+        &nowhere,
+    ]);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("no-kubeconfig") && ended.stderr.trim().lines().count() == 1,
+        "{}",
+        ended.stderr
+    );
+}
+
+/// A running `tidegate serve`; ended when dropped.
+struct Serve {
+    child: Child,
+    url: String,
+}
+
+impl Serve {
+    fn start(kubeconfig: &Path, chain: &Path, key: &Path) -> Self {
+        let mut child = tidegate()
+            .args([
+                "serve",
+                "--bind",
+                "127.0.0.1:0",
+                "--linger",
+                "0",
+                "--progressing-reasons",
+                "ocm",
+                "--kubeconfig",
+            ])
+            .arg(kubeconfig)
+            .arg("--certificate")
+            .arg(chain)
+            .arg("--key")
+            .arg(key)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("stdout is piped"))
+            .read_line(&mut line)
+            .expect("it prints a line");
+        let url = line
+            .trim()
+            .strip_prefix("READY gate=")
+            .expect("it says that it is ready")
+            .to_owned();
+        Self { child, url }
+    }
+
+    fn end(&mut self) {
+        let sent = Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status()
+            .expect("kill is there");
+        assert!(sent.success());
+        let mut status = None;
+        until("the program ends", || {
+            status = self.child.try_wait().expect("it can be waited for");
+            status.is_some()
+        });
+        assert_eq!(status.and_then(|status| status.code()), Some(0));
+    }
+}
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < PATIENCE, "still not so: {what}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn kubectl(kubeconfig: &Path, args: &[&str], stdin: &str) -> Run {
+    let home = kubeconfig.parent().expect("a file has a folder");
+    let mut child = Command::new("kubectl")
+        .env("KUBECONFIG", kubeconfig)
+        .env("HOME", home)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("these tests need kubectl on the PATH");
+    child
+        .stdin
+        .take()
+        .expect("stdin is piped")
+        .write_all(stdin.as_bytes())
+        .expect("kubectl reads");
+    Run::from(child.wait_with_output().expect("kubectl ends"))
+}
