@@ -181,7 +181,9 @@ proptest! {
         steps in prop::collection::vec(step(), 1..30), which in 0..2_usize, emptied in any::<bool>(),
     ) {
         let mut world = start();
-        steps.iter().for_each(|step| act(&mut world, step));
+        for step in &steps {
+            act(&mut world, step);
+        }
         // What one placement gives while the other is unknown already is nobody's to know.
         (0..2).for_each(|n| if !world.objects.contains_key(&decision(n)) { world.decide(&placement(n), &[]) });
         world.settle("hello");
