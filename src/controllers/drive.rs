@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::apply::{Applied, ApplyError, Pen, apply_plan};
+use super::cause::root;
 use super::pauses::Pauses;
 use super::queue::Queue;
 use super::tide::{Progress, TideOptions};
@@ -260,7 +261,7 @@ impl Driver {
                     warn!(%addon, %error, ?pause, "will retry");
                 }
                 ApplyError::Write { source, .. } => {
-                    warn!(%addon, %error, cause = source as &dyn std::error::Error, ?pause, "will retry");
+                    warn!(%addon, %error, cause = %root(&**source), ?pause, "will retry");
                 }
             }
         }

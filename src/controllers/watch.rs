@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tracing::warn;
 
+use super::cause::root;
 use super::raw::{Raw, resource};
 use crate::snapshot::{Event, Kind, terms};
 
@@ -23,7 +24,7 @@ pub(super) async fn watch_kind(client: Client, kind: Kind, events: mpsc::Sender<
             Err(error) => {
                 warn!(
                     kind = kind.address().kind,
-                    error = &error as &dyn std::error::Error,
+                    error = %root(&error),
                     "watch interrupted"
                 );
                 continue;

@@ -3,7 +3,7 @@
 //! Decides the documents from a list of [`Resource`](crate::Resource)s; never which resources are served.
 //!
 //! The old documents are `/api` ([`api_versions`]), `/apis` ([`group_list`]), `/apis/<group>` ([`group`]) and
-//! `/apis/<group>/<version>` ([`resource_list`]); the aggregated one ([`aggregated`]) answers `/api` and `/apis` for clients
+//! `/apis/<group>/<version>` ([`resource_list`]); the aggregated one ([`aggregated()`]) answers `/api` and `/apis` for clients
 //! that ask for `APIGroupDiscoveryList`.
 
 mod aggregated;
