@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::CliError;
 
+const PROBE: &str = ".writable";
+
 /// A folder that exists and can be written.
 #[derive(Debug)]
 pub(super) struct Folder {
@@ -28,7 +30,10 @@ pub(super) fn prepare(dir: &Path) -> Result<Folder, CliError> {
         .map_err(failed)?;
     let path = fs::canonicalize(dir).map_err(failed)?;
     let folder = Folder { path };
-    folder.write_private("kubeconfig", "")?;
+    // Proved on a file of its own: the kubeconfig may belong to a hub that runs, and this one may yet fail to start.
+    let probe = folder.path.join(PROBE);
+    folder.write_private(PROBE, "")?;
+    fs::remove_file(&probe).map_err(|source| CliError::WriteFile { path: probe, source })?;
     Ok(folder)
 }
 
@@ -59,5 +64,38 @@ impl Folder {
         file.write_all(text.as_bytes()).map_err(failed)?;
         drop(file);
         fs::rename(&draft, &path).map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preparing_keeps_the_kubeconfig_of_a_hub_that_runs_there() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let kubeconfig = place.path().join("kubeconfig");
+        fs::write(&kubeconfig, "of another hub").expect("writable");
+        let folder = prepare(place.path()).expect("the folder can be written");
+        assert_eq!(
+            fs::read_to_string(&kubeconfig).expect("readable"),
+            "of another hub"
+        );
+        assert_eq!(
+            fs::read_dir(place.path()).expect("readable").count(),
+            1,
+            "nothing is left behind"
+        );
+
+        folder
+            .write_private("kubeconfig", "of this hub")
+            .expect("writable");
+        assert_eq!(fs::read_to_string(&kubeconfig).expect("readable"), "of this hub");
+        let mode = fs::metadata(&kubeconfig)
+            .expect("it is there")
+            .permissions()
+            .mode()
+            & 0o777;
+        assert_eq!(mode, 0o600);
     }
 }
