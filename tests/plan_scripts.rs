@@ -40,6 +40,20 @@ fn tell(story: &Path) -> Option<String> {
     (told != expected).then(|| format!("{} differs from {}:\n{told}", story.display(), golden.display()))
 }
 
+/// What the lines `setting <name> <value>` ask for; they hold for the whole story, wherever they stand.
+fn settings(script: &str) -> Settings {
+    let mut settings = Settings::default();
+    for line in script.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
+            ["setting", ..] => panic!("unknown setting: {line}"),
+            _ => {}
+        }
+    }
+    settings
+}
+
 struct Teller {
     world: World,
     addon: String,
@@ -48,13 +62,8 @@ struct Teller {
 
 impl Teller {
     fn new(script: &str) -> Self {
-        let reasons = if script.contains("vocabulary ocm") {
-            Vocabulary::Ocm
-        } else {
-            Vocabulary::Lifecycle
-        };
         Self {
-            world: World::new(Settings { reasons }),
+            world: World::new(settings(script)),
             addon: "hello".to_owned(),
             out: String::new(),
         }
@@ -86,7 +95,7 @@ impl Teller {
     fn act(&mut self, line: &str, block: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
-            ["vocabulary", _] => {}
+            ["setting", ..] => {}
             ["given"] => self.given(block),
             ["cluster", "add", names @ ..] => {
                 for name in expand(names) {

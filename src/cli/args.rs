@@ -75,9 +75,9 @@ pub struct DevArgs {
     /// Faults: `delay:<duration>`, `apply-failure:<message>`, `unavailable:<message>`, `offline`.
     #[arg(long = "fault", value_name = "CLUSTER=FAULT")]
     pub faults: Vec<String>,
-    /// Words of the `Progressing` condition.
-    #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
-    pub progressing_reasons: Reasons,
+    /// How the controllers behave.
+    #[command(flatten)]
+    pub tide: TideArgs,
 }
 
 /// Guard and drive a hub: serve admission over TLS and run the controllers.
@@ -99,9 +99,9 @@ pub struct ServeArgs {
     /// Private key of the certificate (PEM).
     #[arg(long, value_name = "FILE", default_value = "/certs/tls.key")]
     pub key: PathBuf,
-    /// Words of the `Progressing` condition.
-    #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
-    pub progressing_reasons: Reasons,
+    /// How the controllers behave.
+    #[command(flatten)]
+    pub tide: TideArgs,
     /// How many seconds to go on serving after a signal, until routes to this server are withdrawn.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=300))]
     pub linger: u64,
@@ -116,14 +116,25 @@ pub enum Reasons {
     Ocm,
 }
 
-impl From<Reasons> for TideOptions {
-    fn from(reasons: Reasons) -> Self {
-        let reasons = match reasons {
+/// How the controllers behave, whatever hub they drive.
+#[derive(Args, Clone, Debug)]
+pub struct TideArgs {
+    /// Words of the `Progressing` condition.
+    #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
+    pub progressing_reasons: Reasons,
+}
+
+impl From<&TideArgs> for TideOptions {
+    fn from(args: &TideArgs) -> Self {
+        let reasons = match args.progressing_reasons {
             Reasons::Lifecycle => Vocabulary::Lifecycle,
             Reasons::Ocm => Vocabulary::Ocm,
         };
         Self {
-            settings: Settings { reasons },
+            settings: Settings {
+                reasons,
+                ..Settings::default()
+            },
             ..Self::default()
         }
     }

@@ -51,7 +51,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
     let fleet = Fleet::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the simulated clusters", error))?;
-    let tide = Tide::start(client.clone(), args.progressing_reasons.into())
+    let tide = Tide::start(client.clone(), (&args.tide).into())
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     let progress = tide.progress();

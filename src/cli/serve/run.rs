@@ -26,7 +26,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let files = reload::Files::new(args.certificate.clone(), args.key.clone());
     let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
     let client = connect(&args).await?;
-    let tide = Tide::start(client, args.progressing_reasons.into())
+    let tide = Tide::start(client, (&args.tide).into())
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     let options = GateOptions {
