@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 
 use super::types::{Plan, Wait};
-use super::{config, diff, install, progress, rollout, rollup, work};
+use super::{config, diff, install, kit, progress, rollout, rollup};
 use crate::snapshot::View;
 
 /// Returns what the hub should look like next for one add-on, and what it is waiting for.
@@ -25,7 +25,7 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     }
     let (membership, mut waits) = install::membership(view, &wanted);
     let members = rollout::next(view, &wanted, &configs);
-    let mut renderer = work::Renderer::new(view);
+    let mut renderer = kit::Renderer::new(view);
     let mut actions = Vec::new();
     let mut tally = rollup::Tally::new(&wanted);
     for member in &members {

@@ -17,6 +17,7 @@ mod config;
 mod diff;
 mod install;
 mod judge;
+mod kit;
 mod owners;
 mod progress;
 mod render;

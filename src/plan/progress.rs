@@ -16,7 +16,7 @@ use super::rollout::{Member, Step};
 use super::state::{Outcome, State, Words};
 use super::types::{Note, WaitOn, not_driven};
 use super::work::{Rendering, superseded};
-use crate::snapshot::{Applied, Condition, ConfigType, Content, Instance, Reference, Status, View};
+use crate::snapshot::{Applied, Condition, ConfigType, Instance, Reference, Status, View};
 
 /// What the status of one instance should be.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(super) struct Report<'v> {
     pub references: Cow<'v, [Reference]>,
     /// `supportedConfigs`; absent when another program writes them.
     pub supported: Option<&'v BTreeSet<ConfigType>>,
+    /// Whether the tide tells the health of the agent, so that nobody looks for a lease.
+    pub probes: bool,
     /// `conditions`
     pub conditions: Cow<'v, [Condition]>,
     /// What to tell a spectator.
@@ -53,8 +55,7 @@ pub(super) fn report<'v>(
     }
     let stuck = stuck(view, member, rendering);
     let words = state.progressing(view.settings().reasons);
-    let not_applied = not_applied(view, member);
-    let mut wishes = vec![configured(member, &stuck, not_applied)];
+    let mut wishes = vec![configured(member, &stuck)];
     wishes.extend(manifests(rendering));
     let probed = available(view, member, rendering);
     let up = up(view, instance, probed.as_ref());
@@ -70,8 +71,9 @@ pub(super) fn report<'v>(
     let conditions = stated(instance, rendering, &wishes, now);
     Report {
         supported: deployed.then_some(&configs.supported),
+        probes: deployed,
         note: note(member, &state, words.reason),
-        waits: waits(member, rendering, &state, not_applied),
+        waits: waits(member, rendering, &state),
         instance,
         state,
         references,
@@ -165,7 +167,7 @@ fn is_for_others(fault: ConfigFault, rendering: &Rendering<'_>) -> bool {
     fault == ConfigFault::NotWatched && matches!(rendering, Rendering::NotOurs)
 }
 
-fn configured<'a>(member: &Member<'_>, stuck: &'a Stuck, not_applied: &[&str]) -> Wish<'a> {
+fn configured<'a>(member: &Member<'_>, stuck: &'a Stuck) -> Wish<'a> {
     match (stuck, &member.step) {
         (
             Some((
@@ -180,32 +182,13 @@ fn configured<'a>(member: &Member<'_>, stuck: &'a Stuck, not_applied: &[&str]) -
             "ConfigurationsNotConfigured",
             "Configurations updated and not configured yet",
         ),
-        (_, Step::Settled | Step::Move) => {
-            let message: Cow<'_, str> = if not_applied.is_empty() {
-                "Configurations configured".into()
-            } else {
-                let fields = not_applied.join(", ");
-                format!("Configurations configured; not applied by this version: {fields}").into()
-            };
-            Wish::new("Configured", Status::True, "ConfigurationsConfigured", message)
-        }
+        (_, Step::Settled | Step::Move) => Wish::new(
+            "Configured",
+            Status::True,
+            "ConfigurationsConfigured",
+            "Configurations configured",
+        ),
     }
-}
-
-/// Fields of the deployment configuration that rendering leaves out; silence would look like success.
-fn not_applied<'v>(view: &View<'v>, member: &Member<'_>) -> &'v [&'static str] {
-    if !member.effective.deployed {
-        return &[];
-    }
-    let contents = member
-        .assigned
-        .iter()
-        .filter_map(|one| view.content(&one.config, &one.desired));
-    let mut fields = contents.map(|found| match &*found.content {
-        Content::Deployment(config) => config.not_applied.as_slice(),
-        Content::Template(_) | Content::Hub => &[],
-    });
-    fields.find(|fields| !fields.is_empty()).unwrap_or_default()
 }
 
 /// `Ready` sums up; `Reconciling` and `Stalled` tell "wait" from "act".
@@ -261,12 +244,7 @@ fn note(member: &Member<'_>, state: &State, reason: &str) -> Option<Note> {
     }
 }
 
-fn waits(
-    member: &Member<'_>,
-    rendering: &Rendering<'_>,
-    state: &State,
-    not_applied: &[&'static str],
-) -> Vec<WaitOn> {
+fn waits(member: &Member<'_>, rendering: &Rendering<'_>, state: &State) -> Vec<WaitOn> {
     let mut waits = Vec::new();
     if let Step::Hold(kind) = &member.step {
         waits.push(WaitOn::Rollout(kind.as_str().to_owned()));
@@ -284,9 +262,6 @@ fn waits(
             | State::WaitingForManifests
             | State::WaitingForHostingManifests,
         ) => {}
-    }
-    if !not_applied.is_empty() {
-        waits.push(WaitOn::NotApplied(not_applied.to_vec()));
     }
     waits
 }

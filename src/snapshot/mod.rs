@@ -8,14 +8,17 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod content;
 mod decode;
 mod decode_addon;
+mod decode_content;
 mod decode_status;
 mod decode_work;
 mod digest;
 mod expect;
 mod facts;
 mod file;
+mod identity;
 mod index;
 mod kind;
 mod names;
@@ -26,15 +29,17 @@ mod store;
 pub mod terms;
 mod view;
 
+pub use content::{DeploymentConfig, NodePlacement, Template};
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
 pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts};
+pub use identity::{Identity, Mark, marks};
 pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
 pub use names::{Name, Names};
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, DeploymentConfig, InstallStrategy, Instance, Meta, Owner, Placement, PlacementUse,
-    Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Template, Work, Workload,
+    DefaultConfig, InstallStrategy, Instance, Meta, Owner, Placement, PlacementUse, Progression,
+    ProgressionReference, Reference, RolloutKind, Signal, Status, Work, Workload,
 };
 pub use settings::{Settings, Vocabulary};
 pub use store::{Event, Place, Store, Touched};
