@@ -3,6 +3,8 @@
 //! `UPDATE=1 cargo test --test plan_scripts` writes the outputs anew. Every story ends with a proof: after the last
 //! line, plans come to an end and leave nothing to write.
 
+#[path = "plan/templates.rs"]
+mod templates;
 #[path = "plan/world.rs"]
 mod world;
 
@@ -126,6 +128,10 @@ impl Teller {
             }
             ["show", "addon"] => self.show_addon(),
             ["show", "work", cluster] => self.show_work(cluster),
+            ["show", "holdings", cluster] => self.out.push_str(&templates::holdings(&self.world, cluster)),
+            ["show", "pods", cluster] => self.out.push_str(&templates::pods(&self.world, cluster)),
+            ["template", name, "holds", sizes @ ..] => templates::put_sized(&mut self.world, name, sizes),
+            ["unlabelled", cluster] => templates::strip_labels(&mut self.world, cluster),
             ["show", names @ ..] => {
                 for name in expand(names) {
                     self.show(&name);

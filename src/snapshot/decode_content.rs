@@ -48,3 +48,52 @@ pub(super) fn template(object: &Value, spec: wire::AddOnTemplateSpec) -> Templat
         registration: spec.registration,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::Content;
+    use crate::snapshot::decode::{Record, record};
+    use crate::snapshot::kind::Kind;
+    use serde_json::json;
+
+    fn content(kind: Kind, spec: &Value) -> Content {
+        let object = json!({"metadata": {"name": "x", "uid": "u", "resourceVersion": "1"}, "spec": spec});
+        match record(kind, &object, &mut Names::default(), None) {
+            Ok(Record::Config(config)) => (*config.content).clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_only_travels_stays_as_its_author_wrote_it() {
+        let toleration = json!({"key": "k", "unknown": 1});
+        let resources = json!({"limits": {"cpu": 1}, "requests": {"cpu": "0.1"}});
+        let spec = json!({"nodePlacement": {"nodeSelector": {}, "tolerations": [toleration]},
+            "resourceRequirements": [{"containerID": "*:*:*", "resources": resources}], "registries": []});
+        let Content::Deployment(config) = content(Kind::DeploymentConfig, &spec) else {
+            panic!("another kind");
+        };
+        assert_eq!(config.nodes.selector, Some(serde_json::Map::new()));
+        assert_eq!(config.nodes.tolerations, [toleration]);
+        assert_eq!(config.resources, [("*:*:*".into(), resources)]);
+        assert_eq!(config.registries, Some(Vec::new()), "empty is not absent");
+        assert_eq!(
+            content(Kind::DeploymentConfig, &json!({})),
+            Content::Deployment(DeploymentConfig {
+                install_namespace: "".into(),
+                ..DeploymentConfig::default()
+            })
+        );
+    }
+
+    #[test]
+    fn an_empty_registration_is_not_an_absent_one() {
+        let registration = |spec: Value| match content(Kind::Template, &spec) {
+            Content::Template(template) => template.registration,
+            other @ (Content::Deployment(_) | Content::Hub) => panic!("{other:?}"),
+        };
+        assert_eq!(registration(json!({})), None);
+        assert_eq!(registration(json!({"registration": []})), Some(Vec::new()));
+    }
+}
