@@ -341,6 +341,7 @@ impl Rendered {
 }
 
 #[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "JSON literals are written in place")]
 mod tests {
     use super::*;
     use crate::api::v1alpha1::{ImageMirror, ProxyConfig, RegistrationSpec};

@@ -190,9 +190,17 @@ mod tests {
         shares.iter().map(one).collect::<Vec<_>>().join(" ")
     }
 
+    /// Weights, what works hold, the shares, and the reason.
+    type Row = (
+        &'static [usize],
+        &'static [(u32, &'static [usize])],
+        &'static str,
+        &'static str,
+    );
+
     #[test]
     fn manifests_stay_where_they_are_and_the_rest_finds_room() {
-        let rows: [(&[usize], &[(u32, &[usize])], &str, &str); 12] = [
+        let rows: [Row; 12] = [
             (&[], &[], "", "nothing needs no work"),
             (&[], &[(0, &[4])], "", "a work without manifests is not kept"),
             (&[3, 3, 3], &[], "0+:0,1,2", "what fits goes into one work"),

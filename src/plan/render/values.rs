@@ -144,7 +144,7 @@ mod tests {
         let (template, config) = (Template::default(), config(&[("A", "1"), ("A", "2")], ""));
         let subject = subject(&template, &config);
         assert!(!subject.variables().contains_key("HUB_KUBECONFIG"));
-        assert_eq!(subject.variables().get("A").unwrap(), "2", "the later entry wins");
+        assert_eq!(subject.variables()["A"], "2", "the later entry wins");
         assert_eq!(subject.environment().len(), 2);
     }
 

@@ -76,9 +76,12 @@ fn volume_name(dashed: &str) -> String {
         return name;
     }
     let digest = Sha256::digest(dashed.as_bytes());
-    let tail: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let number = digest
+        .iter()
+        .take(4)
+        .fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
     let kept: String = name.chars().take(LONGEST.saturating_sub(9)).collect();
-    format!("{kept}-{tail}")
+    format!("{kept}-{number:08x}")
 }
 
 #[cfg(test)]

@@ -15,8 +15,9 @@ pub(super) fn mirror(pod: &mut Object, mirrors: &[ImageMirror]) {
             let Some(Value::String(image)) = container.get_mut("image") else {
                 continue;
             };
-            let mirrored = mirrors.iter().filter_map(|one| through(image, one));
-            if let Some(found) = mirrored.filter(|found| found != image).last() {
+            let mirrored = mirrors.iter().rev().filter_map(|one| through(image, one));
+            let last = mirrored.into_iter().find(|found| found != image);
+            if let Some(found) = last {
                 *image = found;
             }
         }

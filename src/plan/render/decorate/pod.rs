@@ -88,13 +88,13 @@ fn list<'o>(object: &'o mut Object, key: &str) -> Option<&'o mut Vec<Value>> {
 mod tests {
     use super::*;
 
-    fn object(value: Value) -> Object {
+    fn object(value: &Value) -> Object {
         value.as_object().unwrap().clone()
     }
 
     #[test]
     fn a_variable_that_is_taken_stays_or_gives_way() {
-        let container = || object(json!({"env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]}));
+        let container = || object(&json!({"env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]}));
         let with = |name: &str, taken: Taken| {
             let mut container = container();
             set_env(&mut container, name, "1", taken);
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(with("A", Taken::Gives), json!([{"name": "A", "value": "1"}]));
         let both = json!([{"name": "A", "valueFrom": {"fieldRef": {}}}, {"name": "B", "value": "1"}]);
         assert_eq!(with("B", Taken::Stays), both);
-        let mut odd = object(json!({"env": "text"}));
+        let mut odd = object(&json!({"env": "text"}));
         set_env(&mut odd, "A", "1", Taken::Gives);
         assert_eq!(
             odd["env"], "text",
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn nothing_is_mounted_twice() {
         let volume = json!({"name": "v", "secret": {"secretName": "s"}});
-        let mut pod = object(json!({"containers": [{"name": "a"},
+        let mut pod = object(&json!({"containers": [{"name": "a"},
             {"name": "b", "volumeMounts": [{"name": "own", "mountPath": "/at/"}]}], "initContainers": [{"name": "i"}]}));
         mount(&mut pod, &volume, "/at");
         mount(&mut pod, &volume, "/at");

@@ -83,10 +83,9 @@ impl Proxy {
 }
 
 fn decoded(bundle: &str) -> Result<String, RenderFault> {
-    let bytes = STANDARD
-        .decode(bundle.trim())
-        .map_err(|_| RenderFault::CaBundle)?;
-    String::from_utf8(bytes).map_err(|_| RenderFault::CaBundle)
+    let bytes = STANDARD.decode(bundle.trim()).ok();
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    text.ok_or(RenderFault::CaBundle)
 }
 
 #[cfg(test)]
