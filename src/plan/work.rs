@@ -208,10 +208,8 @@ fn waiting(view: &View<'_>, member: &Member<'_>) -> Option<WaitOn> {
     if let Some(of) = &member.effective.unsupported {
         return Some(WaitOn::UnsupportedType(of.clone()));
     }
-    let (desired, fault) = member
-        .missing()
-        .and_then(|desired| Some((desired, desired.fault?)))?;
-    Some(WaitOn::Config(desired.config.clone(), fault.as_str()))
+    let desired = member.missing()?;
+    Some(WaitOn::Config(desired.config.clone(), desired.why()?))
 }
 
 /// Returns the name of the first work of an add-on.
