@@ -325,11 +325,11 @@ mod tests {
     #[test]
     fn only_what_a_spec_mentions_is_looked_at_and_only_while_it_does() {
         let mut store = Store::new(Settings::default());
-        let _ = store.apply(addon("a", &[("secrets", "x"), ("secrets", "y")]));
-        let _ = store.apply(addon("b", &[("secrets", "x")]));
+        drop(store.apply(addon("a", &[("secrets", "x"), ("secrets", "y")])));
+        drop(store.apply(addon("b", &[("secrets", "x")])));
         let begin = vec![config("secrets", "x"), config("secrets", "y")];
         assert_eq!(store.take_lookout(), Some(Lookout { begin, end: vec![] }));
-        let _ = store.apply(addon("a", &[]));
+        drop(store.apply(addon("a", &[])));
         let end = vec![config("secrets", "y")];
         assert_eq!(store.take_lookout(), Some(Lookout { begin: vec![], end }));
         assert_eq!(store.take_lookout(), None);
@@ -341,23 +341,23 @@ mod tests {
         let object = json!({"metadata": {"name": "a", "uid": "a", "resourceVersion": "1"}, "spec": {"supportedConfigs": [
             {"group": "addon.open-cluster-management.io", "resource": "addontemplates", "defaultConfig": {"name": "t"}},
             {"group": "g", "resource": "things", "defaultConfig": {"name": "__reserved_no_default__"}}]}});
-        let _ = store.apply(Event::Applied {
+        drop(store.apply(Event::Applied {
             kind: Kind::AddOn,
             object,
-        });
+        }));
         assert_eq!(store.take_lookout(), None);
     }
 
     #[test]
     fn an_answer_touches_those_who_refer_to_it_when_it_says_something_new() {
         let mut store = Store::new(Settings::default());
-        let _ = store.apply(addon("a", &[("secrets", "x")]));
+        drop(store.apply(addon("a", &[("secrets", "x")])));
         let x = config("secrets", "x");
         assert!(
             store.apply(exists(&x, "early")).is_empty(),
             "nobody has asked yet"
         );
-        let _ = store.take_lookout();
+        assert!(store.take_lookout().is_some());
         assert!(store.is_unanswered("a") && !store.is_unanswered("b"));
         assert_eq!(store.apply(exists(&x, "one")).len(), 1);
         assert!(!store.is_unanswered("a"));
@@ -372,10 +372,10 @@ mod tests {
     #[test]
     fn a_fault_of_the_type_hides_answers_until_it_is_cured() {
         let mut store = Store::new(Settings::default());
-        let _ = store.apply(addon("a", &[("secrets", "x")]));
-        let _ = store.take_lookout();
+        drop(store.apply(addon("a", &[("secrets", "x")])));
+        assert!(store.take_lookout().is_some());
         let x = config("secrets", "x");
-        let _ = store.apply(exists(&x, "one"));
+        drop(store.apply(exists(&x, "one")));
         let fault = |fault| Event::TypeFaulty {
             of: x.of.clone(),
             fault,

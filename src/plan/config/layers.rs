@@ -152,7 +152,10 @@ fn type_of(kind: Kind) -> ConfigType {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::snapshot::{ADDON_GROUP, Event, Settings, Store};
 
     fn entry(text: &str, source: &Source) -> Entry {
         let (resource, name) = text.split_once('/').unwrap();
@@ -180,6 +183,29 @@ mod tests {
             format!("{}/{}{mark}", entry.config.of.resource, entry.config.name)
         };
         all.iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_types_that_a_cluster_may_override_are_sorted_and_stand_once() {
+        let supported: Vec<Value> = ["things", "configmaps", "addontemplates", "atoms"]
+            .map(|resource| json!({"group": if resource.starts_with('a') { ADDON_GROUP } else { "" }, "resource": resource}))
+            .to_vec();
+        let object = json!({"metadata": {"name": "a", "uid": "u", "resourceVersion": "1"}, "spec": {"supportedConfigs": supported}});
+        let mut store = Store::new(Settings::default());
+        drop(store.apply(Event::Applied {
+            kind: Kind::AddOn,
+            object,
+        }));
+        let types = supported_types(store.view("a").unwrap().addon);
+        let names: Vec<String> = types.iter().map(ToString::to_string).collect();
+        let expected = [
+            "configmaps",
+            "things",
+            "addondeploymentconfigs.addon.open-cluster-management.io",
+            "addontemplates.addon.open-cluster-management.io",
+            "atoms.addon.open-cluster-management.io",
+        ];
+        assert_eq!(names, expected);
     }
 
     #[test]
