@@ -51,7 +51,7 @@ fn settings(script: &str) -> Settings {
         match words.as_slice() {
             ["setting", "cluster-configs", "rollout"] => settings.cluster_configs = ClusterConfigs::Rollout,
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
-            ["setting", ..] => panic!("unknown setting: {line}"),
+            ["setting", ..] => unknown(&words),
             _ => {}
         }
     }

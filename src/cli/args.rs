@@ -155,7 +155,6 @@ impl From<&TideArgs> for TideOptions {
                     ClusterConfigsArg::AtOnce => ClusterConfigs::AtOnce,
                     ClusterConfigsArg::Rollout => ClusterConfigs::Rollout,
                 },
-                ..Settings::default()
             },
             ..Self::default()
         }

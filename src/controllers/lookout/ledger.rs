@@ -44,11 +44,22 @@ pub(super) enum Look {
     },
 }
 
+/// What the last look that succeeded has shown.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Known {
+    /// There was none.
+    #[default]
+    Unseen,
+    /// No object.
+    Nothing,
+    /// The object.
+    Object(Stamp),
+}
+
 /// What is known of one reference.
 #[derive(Debug, Default)]
 struct Entry {
-    /// Absent before the first look that succeeded.
-    known: Option<Option<Stamp>>,
+    known: Known,
     failures: u32,
 }
 
@@ -104,8 +115,8 @@ impl Ledger {
     /// A list has ended: what it has not shown may be gone. What was added meanwhile is looked at anyway.
     pub(super) fn list_ends(&mut self) {
         for config in std::mem::take(&mut self.unlisted) {
-            let known = self.entries.get(&config).and_then(|entry| entry.known.as_ref());
-            if known != Some(&None) {
+            let known = self.entries.get(&config).map(|entry| &entry.known);
+            if known != Some(&Known::Nothing) {
                 self.look_again(config);
             }
         }
@@ -117,8 +128,11 @@ impl Ledger {
         let Some(entry) = self.entries.get(&config) else {
             return;
         };
-        let known = entry.known.as_ref().and_then(Option::as_ref);
-        if !known.is_some_and(|known| known.says_the_same(stamp)) {
+        let is_new = match &entry.known {
+            Known::Unseen | Known::Nothing => true,
+            Known::Object(known) => !known.says_the_same(stamp),
+        };
+        if is_new {
             self.look_again(config);
         }
     }
@@ -132,13 +146,12 @@ impl Ledger {
 
     /// Takes the next reference to be looked at now.
     pub(super) fn next(&mut self, now: Instant) -> Option<ConfigRef> {
-        let config = match self.due.pop_first() {
-            Some(config) => config,
-            None => {
-                let (_, config) = self.late.first().filter(|(at, _)| *at <= now).cloned()?;
-                self.late.pop_first();
-                config
-            }
+        let config = if let Some(config) = self.due.pop_first() {
+            config
+        } else {
+            let (_, config) = self.late.first().filter(|(at, _)| *at <= now).cloned()?;
+            self.late.pop_first();
+            config
         };
         self.busy.insert(config.clone(), false);
         Some(config)
@@ -156,8 +169,8 @@ impl Ledger {
             return false;
         };
         let (known, forbidden) = match look {
-            Look::Found(stamp) => (Some(Some(stamp)), false),
-            Look::Nothing => (Some(None), false),
+            Look::Found(stamp) => (Some(Known::Object(stamp)), false),
+            Look::Nothing => (Some(Known::Nothing), false),
             Look::Failed { forbidden } => (None, forbidden),
         };
         if forbidden {
@@ -165,19 +178,18 @@ impl Ledger {
         } else {
             self.forbidden.remove(config);
         }
-        let failed = known.is_none();
-        if failed {
+        let Some(known) = known else {
             let pause = FIRST.saturating_mul(1 << entry.failures.min(5)).min(LONGEST);
             entry.failures = entry.failures.saturating_add(1);
             self.late.insert((now + pause, config.clone()));
-        } else {
-            entry.failures = 0;
-            entry.known = known;
-            if again {
-                self.due.insert(config.clone());
-            }
+            return false;
+        };
+        entry.failures = 0;
+        entry.known = known;
+        if again {
+            self.due.insert(config.clone());
         }
-        !failed
+        true
     }
 
     /// Returns whether everything has been looked at, successfully or not.

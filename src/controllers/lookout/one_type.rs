@@ -45,6 +45,14 @@ struct Over;
 type Read = (ConfigRef, kube::Result<Seen>);
 type Shown = watcher::Event<PartialObjectMeta<DynamicObject>>;
 
+/// What was told last about the type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Fine,
+    Faulty(TypeFault),
+}
+
 /// The watch of one type.
 pub(super) struct TypeWatch {
     client: Client,
@@ -57,8 +65,7 @@ pub(super) struct TypeWatch {
     listed: bool,
     /// When a refused watch counts as begun, unless it is refused again.
     quiet_at: Option<Instant>,
-    /// What was told last; absent before anything was.
-    told: Option<Option<TypeFault>>,
+    told: Told,
 }
 
 impl TypeWatch {
@@ -77,7 +84,7 @@ impl TypeWatch {
             fault: None,
             listed: false,
             quiet_at: None,
-            told: None,
+            told: Told::Nothing,
         }
     }
 
@@ -106,7 +113,7 @@ impl TypeWatch {
                     }
                 }
                 Err(error) => {
-                    warn!(of = %self.of, error = %in_short(&error), "cannot ask how a type is served")
+                    warn!(of = %self.of, error = %in_short(&error), "cannot ask how a type is served");
                 }
             }
             if let Err(over) = self.rest(pause).await {
@@ -293,17 +300,19 @@ impl TypeWatch {
             .is_forbidden()
             .then_some(TypeFault::Forbidden { verb: "get" });
         let fault = self.fault.or(looks);
-        if self.told == Some(fault) || (fault.is_none() && !(self.listed && self.ledger.is_calm())) {
+        let told = fault.map_or(Told::Fine, Told::Faulty);
+        let is_early = fault.is_none() && !(self.listed && self.ledger.is_calm());
+        if self.told == told || is_early {
             return Ok(());
         }
-        match fault {
-            Some(fault) => warn!(of = %self.of, ?fault, "configurations of this type cannot be read"),
-            None if self.told.is_some() => {
-                info!(of = %self.of, "configurations of this type can be read again")
+        match (fault, self.told) {
+            (Some(fault), _) => warn!(of = %self.of, ?fault, "configurations of this type cannot be read"),
+            (None, Told::Faulty(_)) => info!(of = %self.of, "configurations of this type can be read again"),
+            (None, Told::Nothing | Told::Fine) => {
+                debug!(of = %self.of, "configurations of this type are read");
             }
-            None => debug!(of = %self.of, "configurations of this type are read"),
         }
-        self.told = Some(fault);
+        self.told = told;
         let of = self.of.clone();
         self.send(Event::TypeFaulty { of, fault }).await
     }
@@ -313,7 +322,10 @@ impl TypeWatch {
     }
 
     async fn send(&self, event: Event) -> Result<(), Over> {
-        self.events.send(event).await.map_err(|_| Over)
+        match self.events.send(event).await {
+            Ok(()) => Ok(()),
+            Err(_unheard) => Err(Over),
+        }
     }
 }
 
