@@ -25,6 +25,7 @@ mod names;
 mod publish;
 mod record;
 mod settings;
+mod sight;
 mod store;
 pub mod terms;
 mod view;
@@ -41,6 +42,7 @@ pub use record::{
     DefaultConfig, InstallStrategy, Instance, Meta, Owner, Placement, PlacementUse, Progression,
     ProgressionReference, Reference, RolloutKind, Signal, Status, Work, Workload,
 };
-pub use settings::{Settings, Vocabulary};
+pub use settings::{ClusterConfigs, Settings, Vocabulary};
+pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
 pub use store::{Event, Place, Store, Touched};
 pub use view::View;
