@@ -170,6 +170,9 @@ proptest! {
             let _checked = world.plan("hello");
         }
         world.settle("hello");
+        // Times of grace end, and then nothing is left to do, whatever the time is.
+        world.tick(SignedDuration::from_mins(5));
+        world.settle("hello");
         world.tick(SignedDuration::from_mins(5));
         prop_assert!(world.plan("hello").actions.is_empty());
     }

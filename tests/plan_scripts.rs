@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tidegate::plan::{Action, Plan};
-use tidegate::snapshot::{Kind, ObjectKey, Settings, Vocabulary};
+use tidegate::snapshot::{EmptyLifecycle, Kind, ObjectKey, Settings, Vocabulary};
 use world::World;
 
 #[test]
@@ -47,6 +47,14 @@ fn settings(script: &str) -> Settings {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
+            ["setting", "decision-grace", time] => {
+                settings.decision_grace = time
+                    .parse::<jiff::SignedDuration>()
+                    .ok()
+                    .and_then(|time| time.try_into().ok())
+                    .expect("a length of time");
+            }
+            ["setting", "empty-lifecycle", "self"] => settings.empty_lifecycle = EmptyLifecycle::Own,
             ["setting", ..] => panic!("unknown setting: {line}"),
             _ => {}
         }
@@ -126,6 +134,11 @@ impl Teller {
             }
             ["show", "addon"] => self.show_addon(),
             ["show", "work", cluster] => self.show_work(cluster),
+            ["show", "meta", names @ ..] => {
+                for name in expand(names) {
+                    self.show_meta(&name);
+                }
+            }
             ["show", names @ ..] => {
                 for name in expand(names) {
                     self.show(&name);
@@ -308,9 +321,31 @@ impl Teller {
         self.out.push_str(&text);
     }
 
+    /// Annotations and owners of an instance.
+    fn show_meta(&mut self, cluster: &str) {
+        let key = ObjectKey::new(Kind::Instance, cluster, self.addon.as_str());
+        let metadata = self.world.objects.get(&key).map(|instance| &instance["metadata"]);
+        let mut text = format!("  {cluster}\n");
+        let annotations = metadata.and_then(|metadata| metadata["annotations"].as_object());
+        for (name, value) in annotations.into_iter().flatten() {
+            writeln!(text, "    {name}: {}", value.as_str().unwrap_or_default()).expect("a string takes text");
+        }
+        let owners = metadata.and_then(|metadata| metadata["ownerReferences"].as_array());
+        for owner in owners.into_iter().flatten() {
+            let controller = if owner["controller"] == true { " (controller)" } else { "" };
+            let word = |field: &str| owner[field].as_str().unwrap_or_default();
+            writeln!(text, "    owner {} {} {}{controller}", word("kind"), word("name"), word("uid"))
+                .expect("a string takes text");
+        }
+        self.out.push_str(&text);
+    }
+
     fn show_addon(&mut self) {
         let status = &self.world.objects[&ObjectKey::new(Kind::AddOn, "", self.addon.as_str())]["status"];
         let mut text = String::new();
+        for condition in status["conditions"].as_array().into_iter().flatten() {
+            writeln!(text, "  {}", condition_line(condition)).expect("a string takes text");
+        }
         for reference in status["defaultconfigReferences"].as_array().into_iter().flatten() {
             writeln!(text, "  default {}", reference_line(reference)).expect("a string takes text");
         }

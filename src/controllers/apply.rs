@@ -143,8 +143,8 @@ async fn apply_group(pen: &Pen, actions: Vec<Action>) -> Applied {
 }
 
 fn tell(progress: &broadcast::Sender<Progress>, note: Progress) {
-    let phase = note.phase.noun();
-    info!(addon = %note.addon, cluster = %note.cluster, phase, outcome = ?note.outcome, "state changed");
+    let cluster = note.cluster().map_or("", |cluster| &**cluster);
+    info!(addon = %note.addon(), cluster, reason = note.reason(), message = note.message(), "state changed");
     // Nobody watching is fine.
     let _sent = progress.send(note).ok();
 }

@@ -11,10 +11,12 @@ use jiff::Timestamp;
 use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests};
 use super::conditions::{Wish, merge};
 use super::config::{ConfigFault, Configs};
+use super::health::Standing;
 use super::judge::{PROGRESSING, state};
+use super::note::Note;
 use super::rollout::{Member, Step};
 use super::state::{Outcome, State, Words};
-use super::types::{Note, WaitOn, not_driven};
+use super::types::{WaitOn, not_driven};
 use super::work::{Rendering, superseded};
 use crate::snapshot::{Applied, Condition, ConfigType, Content, Instance, Reference, Status, View};
 
@@ -31,6 +33,8 @@ pub(super) struct Report<'v> {
     pub supported: Option<&'v BTreeSet<ConfigType>>,
     /// `conditions`
     pub conditions: Cow<'v, [Condition]>,
+    /// How it counts for the add-on.
+    pub standing: Standing,
     /// What to tell a spectator.
     pub note: Option<Note>,
     /// What holds it.
@@ -70,7 +74,8 @@ pub(super) fn report<'v>(
     let conditions = stated(instance, rendering, &wishes, now);
     Report {
         supported: deployed.then_some(&configs.supported),
-        note: note(member, &state, words.reason),
+        standing: standing(&state, &stuck, up),
+        note: note(member, &state, words.reason, &stuck),
         waits: waits(member, rendering, &state, not_applied),
         instance,
         state,
@@ -242,18 +247,40 @@ fn rollup<'a>(state: &State, words: &'a Words, stuck: &'a Stuck, up: Option<Stat
     [ready, reconciling, stalled]
 }
 
-fn note(member: &Member<'_>, state: &State, reason: &str) -> Option<Note> {
+/// How an instance counts for the add-on; the conditions above say the same in words.
+fn standing(state: &State, stuck: &Stuck, up: Option<Status>) -> Standing {
+    if stuck.is_some() || matches!(state, State::Phase(_, Outcome::Failed(_))) {
+        return Standing::Stalled;
+    }
+    match up {
+        _ if !state.is_done() => Standing::Moving,
+        Some(Status::False) => Standing::Unavailable,
+        Some(Status::Unknown) => Standing::Unreachable,
+        Some(Status::True) | None => Standing::Ready,
+    }
+}
+
+fn note(member: &Member<'_>, state: &State, reason: &str, stuck: &Stuck) -> Option<Note> {
     let instance = member.instance;
-    let same = instance
-        .condition(PROGRESSING)
-        .is_some_and(|before| *before.reason == *reason);
+    let was = |kind: &str, reason: &str| instance.condition(kind).is_some_and(|one| *one.reason == *reason);
+    let (addon, cluster) = (instance.addon.clone(), instance.cluster.clone());
+    if let Some((reason, message)) = stuck {
+        return (!was("Stalled", reason)).then(|| Note::Stuck {
+            addon,
+            cluster,
+            reason,
+            message: message.clone(),
+        });
+    }
     match state {
-        State::Phase(phase, outcome) if !same || member.step == Step::Move => Some(Note {
-            addon: instance.addon.clone(),
-            cluster: instance.cluster.clone(),
-            phase: *phase,
-            outcome: outcome.clone(),
-        }),
+        State::Phase(phase, outcome) if !was(PROGRESSING, reason) || member.step == Step::Move => {
+            Some(Note::Cluster {
+                addon,
+                cluster,
+                phase: *phase,
+                outcome: outcome.clone(),
+            })
+        }
         State::Phase(..)
         | State::Unsupported(_)
         | State::WaitingForManifests

@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 use super::decode;
 use super::kind::{Kind, ObjectKey};
 use super::names::Name;
-use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Meta, Placement, Work};
+use super::record::{
+    AddOn, Cluster, Config, ConfigRef, Decision, InstallStrategy, Instance, Lifecycle, Meta, Placement, Work,
+};
+use super::settings::EmptyLifecycle;
 use super::store::{Place, Store, Touched};
 
 /// Puts `new` into `slot` and returns whether anything but the revision differs.
@@ -26,11 +29,14 @@ fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&mut T) -> &
 impl Store {
     pub(super) fn insert_cluster(&mut self, key: &ObjectKey, record: Cluster, touched: &mut Touched) {
         let mut slot = self.clusters.remove(&key.name);
+        let mut selecting: Vec<Name> = self.selecting(&record).cloned().collect();
+        selecting.extend(slot.iter().flat_map(|old| self.selecting(old)).cloned());
         let differs = replace(&mut slot, record, |record| &mut record.meta);
         self.clusters
             .extend(slot.map(|record| (key.name.clone(), record)));
         if differs {
             self.touch_cluster(&key.name, touched);
+            touched.extend(selecting);
         }
     }
 
@@ -67,7 +73,12 @@ impl Store {
         self.decision_places.insert(at, place);
     }
 
-    pub(super) fn insert_addon(&mut self, record: AddOn, touched: &mut Touched) {
+    pub(super) fn insert_addon(&mut self, mut record: AddOn, touched: &mut Touched) {
+        record.managed = match &record.lifecycle {
+            Lifecycle::Managed => true,
+            Lifecycle::Empty => self.settings.empty_lifecycle == EmptyLifecycle::Managed,
+            Lifecycle::Own(_) => false,
+        };
         let name = record.name.clone();
         let mut slot = self.addons.remove(&name);
         if let Some(old) = &slot {
@@ -141,8 +152,9 @@ impl Store {
         let place = (key.namespace.clone(), key.name.clone());
         match key.kind {
             Kind::Cluster => {
-                if self.clusters.remove(&key.name).is_some() {
+                if let Some(old) = self.clusters.remove(&key.name) {
                     self.touch_cluster(&key.name, touched);
+                    touched.extend(self.selecting(&old).cloned());
                 }
             }
             Kind::Placement => {
@@ -217,6 +229,19 @@ impl Store {
         if clusters.is_empty() {
             self.works.remove(&addon);
         }
+    }
+
+    /// Returns the add-ons whose label selector matches a cluster.
+    fn selecting<'s>(&'s self, cluster: &Cluster) -> impl Iterator<Item = &'s Name> {
+        let selects = |addon: &&AddOn| match &addon.strategy {
+            InstallStrategy::Labels(Some(selector)) => cluster.is_matched_by(selector),
+            InstallStrategy::Labels(None)
+            | InstallStrategy::Manual
+            | InstallStrategy::Placements
+            | InstallStrategy::BadLabels(_)
+            | InstallStrategy::Other(_) => false,
+        };
+        self.addons.values().filter(selects).map(|addon| &addon.name)
     }
 
     fn touch_cluster(&self, cluster: &Name, touched: &mut Touched) {
