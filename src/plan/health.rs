@@ -104,7 +104,7 @@ impl<'v> Health<'v> {
 
     fn message(&self) -> String {
         let mut message = format!("{} of {} clusters are ready", self.ready, self.total);
-        self.stalled.say("failed", &mut message);
+        self.stalled.say("stalled", &mut message);
         self.unavailable.say("not available", &mut message);
         if self.unreachable > 0 {
             message.push_str(&format!(", {} not reachable", self.unreachable));
@@ -131,7 +131,8 @@ pub(super) fn managed<'v>(
 ) -> Verdict<'v> {
     let fault = fault(view, wanted);
     let message = health.message();
-    let mut wishes = rollup(health, fault.as_ref(), &message).to_vec();
+    let running = running(wanted, health, &message);
+    let mut wishes = rollup(health, fault.as_ref(), running.as_ref(), &message).to_vec();
     if view.addon.lifecycle == Lifecycle::Empty {
         wishes.push(Wish::new(
             MANAGED,
@@ -185,27 +186,42 @@ fn fault(view: &View<'_>, wanted: &Wanted<'_>) -> Option<(&'static str, String)>
     }
 }
 
+/// What only takes time: a placement whose clusters nobody has decided yet, or clusters on the way.
+fn running(wanted: &Wanted<'_>, health: &Health<'_>, message: &str) -> Option<(&'static str, String)> {
+    let mut selected = wanted.placements.iter();
+    if let Some(one) = selected.find(|one| one.known == Known::NoDecision) {
+        let on = WaitOn::Decision(one.by.namespace.clone(), one.by.name.clone());
+        return Some(("DecisionNotFound", format!("{}; {message}", Wait::addon(on))));
+    }
+    (health.moving() > 0).then(|| ("Progressing", message.to_owned()))
+}
+
 /// Whatever can be known is good: a cluster that nobody can reach does not keep the whole add-on from being ready.
-fn rollup<'a>(health: &Health<'_>, fault: Option<&'a (&'static str, String)>, message: &'a str) -> [Wish<'a>; 3] {
-    let moving = health.moving() > 0;
+fn rollup<'a>(
+    health: &Health<'_>,
+    fault: Option<&'a (&'static str, String)>,
+    running: Option<&'a (&'static str, String)>,
+    message: &'a str,
+) -> [Wish<'a>; 3] {
     let stalled = match fault {
         Some((reason, why)) => Wish::new(STALLED, Status::True, reason, why.as_str()),
-        None if health.stalled.count > 0 => Wish::new(STALLED, Status::True, "ClustersFailed", message),
+        None if health.stalled.count > 0 => Wish::new(STALLED, Status::True, "ClustersStalled", message),
         None => Wish::new(STALLED, Status::False, "NotStalled", ""),
     };
-    let reconciling = if moving {
-        Wish::new(RECONCILING, Status::True, "Progressing", message)
-    } else {
-        Wish::new(RECONCILING, Status::False, "Settled", "")
+    let reconciling = match running {
+        Some((reason, why)) => Wish::new(RECONCILING, Status::True, reason, why.as_str()),
+        None => Wish::new(RECONCILING, Status::False, "Settled", ""),
     };
-    let ready = match fault {
-        Some((reason, why)) => Wish::new(READY, Status::False, reason, format!("{why}; {message}")),
-        None if health.stalled.count > 0 => Wish::new(READY, Status::False, "ClustersFailed", message),
-        None if moving => Wish::new(READY, Status::False, "Progressing", message),
-        None if health.unavailable.count > 0 => {
+    let ready = match (fault, running) {
+        (Some((reason, why)), _) => Wish::new(READY, Status::False, reason, format!("{why}; {message}")),
+        (None, _) if health.stalled.count > 0 => {
+            Wish::new(READY, Status::False, "ClustersStalled", message)
+        }
+        (None, Some((reason, why))) => Wish::new(READY, Status::False, reason, why.as_str()),
+        (None, None) if health.unavailable.count > 0 => {
             Wish::new(READY, Status::False, "ClustersUnavailable", message)
         }
-        None => Wish::new(READY, Status::True, "Ready", message),
+        (None, None) => Wish::new(READY, Status::True, "Ready", message),
     };
     [ready, reconciling, stalled]
 }
@@ -217,7 +233,7 @@ fn note(view: &View<'_>, wishes: &[Wish<'_>]) -> Option<Note> {
     if before.is_some_and(|before| *before.reason == *ready.reason()) {
         return None;
     }
-    let fine = ready.status() == Status::True || ready.reason() == "Progressing";
+    let fine = ready.status() == Status::True || ["Progressing", "DecisionNotFound"].contains(&ready.reason());
     Some(Note::AddOn {
         addon: view.addon.name.clone(),
         grade: if fine { Grade::Normal } else { Grade::Warning },
@@ -238,4 +254,66 @@ fn stated<'v>(view: &View<'v>, wishes: &[Wish<'_>], now: Timestamp) -> Cow<'v, [
     }
     let kept: Vec<Condition> = observed.iter().filter(|one| !is_over(one)).cloned().collect();
     Cow::Owned(merge(&kept, wishes, generation, now).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(standings: &[Standing]) -> String {
+        let names: Vec<Name> = (1..=standings.len()).map(|n| format!("c{n}").into()).collect();
+        let mut health = Health::default();
+        for (name, standing) in names.iter().zip(standings) {
+            health.add(name, *standing);
+        }
+        let message = health.message();
+        let wanted = Wanted::default();
+        let running = running(&wanted, &health, &message);
+        let wishes = rollup(&health, None, running.as_ref(), &message);
+        let each = wishes.map(|wish| format!("{}={} {}", wish.kind(), wish.status().as_str(), wish.reason()));
+        format!("{} | {message}", each.join(", "))
+    }
+
+    #[test]
+    fn done_moving_and_stalled_are_told_apart() {
+        use Standing::{Moving, Ready, Stalled, Unavailable, Unreachable};
+        let rows: [(&[Standing], &str); 7] = [
+            (
+                &[],
+                "Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled | 0 of 0 clusters are ready",
+            ),
+            (
+                &[Ready, Ready],
+                "Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled | 2 of 2 clusters are ready",
+            ),
+            (
+                &[Ready, Unreachable],
+                "Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled | 1 of 2 clusters are ready, 1 not reachable",
+            ),
+            (
+                &[Ready, Moving],
+                "Ready=False Progressing, Reconciling=True Progressing, Stalled=False NotStalled | 1 of 2 clusters are ready",
+            ),
+            (
+                &[Ready, Unavailable],
+                "Ready=False ClustersUnavailable, Reconciling=False Settled, Stalled=False NotStalled | 1 of 2 clusters are ready, 1 not available (c2)",
+            ),
+            (
+                &[Stalled, Moving],
+                "Ready=False ClustersStalled, Reconciling=True Progressing, Stalled=True ClustersStalled | 0 of 2 clusters are ready, 1 stalled (c1)",
+            ),
+            (
+                &[Stalled; 5],
+                "Ready=False ClustersStalled, Reconciling=False Settled, Stalled=True ClustersStalled | 0 of 5 clusters are ready, 5 stalled (c1, c2, c3, …)",
+            ),
+        ];
+        for (standings, expected) in rows {
+            assert_eq!(counted(standings), expected);
+        }
+    }
+
+    #[test]
+    fn the_message_stays_short_whatever_the_fleet() {
+        assert!(counted(&[Standing::Stalled; 10_000]).len() < 250);
+    }
 }

@@ -264,7 +264,9 @@ fn note(member: &Member<'_>, state: &State, reason: &str, stuck: &Stuck) -> Opti
     let instance = member.instance;
     let was = |kind: &str, reason: &str| instance.condition(kind).is_some_and(|one| *one.reason == *reason);
     let (addon, cluster) = (instance.addon.clone(), instance.cluster.clone());
-    if let Some((reason, message)) = stuck {
+    // A failure has the words of its phase; whatever else only a human can change has the reason of `Stalled`.
+    let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));
+    if let Some((reason, message)) = stuck.as_ref().filter(|_| !failed) {
         return (!was("Stalled", reason)).then(|| Note::Stuck {
             addon,
             cluster,

@@ -156,7 +156,7 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Act
     }
     if let Some(mark) = passed_on(wanted, instance) {
         annotations.insert(terms::INSTALLED_BY.to_owned(), Value::from(mark));
-        why = "another placement gives the add-on now";
+        why = "something else gives the add-on now";
     }
     if !annotations.is_empty() {
         metadata.insert("annotations".to_owned(), Value::Object(annotations));
