@@ -41,7 +41,9 @@ async fn scene(events: EventBudget) -> Scene {
         events,
         ..TideOptions::default()
     };
-    let tide = Tide::start(client.clone(), options).await.expect("the tide starts");
+    let tide = Tide::start(client.clone(), options)
+        .await
+        .expect("the tide starts");
     tide.synced().await;
     Scene {
         hub,
@@ -81,7 +83,10 @@ impl Scene {
     async fn counts(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for event in self.events().await {
-            let kind = event.regarding.and_then(|regarding| regarding.kind).unwrap_or_default();
+            let kind = event
+                .regarding
+                .and_then(|regarding| regarding.kind)
+                .unwrap_or_default();
             *counts
                 .entry(format!("{kind} {}", event.reason.unwrap_or_default()))
                 .or_default() += 1;
@@ -89,7 +94,11 @@ impl Scene {
         counts
     }
 
-    async fn until(&self, what: &str, is_so: impl Fn(&BTreeMap<String, usize>) -> bool) -> BTreeMap<String, usize> {
+    async fn until(
+        &self,
+        what: &str,
+        is_so: impl Fn(&BTreeMap<String, usize>) -> bool,
+    ) -> BTreeMap<String, usize> {
         for _ in 0..600 {
             let counts = self.counts().await;
             if is_so(&counts) {
@@ -127,9 +136,16 @@ async fn every_transition_is_told_on_its_object() {
         let regarding = event.regarding.clone().unwrap_or_default();
         assert_eq!(regarding.uid, instance.metadata.uid, "it is found by uid");
         assert_eq!(regarding.name.as_deref(), Some("hello"));
-        assert_eq!((event.type_.as_deref(), event.action.as_deref()), (Some("Normal"), Some("Install")));
+        assert_eq!(
+            (event.type_.as_deref(), event.action.as_deref()),
+            (Some("Normal"), Some("Install"))
+        );
     }
-    let words: Vec<&str> = told.iter().filter(of_cluster3).filter_map(|event| event.note.as_deref()).collect();
+    let words: Vec<&str> = told
+        .iter()
+        .filter(of_cluster3)
+        .filter_map(|event| event.note.as_deref())
+        .collect();
     assert!(words.contains(&"install completed with no errors."), "{words:?}");
     let addons: Api<ClusterManagementAddOn> = Api::all(scene.client.clone());
     let addon = addons.get("hello").await.expect("the add-on");
@@ -139,7 +155,10 @@ async fn every_transition_is_told_on_its_object() {
         .expect("it is told");
     assert_eq!(whole.metadata.namespace.as_deref(), Some("default"));
     assert_eq!(whole.note.as_deref(), Some("8 of 8 clusters are ready"));
-    assert_eq!(whole.regarding.clone().unwrap_or_default().uid, addon.metadata.uid);
+    assert_eq!(
+        whole.regarding.clone().unwrap_or_default().uid,
+        addon.metadata.uid
+    );
 
     nothing_is_told_when_nothing_happens(&scene).await;
     a_cluster_that_loses_the_add_on_says_why(&scene).await;
@@ -160,7 +179,9 @@ async fn a_cluster_that_loses_the_add_on_says_why(scene: &Scene) {
         .await
         .expect("the cluster opts out");
     scene
-        .until("it is told", |counts| counts.contains_key("ManagedClusterAddOn Removed"))
+        .until("it is told", |counts| {
+            counts.contains_key("ManagedClusterAddOn Removed")
+        })
         .await;
     let events = scene.events().await;
     let removed = events
@@ -198,12 +219,22 @@ async fn many_clusters_are_a_few_events_and_a_summary_and_a_failure_is_told_all_
     let events = scene.events().await;
     let find = |reason: &str| {
         let mut all = events.iter();
-        all.find(|event| event.reason.as_deref() == Some(reason)).expect("it is told")
+        all.find(|event| event.reason.as_deref() == Some(reason))
+            .expect("it is told")
     };
     let summary = find("EventsSummarized").note.clone().unwrap_or_default();
-    assert!(summary.contains("more events were not written one by one"), "{summary}");
+    assert!(
+        summary.contains("more events were not written one by one"),
+        "{summary}"
+    );
     let failed = find("InstallFailed");
     assert_eq!(failed.type_.as_deref(), Some("Warning"));
-    assert!(failed.note.as_deref().is_some_and(|note| note.contains("no room left")), "{failed:?}");
+    assert!(
+        failed
+            .note
+            .as_deref()
+            .is_some_and(|note| note.contains("no room left")),
+        "{failed:?}"
+    );
     scene.stop().await;
 }

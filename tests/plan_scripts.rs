@@ -328,14 +328,25 @@ impl Teller {
         let mut text = format!("  {cluster}\n");
         let annotations = metadata.and_then(|metadata| metadata["annotations"].as_object());
         for (name, value) in annotations.into_iter().flatten() {
-            writeln!(text, "    {name}: {}", value.as_str().unwrap_or_default()).expect("a string takes text");
+            writeln!(text, "    {name}: {}", value.as_str().unwrap_or_default())
+                .expect("a string takes text");
         }
         let owners = metadata.and_then(|metadata| metadata["ownerReferences"].as_array());
         for owner in owners.into_iter().flatten() {
-            let controller = if owner["controller"] == true { " (controller)" } else { "" };
+            let controller = if owner["controller"] == true {
+                " (controller)"
+            } else {
+                ""
+            };
             let word = |field: &str| owner[field].as_str().unwrap_or_default();
-            writeln!(text, "    owner {} {} {}{controller}", word("kind"), word("name"), word("uid"))
-                .expect("a string takes text");
+            writeln!(
+                text,
+                "    owner {} {} {}{controller}",
+                word("kind"),
+                word("name"),
+                word("uid")
+            )
+            .expect("a string takes text");
         }
         self.out.push_str(&text);
     }

@@ -103,7 +103,9 @@ pub(super) async fn apply_plan(pen: Pen, subject: Subject, plan: Plan) -> Applie
             .push(action);
     }
     let hub = groups.remove("").unwrap_or_default();
-    let each = groups.into_values().map(|actions| apply_group(&pen, &subject, actions));
+    let each = groups
+        .into_values()
+        .map(|actions| apply_group(&pen, &subject, actions));
     let mut all: Vec<Applied> = stream::iter(each)
         .buffer_unordered(pen.at_once.max(1))
         .collect()

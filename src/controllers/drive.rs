@@ -213,7 +213,9 @@ impl Driver {
             uid: known.map(|meta| meta.uid.clone()),
         };
         self.running.spawn(async move {
-            let applied = AssertUnwindSafe(apply_plan(pen, subject, plan)).catch_unwind().await;
+            let applied = AssertUnwindSafe(apply_plan(pen, subject, plan))
+                .catch_unwind()
+                .await;
             (name, applied.ok())
         });
         true

@@ -120,10 +120,7 @@ impl Board {
             left: budget.burst,
             counted: now,
         };
-        let tokens = self
-            .purses
-            .entry((subject.addon.clone(), purse))
-            .or_insert(full);
+        let tokens = self.purses.entry((subject.addon.clone(), purse)).or_insert(full);
         *tokens = refilled(*tokens, budget, now);
         if let Some(left) = tokens.left.checked_sub(1) {
             tokens.left = left;
@@ -178,7 +175,11 @@ fn refilled(tokens: Tokens, budget: EventBudget, now: Instant) -> Tokens {
     let rest = Duration::from_nanos(u64::try_from(passed % each).unwrap_or_default());
     Tokens {
         left,
-        counted: if more == 0 { tokens.counted } else { now.checked_sub(rest).unwrap_or(now) },
+        counted: if more == 0 {
+            tokens.counted
+        } else {
+            now.checked_sub(rest).unwrap_or(now)
+        },
     }
 }
 
@@ -259,7 +260,10 @@ mod tests {
         admitted(&mut board, NORMAL, "x", 3, now);
         let later = now + Duration::from_secs(15);
         assert_eq!(admitted(&mut board, NORMAL, "x", 3, later), 1);
-        assert_eq!(admitted(&mut board, NORMAL, "x", 3, later + Duration::from_secs(5)), 1);
+        assert_eq!(
+            admitted(&mut board, NORMAL, "x", 3, later + Duration::from_secs(5)),
+            1
+        );
         let much_later = later + Duration::from_mins(5);
         assert_eq!(admitted(&mut board, NORMAL, "x", 9, much_later), 3);
     }

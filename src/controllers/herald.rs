@@ -194,3 +194,88 @@ fn event(grade: Grade, reason: &str, action: &str, note: &str) -> Event {
         secondary: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Outcome, Phase};
+    use k8s_openapi::api::events::v1::Event as Stored;
+    use kube::Api;
+    use kube::api::ListParams;
+
+    fn failure(message: &str) -> Note {
+        Note::Cluster {
+            addon: "hello".into(),
+            cluster: "default".into(),
+            phase: Phase::Upgrade,
+            outcome: Outcome::Failed(message.to_owned()),
+        }
+    }
+
+    fn subject() -> Subject {
+        Subject {
+            addon: "hello".into(),
+            uid: None,
+        }
+    }
+
+    async fn stored(client: &Client, is_enough: impl Fn(&[Stored]) -> bool) -> Vec<Stored> {
+        let events: Api<Stored> = Api::all(client.clone());
+        for _ in 0..400 {
+            let listed = events.list(&ListParams::default()).await.expect("a list").items;
+            if is_enough(&listed) {
+                return listed;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        events.list(&ListParams::default()).await.expect("a list").items
+    }
+
+    #[tokio::test]
+    async fn equal_events_are_one_with_a_series_and_long_ones_are_cut() {
+        let hub = devhub::DevHub::builder().start().await.expect("the hub starts");
+        let stop = CancellationToken::new();
+        let herald = Herald::start(hub.client(), EventBudget::default(), stop.clone());
+        let object = ObjectKey::new(Kind::Instance, "default", "hello");
+        for _ in 0..3 {
+            herald.note(
+                &subject(),
+                &object,
+                &"uid".into(),
+                &failure(&"é".repeat(LONGEST_NOTE)),
+            );
+        }
+        let count = |event: &Stored| event.series.as_ref().map(|series| series.count);
+        let events = stored(&hub.client(), |events| {
+            events.iter().any(|one| count(one) == Some(3))
+        })
+        .await;
+        assert_eq!(events.iter().map(count).collect::<Vec<_>>(), [Some(3)]);
+        let note = events
+            .first()
+            .and_then(|event| event.note.clone())
+            .unwrap_or_default();
+        assert_eq!(note.len(), LONGEST_NOTE);
+        stop.cancel();
+        hub.shutdown().await;
+    }
+
+    #[tokio::test]
+    async fn telling_never_waits_for_a_hub_that_is_gone() {
+        let hub = devhub::DevHub::builder().start().await.expect("the hub starts");
+        let client = hub.client();
+        hub.shutdown().await;
+        let budget = EventBudget {
+            burst: u32::MAX,
+            ..EventBudget::default()
+        };
+        let herald = Herald::start(client, budget, CancellationToken::new());
+        let object = ObjectKey::new(Kind::Instance, "default", "hello");
+        let told = async {
+            for _ in 0..3 * WAITING {
+                herald.note(&subject(), &object, &"uid".into(), &failure("no"));
+            }
+        };
+        assert!(tokio::time::timeout(PATIENCE, told).await.is_ok());
+    }
+}

@@ -89,7 +89,10 @@ fn operator(raw: &LabelSelectorRequirement, at: &Path) -> Result<Operator, Viola
     let values: BTreeSet<String> = raw.values.iter().flatten().cloned().collect();
     let needs = |values: BTreeSet<String>| {
         if values.is_empty() {
-            let fault = Fault::bare(Class::Required, format!("operator {:?} needs values", raw.operator));
+            let fault = Fault::bare(
+                Class::Required,
+                format!("operator {:?} needs values", raw.operator),
+            );
             return Err(fault.at(at.key("values"), rule::LABEL_SELECTOR));
         }
         Ok(values)
@@ -173,10 +176,13 @@ mod tests {
     #[test]
     fn a_selector_matches_as_kubernetes_does() {
         let labels = [("env", "prod"), ("zone", ""), ("example.com/tier", "1")];
-        let label = |key: &str| labels.iter().find(|(known, _)| *known == key).map(|(_, value)| *value);
-        let expression = |key: &str, operator: &str, values: &[&str]| {
-            json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]})
+        let label = |key: &str| {
+            labels
+                .iter()
+                .find(|(known, _)| *known == key)
+                .map(|(_, value)| *value)
         };
+        let expression = |key: &str, operator: &str, values: &[&str]| json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]});
         let rows = [
             (json!({}), true),
             (json!({"matchLabels": {}}), true),
@@ -234,15 +240,15 @@ mod tests {
             (json!({"matchLabels": {"A.com/x": "y"}}), "matchLabels[A.com/x]"),
             (json!({"matchLabels": {"a": "-"}}), "matchLabels[a]"),
             (json!({"matchLabels": {"": "x"}}), "matchLabels[]"),
-            (
-                json!({"matchLabels": {"a": "x".repeat(64)}}),
-                "matchLabels[a]",
-            ),
+            (json!({"matchLabels": {"a": "x".repeat(64)}}), "matchLabels[a]"),
         ];
         for (selector, place) in rows {
             let faults = parsed(selector.clone()).expect_err("it has no meaning");
             assert_eq!(faults.len(), 1, "{selector}: {faults:?}");
-            assert!(faults.iter().all(|fault| fault.starts_with(place)), "{selector}: {faults:?}");
+            assert!(
+                faults.iter().all(|fault| fault.starts_with(place)),
+                "{selector}: {faults:?}"
+            );
         }
         let both = json!({"matchLabels": {"-": "-"}});
         assert_eq!(parsed(both).expect_err("both are wrong").len(), 2);

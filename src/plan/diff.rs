@@ -89,10 +89,7 @@ pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering<
 pub(super) fn addon(addon: &AddOn, summary: &Summary, verdict: Verdict<'_>) -> Option<Action> {
     let mut status = Map::new();
     if *verdict.conditions != *addon.conditions {
-        status.insert(
-            "conditions".to_owned(),
-            conditions::render(&verdict.conditions),
-        );
+        status.insert("conditions".to_owned(), conditions::render(&verdict.conditions));
     }
     if summary.defaults != addon.defaults {
         status.insert(

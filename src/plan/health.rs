@@ -65,7 +65,11 @@ impl<'v> Tail<'v> {
             return;
         }
         let named: Vec<&str> = self.named.iter().map(|name| &***name).collect();
-        let more = if self.count > self.named.len() { ", …" } else { "" };
+        let more = if self.count > self.named.len() {
+            ", …"
+        } else {
+            ""
+        };
         message.push_str(&format!(", {} {what} ({}{more})", self.count, named.join(", ")));
     }
 }
@@ -214,9 +218,7 @@ fn rollup<'a>(
     };
     let ready = match (fault, running) {
         (Some((reason, why)), _) => Wish::new(READY, Status::False, reason, format!("{why}; {message}")),
-        (None, _) if health.stalled.count > 0 => {
-            Wish::new(READY, Status::False, "ClustersStalled", message)
-        }
+        (None, _) if health.stalled.count > 0 => Wish::new(READY, Status::False, "ClustersStalled", message),
         (None, Some((reason, why))) => Wish::new(READY, Status::False, reason, why.as_str()),
         (None, None) if health.unavailable.count > 0 => {
             Wish::new(READY, Status::False, "ClustersUnavailable", message)
@@ -233,7 +235,8 @@ fn note(view: &View<'_>, wishes: &[Wish<'_>]) -> Option<Note> {
     if before.is_some_and(|before| *before.reason == *ready.reason()) {
         return None;
     }
-    let fine = ready.status() == Status::True || ["Progressing", "DecisionNotFound"].contains(&ready.reason());
+    let fine =
+        ready.status() == Status::True || ["Progressing", "DecisionNotFound"].contains(&ready.reason());
     Some(Note::AddOn {
         addon: view.addon.name.clone(),
         grade: if fine { Grade::Normal } else { Grade::Warning },

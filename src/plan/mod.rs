@@ -32,6 +32,6 @@ mod work;
 
 pub use addon::addon;
 pub use check::check;
-pub use state::{Outcome, Phase, State, Words};
 pub use note::{Grade, Note};
+pub use state::{Outcome, Phase, State, Words};
 pub use types::{Action, Plan, Revision, Wait, WaitOn};

@@ -176,13 +176,19 @@ impl std::fmt::Display for Wait {
                 write!(f, "install strategy {kind} is not driven by this version")
             }
             WaitOn::LabelSelector(why) => {
-                write!(f, "the label selector has no meaning, so nothing is installed or removed: {why}")
+                write!(
+                    f,
+                    "the label selector has no meaning, so nothing is installed or removed: {why}"
+                )
             }
             WaitOn::NoLabelSelector => write!(f, "there is no label selector, so no cluster is selected"),
             WaitOn::Acceptance => write!(f, "the hub has not accepted the cluster"),
             WaitOn::OptedOut => write!(f, "the cluster has opted out"),
             WaitOn::Grace(due) => {
-                write!(f, "nothing selects the cluster any more; the add-on goes at {due}")
+                write!(
+                    f,
+                    "nothing selects the cluster any more; the add-on goes at {due}"
+                )
             }
             WaitOn::Content(config) => {
                 write!(

@@ -22,7 +22,9 @@ pub fn copied_record(digests: &BTreeMap<String, String>) -> String {
     if digests.is_empty() {
         return String::new();
     }
-    let digests = digests.iter().map(|(key, digest)| (key.clone(), digest.clone().into()));
+    let digests = digests
+        .iter()
+        .map(|(key, digest)| (key.clone(), digest.clone().into()));
     serde_json::Value::Object(digests.collect()).to_string()
 }
 

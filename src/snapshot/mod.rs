@@ -37,8 +37,9 @@ pub use names::{Name, Names};
 pub use pairs::Pairs;
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, DeploymentConfig, InstallStrategy, Instance, Lifecycle, Meta, Owner, Placement, PlacementUse,
-    Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Template, Work, Workload,
+    DefaultConfig, DeploymentConfig, InstallStrategy, Instance, Lifecycle, Meta, Owner, Placement,
+    PlacementUse, Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Template, Work,
+    Workload,
 };
 pub use settings::{EmptyLifecycle, Settings, Vocabulary};
 pub use store::{Event, Place, Store, Touched};

@@ -49,7 +49,10 @@ mod tests {
         assert_eq!(pairs.get("a").map(|value| &**value), Some("1"));
         assert_eq!(pairs.get("c").map(|value| &**value), Some(""));
         assert_eq!(pairs.get("d"), None);
-        assert_eq!(pairs.iter().map(|(key, _)| &**key).collect::<Vec<_>>(), ["a", "b", "c"]);
+        assert_eq!(
+            pairs.iter().map(|(key, _)| &**key).collect::<Vec<_>>(),
+            ["a", "b", "c"]
+        );
         assert!(Pairs::default().is_empty());
     }
 }

@@ -48,7 +48,11 @@ pub(super) fn changes(cluster: &Cluster, instance: &Instance) -> Map<String, Val
     }
     let gone = |key: &&String| cluster.annotations.get(key).is_none();
     for key in record.keys().filter(gone) {
-        if instance.annotations.get(key).is_some_and(|there| is_ours(key, there)) {
+        if instance
+            .annotations
+            .get(key)
+            .is_some_and(|there| is_ours(key, there))
+        {
             changes.insert(key.clone(), Value::Null);
         }
     }
@@ -67,5 +71,6 @@ pub(super) fn changes(cluster: &Cluster, instance: &Instance) -> Map<String, Val
 /// The usual case, told without digests: everything is there, and everything was copied.
 fn is_settled(cluster: &Cluster, instance: &Instance) -> bool {
     let mut pairs = cluster.annotations.iter();
-    cluster.copied == instance.copied && pairs.all(|(key, value)| instance.annotations.get(key) == Some(value))
+    cluster.copied == instance.copied
+        && pairs.all(|(key, value)| instance.annotations.get(key) == Some(value))
 }

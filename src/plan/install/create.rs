@@ -16,7 +16,7 @@ pub(super) fn mark(by: &PlacementUse) -> String {
 
 /// What an instance is made from.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum From<'v> {
+pub(super) enum Giver<'v> {
     /// A placement, with its template.
     Placement(&'v PlacementUse),
     /// The label selector, which has none.
@@ -24,14 +24,10 @@ pub(super) enum From<'v> {
 }
 
 /// Returns the creation of the instance of a cluster.
-pub(super) fn create(view: &View<'_>, from: From<'_>, name: &Name, cluster: &Cluster) -> Action {
-    let (mark, spec, why) = match from {
-        From::Placement(by) => (
-            mark(by),
-            spec(&by.creation),
-            "a placement selects the cluster",
-        ),
-        From::Labels => (
+pub(super) fn create(view: &View<'_>, giver: Giver<'_>, name: &Name, cluster: &Cluster) -> Action {
+    let (mark, spec, why) = match giver {
+        Giver::Placement(by) => (mark(by), spec(&by.creation), "a placement selects the cluster"),
+        Giver::Labels => (
             terms::BY_LABELS.to_owned(),
             spec(&Creation::default()),
             "the label selector matches the cluster",

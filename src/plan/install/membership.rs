@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::annotations;
-use super::create::{From, create};
+use super::create::{Giver, create};
 use super::fate::{Fate, fate, follows};
 use super::wanted::{Known, Selected, Wanted, mark_now};
 use crate::plan::owners;
@@ -84,10 +84,10 @@ fn entry(view: &View<'_>, wanted: &Wanted<'_>, cluster: &Name) -> Result<Action,
     let found = view.cluster(cluster).ok_or(WaitOn::Cluster)?;
     let home = wanted.home.get(cluster);
     match home.and_then(|index| wanted.placements.get(*index)) {
-        Some(selected) => Ok(create(view, From::Placement(selected.by), cluster, found)),
+        Some(selected) => Ok(create(view, Giver::Placement(selected.by), cluster, found)),
         // Its namespace only comes with the acceptance. A scheduler knows that; labels do not.
         None if !found.accepted => Err(WaitOn::Acceptance),
-        None => Ok(create(view, From::Labels, cluster, found)),
+        None => Ok(create(view, Giver::Labels, cluster, found)),
     }
 }
 

@@ -141,7 +141,9 @@ fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
         Known::NoDecision => kept(view, by).chain(decided).collect(),
         // Decisions that outlive their placement give nothing new.
         Known::NoPlacement => {
-            let there = decided.into_iter().filter(|cluster| view.instance(cluster).is_some());
+            let there = decided
+                .into_iter()
+                .filter(|cluster| view.instance(cluster).is_some());
             kept(view, by).chain(there).collect()
         }
     };
