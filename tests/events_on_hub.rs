@@ -196,7 +196,7 @@ async fn a_cluster_that_loses_the_add_on_says_why(scene: &Scene) {
 async fn many_clusters_are_a_few_events_and_a_summary_and_a_failure_is_told_all_the_same() {
     let budget = EventBudget {
         burst: 3,
-        refill: Duration::from_secs(3600),
+        refill: Duration::from_hours(1),
         summary_after: Duration::from_secs(1),
     };
     let scene = scene(budget).await;

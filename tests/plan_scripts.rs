@@ -3,6 +3,8 @@
 //! `UPDATE=1 cargo test --test plan_scripts` writes the outputs anew. Every story ends with a proof: after the last
 //! line, plans come to an end and leave nothing to write.
 
+#[path = "plan/words.rs"]
+mod words;
 #[path = "plan/world.rs"]
 mod world;
 
@@ -12,6 +14,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tidegate::plan::{Action, Plan};
 use tidegate::snapshot::{EmptyLifecycle, Kind, ObjectKey, Settings, Vocabulary};
+use words::{condition_line, expand, reference_line};
 use world::World;
 
 #[test]
@@ -454,73 +457,10 @@ fn shape(value: &Value) -> String {
     }
 }
 
-fn reference_line(reference: &Value) -> String {
-    let text = |pointer: &str| {
-        reference
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let short = |hash: &str| hash.chars().take(6).collect::<String>();
-    let hash = |pointer: &str| match text(pointer) {
-        "" => "none".to_owned(),
-        hash => short(hash),
-    };
-    let place = |form: &str| match text(&format!("/{form}/namespace")) {
-        "" => text(&format!("/{form}/name")).to_owned(),
-        namespace => format!("{namespace}/{}", text(&format!("/{form}/name"))),
-    };
-    let mut line = format!(
-        "{} {} desired={}",
-        text("/resource"),
-        place("desiredConfig"),
-        hash("/desiredConfig/specHash")
-    );
-    if reference.get("lastAppliedConfig").is_some() {
-        write!(line, " applied={}", hash("/lastAppliedConfig/specHash")).expect("a string takes text");
-        if place("lastAppliedConfig") != place("desiredConfig") {
-            write!(line, " ({})", place("lastAppliedConfig")).expect("a string takes text");
-        }
-    }
-    line
-}
-
-fn condition_line(condition: &Value) -> String {
-    let text = |field: &str| condition[field].as_str().unwrap_or_default();
-    let since = text("lastTransitionTime")
-        .split_once('T')
-        .map_or("", |(_, time)| time.trim_end_matches('Z'));
-    format!(
-        "{}={} {} {since} | {}",
-        text("type"),
-        text("status"),
-        text("reason"),
-        text("message")
-    )
-}
-
 #[expect(
     clippy::panic,
     reason = "a line that nobody understands must not pass for one that was carried out"
 )]
 fn unknown(words: &[&str]) {
     panic!("no such line: {words:?}");
-}
-
-fn expand(names: &[&str]) -> Vec<String> {
-    let range = |name: &str| {
-        let (first, last) = name.split_once("..")?;
-        let number = |text: &str| text.trim_start_matches('c').parse::<usize>().ok();
-        Some(
-            (number(first)?..=number(last)?)
-                .map(|n| format!("c{n}"))
-                .collect::<Vec<_>>(),
-        )
-    };
-    let one = |name: &&str| range(name).unwrap_or_else(|| vec![(*name).to_owned()]);
-    names
-        .iter()
-        .filter(|name| **name != "none")
-        .flat_map(one)
-        .collect()
 }

@@ -168,7 +168,6 @@ impl From<&TideArgs> for TideOptions {
                     EmptyMeans::Managed => EmptyLifecycle::Managed,
                     EmptyMeans::Own => EmptyLifecycle::Own,
                 },
-                ..Settings::default()
             },
             ..Self::default()
         }

@@ -127,12 +127,15 @@ impl Board {
             return Admission::Write;
         }
         let is_first = !self.left_out.contains_key(&subject.addon);
-        let left_out = self.left_out.entry(subject.addon.clone()).or_insert(LeftOut {
-            uid: subject.uid.clone(),
-            due: now + budget.summary_after,
-            reasons: BTreeMap::new(),
-            grade,
-        });
+        let left_out = self
+            .left_out
+            .entry(subject.addon.clone())
+            .or_insert_with(|| LeftOut {
+                uid: subject.uid.clone(),
+                due: now + budget.summary_after,
+                reasons: BTreeMap::new(),
+                grade,
+            });
         left_out.grade = left_out.grade.max(grade);
         let count = left_out.reasons.entry(reason).or_default();
         *count = count.saturating_add(1);

@@ -168,7 +168,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn parsed(selector: Value) -> Result<Selector, Vec<String>> {
-        let raw: LabelSelector = serde_json::from_value(selector).expect("a selector");
+        let raw: LabelSelector = serde_json::from_value(selector).map_err(|error| vec![error.to_string()])?;
         Selector::parse(&raw, &Path::root())
             .map_err(|faults| faults.iter().map(ToString::to_string).collect())
     }

@@ -30,10 +30,10 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let mut renderer = work::Renderer::new(view);
     let mut actions = Vec::new();
     let mut tally = rollup::Tally::new(&wanted);
-    let mut health = health::Health::new(view, &wanted);
+    let mut health = health::Health::new(membership.missing);
     for member in &members {
         // What is going away is neither written to nor counted as done.
-        if member.instance.meta.deleting || wanted.leaving.contains(&member.instance.cluster) {
+        if member.instance.meta.deleting || wanted.is_leaving(&member.instance.cluster) {
             continue;
         }
         let rendering = renderer.rendering(member);

@@ -60,26 +60,22 @@ impl<'v> Tail<'v> {
         }
     }
 
-    fn say(&self, what: &str, message: &mut String) {
-        if self.count == 0 {
-            return;
-        }
+    fn say(&self, what: &str) -> Option<String> {
         let named: Vec<&str> = self.named.iter().map(|name| &***name).collect();
         let more = if self.count > self.named.len() {
             ", …"
         } else {
             ""
         };
-        message.push_str(&format!(", {} {what} ({}{more})", self.count, named.join(", ")));
+        (self.count > 0).then(|| format!("{} {what} ({}{more})", self.count, named.join(", ")))
     }
 }
 
 impl<'v> Health<'v> {
-    /// Returns the count of the wanted clusters that have no instance yet.
-    pub(super) fn new(view: &View<'_>, wanted: &Wanted<'_>) -> Self {
-        let asked = wanted.home.keys().chain(&wanted.labelled);
+    /// Returns the count before any instance has reported; `missing` clusters have none yet.
+    pub(super) fn new(missing: usize) -> Self {
         Self {
-            total: asked.filter(|cluster| view.instance(cluster).is_none()).count(),
+            total: missing,
             ..Self::default()
         }
     }
@@ -107,13 +103,15 @@ impl<'v> Health<'v> {
     }
 
     fn message(&self) -> String {
-        let mut message = format!("{} of {} clusters are ready", self.ready, self.total);
-        self.stalled.say("stalled", &mut message);
-        self.unavailable.say("not available", &mut message);
-        if self.unreachable > 0 {
-            message.push_str(&format!(", {} not reachable", self.unreachable));
-        }
-        message
+        let ready = format!("{} of {} clusters are ready", self.ready, self.total);
+        let unreachable = (self.unreachable > 0).then(|| format!("{} not reachable", self.unreachable));
+        let parts = [
+            Some(ready),
+            self.stalled.say("stalled"),
+            self.unavailable.say("not available"),
+            unreachable,
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
 

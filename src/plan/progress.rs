@@ -319,3 +319,99 @@ fn waits(
     }
     waits
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::Phase;
+    use super::*;
+    use crate::snapshot::Vocabulary;
+
+    fn told(state: &State, stuck: &Stuck, up: Option<Status>) -> String {
+        let words = state.progressing(Vocabulary::Lifecycle);
+        let wishes = rollup(state, &words, stuck, up);
+        let each = wishes.map(|wish| format!("{}={} {}", wish.kind(), wish.status().as_str(), wish.reason()));
+        format!("{} → {:?}", each.join(", "), standing(state, stuck, up))
+    }
+
+    /// Delivery tools read: `Stalled` is a failure, `Reconciling` means wait, and `Ready` is the end. Never two of them.
+    #[test]
+    fn every_state_says_wait_act_or_done() {
+        let running = State::Phase(Phase::Install, Outcome::Running("x".to_owned()));
+        let failed = State::Phase(Phase::Upgrade, Outcome::Failed("x".to_owned()));
+        let done = State::Phase(Phase::Install, Outcome::Succeeded);
+        let (up, down) = (Some(Status::True), Some(Status::False));
+        let missing = Some(("ConfigurationNotFound", "x".to_owned()));
+        let rows = [
+            (
+                &running,
+                None,
+                None,
+                "Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving",
+            ),
+            (
+                &running,
+                None,
+                down,
+                "Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving",
+            ),
+            (
+                &failed,
+                None,
+                up,
+                "Ready=False UpgradeFailed, Reconciling=False Settled, Stalled=True UpgradeFailed → Stalled",
+            ),
+            (
+                &done,
+                None,
+                up,
+                "Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready",
+            ),
+            (
+                &done,
+                None,
+                None,
+                "Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready",
+            ),
+            (
+                &done,
+                None,
+                down,
+                "Ready=False Unavailable, Reconciling=False Settled, Stalled=False NotStalled → Unavailable",
+            ),
+            (
+                &done,
+                None,
+                Some(Status::Unknown),
+                "Ready=False AvailabilityUnknown, Reconciling=False Settled, Stalled=False NotStalled → Unreachable",
+            ),
+            (
+                &running,
+                missing.clone(),
+                up,
+                "Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled",
+            ),
+            (
+                &done,
+                missing,
+                up,
+                "Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled",
+            ),
+            (
+                &State::WaitingForManifests,
+                None,
+                None,
+                "Ready=False WaitingForManifestApplied, Reconciling=True WaitingForManifestApplied, Stalled=False NotStalled → Moving",
+            ),
+            (
+                &State::WaitingForHostingManifests,
+                None,
+                None,
+                "Ready=False WaitingForHostingManifestApplied, Reconciling=True WaitingForHostingManifestApplied, \
+                 Stalled=False NotStalled → Moving",
+            ),
+        ];
+        for (state, stuck, up, expected) in rows {
+            assert_eq!(told(state, &stuck, up), expected);
+        }
+    }
+}

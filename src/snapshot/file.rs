@@ -314,3 +314,45 @@ impl Mentioned {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::{Event, Settings};
+    use serde_json::json;
+
+    fn addon(store: &mut Store, name: &str, env: &str) {
+        let strategy =
+            json!({"type": "ClusterLabelSelector", "labelSelector": {"matchLabels": {"env": env}}});
+        let object = json!({"metadata": {"name": name, "uid": name, "resourceVersion": "1"},
+            "spec": {"installStrategy": strategy}});
+        let kind = Kind::AddOn;
+        store.apply(Event::Applied { kind, object });
+    }
+
+    fn cluster(store: &mut Store, version: u8, env: &str) -> Vec<String> {
+        let metadata = json!({"name": "c1", "uid": "c1", "resourceVersion": version.to_string(), "labels": {"env": env}});
+        let object = json!({"metadata": metadata, "spec": {}});
+        let kind = Kind::Cluster;
+        let touched = store.apply(Event::Applied { kind, object });
+        touched.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn labels_of_a_cluster_touch_the_add_ons_that_select_it_now_or_did_before() {
+        let mut store = Store::new(Settings::default());
+        addon(&mut store, "of-prod", "prod");
+        addon(&mut store, "of-stage", "stage");
+        assert_eq!(cluster(&mut store, 1, "dev"), [""; 0]);
+        assert_eq!(cluster(&mut store, 2, "prod"), ["of-prod"]);
+        assert_eq!(cluster(&mut store, 3, "prod"), [""; 0], "a new revision alone");
+        assert_eq!(cluster(&mut store, 4, "stage"), ["of-prod", "of-stage"]);
+        let object = json!({"metadata": {"name": "c1"}});
+        let kind = Kind::Cluster;
+        let touched = store.apply(Event::Deleted { kind, object });
+        assert_eq!(
+            touched.iter().map(|name| &**name).collect::<Vec<_>>(),
+            ["of-stage"]
+        );
+    }
+}

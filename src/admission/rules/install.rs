@@ -1,18 +1,20 @@
 //! Rules about where and how an add-on is installed. Page: `tests/admission/install.md`.
 //!
-//! Decides which install namespaces, creation templates and label selectors are refused. The default of an absent install namespace is
-//! made in `admission::defaults`.
+//! Decides which install namespaces, creation templates and label selectors are refused. The default of an absent
+//! install namespace is made in `admission::defaults`.
+
+use serde::Deserialize;
 
 use crate::admission::body::{PlacementAt, TemplateAt};
 use crate::admission::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use crate::api::LabelSelector;
 use crate::field::{Class, Fault, Findings, Path};
 use crate::model::{InstallNamespace, Selector, rule};
-use serde::Deserialize;
 
 const TEMPLATE_CONFLICT: &str = "install/template-conflict";
-const BY_LABELS: &str = "ClusterLabelSelector";
 const PLACEMENT_SPACE: &str = "install/placement-space";
+/// The install strategy that follows labels.
+const BY_LABELS: &str = "ClusterLabelSelector";
 
 /// Rules of add-ons.
 pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
@@ -118,8 +120,10 @@ fn label_selector(subject: &Subject<'_, Addon>, findings: &mut Findings) {
                 .key("spec")
                 .key("installStrategy")
                 .key("labelSelector");
-            let fault = Fault::bare(Class::Required, "without a selector no cluster is selected")
-                .hint("an empty selector, {}, selects every cluster");
+            let fault = Fault::bare(
+                Class::Required,
+                "absent, so no cluster is selected; {} selects all",
+            );
             findings.warn(fault.at(path, rule::LABEL_SELECTOR));
         }
         return;
@@ -129,7 +133,9 @@ fn label_selector(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         return;
     };
     let faults = Selector::parse(&raw, &node.path).err().unwrap_or_default();
-    faults.into_iter().for_each(|fault| findings.deny(fault));
+    for fault in faults {
+        findings.deny(fault);
+    }
 }
 
 fn templates<'p, 'a>(placement: &'p PlacementAt<'a>) -> impl Iterator<Item = &'p TemplateAt<'a>> {

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::annotations;
 use super::create::{Giver, create};
-use super::fate::{Fate, fate, follows};
-use super::wanted::{Known, Selected, Wanted, mark_now};
+use super::fate::{Fate, follows};
+use super::wanted::{Known, Selected, Wanted, other_mark};
 use crate::plan::owners;
 use crate::plan::types::{Action, Revision, Wait, WaitOn, earliest};
 use crate::snapshot::{InstallStrategy, Instance, Kind, Name, ObjectKey, View, terms};
@@ -25,6 +25,8 @@ pub(in crate::plan) struct Membership {
     pub waits: Vec<Wait>,
     /// When the first time of grace ends.
     pub recheck_at: Option<Timestamp>,
+    /// How many wanted clusters have no instance.
+    pub missing: usize,
 }
 
 /// Returns the writes that give the add-on to the wanted clusters and take it from the others.
@@ -40,7 +42,7 @@ pub(in crate::plan) fn membership(view: &View<'_>, wanted: &Wanted<'_>, now: Tim
             }
             continue;
         }
-        match fate(view, wanted, instance) {
+        match wanted.fate(&instance.cluster) {
             Fate::Stays => all.actions.extend(tend(view, wanted, instance)),
             Fate::Goes(why) => all.actions.push(remove(instance, why)),
             Fate::Parting => part(view, wanted, instance, now, &mut all),
@@ -48,6 +50,7 @@ pub(in crate::plan) fn membership(view: &View<'_>, wanted: &Wanted<'_>, now: Tim
     }
     let asked = wanted.home.keys().chain(&wanted.labelled);
     for cluster in asked.filter(|cluster| view.instance(cluster).is_none()) {
+        all.missing = all.missing.saturating_add(1);
         match entry(view, wanted, cluster) {
             Ok(action) => all.actions.push(action),
             Err(on) => all.waits.push(Wait::cluster(cluster, on)),
@@ -179,5 +182,5 @@ fn passed_on(wanted: &Wanted<'_>, instance: &Instance) -> Option<String> {
     if instance.installed_by.is_empty() || wanted.is_unknown(&instance.installed_by) {
         return None;
     }
-    mark_now(wanted, &instance.cluster).filter(|mark| **mark != *instance.installed_by)
+    other_mark(wanted, &instance.cluster, &instance.installed_by)
 }

@@ -45,11 +45,21 @@ pub(in crate::plan) struct Wanted<'v> {
     pub labelled: BTreeSet<&'v Name>,
     /// The selected clusters that have opted out.
     pub declined: BTreeSet<&'v Name>,
-    /// The clusters whose instance is on its way out: it is neither written to nor counted, and keeps what it has.
-    pub leaving: BTreeSet<&'v Name>,
+    /// What becomes of the instances that do not stay.
+    leaving: BTreeMap<&'v Name, Fate>,
 }
 
 impl Wanted<'_> {
+    /// Returns whether the instance of a cluster is on its way out: it is neither written to nor counted, and keeps what it has.
+    pub(in crate::plan) fn is_leaving(&self, cluster: &Name) -> bool {
+        self.leaving.contains_key(cluster)
+    }
+
+    /// Returns what becomes of the instance of a cluster.
+    pub(super) fn fate(&self, cluster: &Name) -> Fate {
+        self.leaving.get(cluster).copied().unwrap_or(Fate::Stays)
+    }
+
     /// Returns whether a cluster gets the add-on.
     pub(in crate::plan) fn wants(&self, cluster: &Name) -> bool {
         self.home.contains_key(cluster) || self.labelled.contains(cluster)
@@ -76,10 +86,10 @@ pub(in crate::plan) fn wanted<'v>(view: &View<'v>) -> Wanted<'v> {
         | InstallStrategy::BadLabels(_)
         | InstallStrategy::Other(_) => {}
     }
-    let leaving = view
+    let fates = view
         .instances()
-        .filter(|instance| fate(view, &wanted, instance) != Fate::Stays);
-    wanted.leaving = leaving.map(|instance| &instance.cluster).collect();
+        .map(|instance| (&instance.cluster, fate(view, &wanted, instance)));
+    wanted.leaving = fates.filter(|(_, fate)| *fate != Fate::Stays).collect();
     wanted
 }
 
@@ -181,16 +191,17 @@ fn runs_with(instance: &Instance, configs: &[ConfigRef]) -> bool {
 }
 
 /// Returns whether a mark names a placement.
-pub(super) fn is_mark_of(by: &PlacementUse, mark: &str) -> bool {
+fn is_mark_of(by: &PlacementUse, mark: &str) -> bool {
     mark.split_once('/')
         .is_some_and(|(namespace, name)| *namespace == *by.namespace && *name == *by.name)
 }
 
-/// Returns the mark that an instance on a wanted cluster should carry.
-pub(super) fn mark_now(wanted: &Wanted<'_>, cluster: &Name) -> Option<String> {
-    if wanted.labelled.contains(cluster) {
-        return Some(terms::BY_LABELS.to_owned());
+/// Returns the mark that the instance of a wanted cluster should carry, if it is not this one.
+pub(super) fn other_mark(wanted: &Wanted<'_>, cluster: &Name, mark_now: &str) -> Option<String> {
+    let home = wanted.home.get(cluster);
+    if let Some(selected) = home.and_then(|index| wanted.placements.get(*index)) {
+        return (!is_mark_of(selected.by, mark_now)).then(|| mark(selected.by));
     }
-    let index = wanted.home.get(cluster)?;
-    wanted.placements.get(*index).map(|selected| mark(selected.by))
+    let by_labels = wanted.labelled.contains(cluster) && *mark_now != *terms::BY_LABELS;
+    by_labels.then(|| terms::BY_LABELS.to_owned())
 }
