@@ -333,6 +333,19 @@ mod tests {
         format!("{} → {:?}", each.join(", "), standing(state, stuck, up))
     }
 
+    const TOLD: &str = "\
+Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving
+Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving
+Ready=False UpgradeFailed, Reconciling=False Settled, Stalled=True UpgradeFailed → Stalled
+Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready
+Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready
+Ready=False Unavailable, Reconciling=False Settled, Stalled=False NotStalled → Unavailable
+Ready=False AvailabilityUnknown, Reconciling=False Settled, Stalled=False NotStalled → Unreachable
+Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled
+Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled
+Ready=False WaitingForManifestApplied, Reconciling=True WaitingForManifestApplied, Stalled=False NotStalled → Moving
+Ready=False WaitingForHostingManifestApplied, Reconciling=True WaitingForHostingManifestApplied, Stalled=False NotStalled → Moving";
+
     /// Delivery tools read: `Stalled` is a failure, `Reconciling` means wait, and `Ready` is the end. Never two of them.
     #[test]
     fn every_state_says_wait_act_or_done() {
@@ -342,76 +355,18 @@ mod tests {
         let (up, down) = (Some(Status::True), Some(Status::False));
         let missing = Some(("ConfigurationNotFound", "x".to_owned()));
         let rows = [
-            (
-                &running,
-                None,
-                None,
-                "Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving",
-            ),
-            (
-                &running,
-                None,
-                down,
-                "Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving",
-            ),
-            (
-                &failed,
-                None,
-                up,
-                "Ready=False UpgradeFailed, Reconciling=False Settled, Stalled=True UpgradeFailed → Stalled",
-            ),
-            (
-                &done,
-                None,
-                up,
-                "Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready",
-            ),
-            (
-                &done,
-                None,
-                None,
-                "Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready",
-            ),
-            (
-                &done,
-                None,
-                down,
-                "Ready=False Unavailable, Reconciling=False Settled, Stalled=False NotStalled → Unavailable",
-            ),
-            (
-                &done,
-                None,
-                Some(Status::Unknown),
-                "Ready=False AvailabilityUnknown, Reconciling=False Settled, Stalled=False NotStalled → Unreachable",
-            ),
-            (
-                &running,
-                missing.clone(),
-                up,
-                "Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled",
-            ),
-            (
-                &done,
-                missing,
-                up,
-                "Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled",
-            ),
-            (
-                &State::WaitingForManifests,
-                None,
-                None,
-                "Ready=False WaitingForManifestApplied, Reconciling=True WaitingForManifestApplied, Stalled=False NotStalled → Moving",
-            ),
-            (
-                &State::WaitingForHostingManifests,
-                None,
-                None,
-                "Ready=False WaitingForHostingManifestApplied, Reconciling=True WaitingForHostingManifestApplied, \
-                 Stalled=False NotStalled → Moving",
-            ),
+            told(&running, &None, None),
+            told(&running, &None, down),
+            told(&failed, &None, up),
+            told(&done, &None, up),
+            told(&done, &None, None),
+            told(&done, &None, down),
+            told(&done, &None, Some(Status::Unknown)),
+            told(&running, &missing, up),
+            told(&done, &missing, up),
+            told(&State::WaitingForManifests, &None, None),
+            told(&State::WaitingForHostingManifests, &None, None),
         ];
-        for (state, stuck, up, expected) in rows {
-            assert_eq!(told(state, &stuck, up), expected);
-        }
+        assert_eq!(rows.join("\n"), TOLD);
     }
 }
