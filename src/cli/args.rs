@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::controllers::TideOptions;
 use crate::model::GoDuration;
-use crate::snapshot::{EmptyLifecycle, Settings, Vocabulary};
+use crate::snapshot::{ClusterConfigs, EmptyLifecycle, Settings, Vocabulary};
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
@@ -136,6 +136,9 @@ pub struct TideArgs {
     /// What a ClusterManagementAddOn means whose lifecycle annotation is there, but empty.
     #[arg(long, value_enum, value_name = "WHO", default_value_t = EmptyMeans::Managed)]
     pub empty_lifecycle: EmptyMeans,
+    /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels.
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ClusterConfigsArg::AtOnce)]
+    pub cluster_configs: ClusterConfigsArg,
 }
 
 /// What an empty lifecycle annotation means.
@@ -154,6 +157,15 @@ fn length(text: &str) -> Result<Duration, String> {
     read.ok_or_else(|| "must be a length of time, such as 10s, 1m30s or 0".to_owned())
 }
 
+/// How an edit of a cluster's own configuration travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ClusterConfigsArg {
+    /// To all its clusters at once, whatever the rollout strategy is, as OCM does.
+    AtOnce,
+    /// By the rollout strategy of the cluster's placement.
+    Rollout,
+}
+
 impl From<&TideArgs> for TideOptions {
     fn from(args: &TideArgs) -> Self {
         let reasons = match args.progressing_reasons {
@@ -167,6 +179,10 @@ impl From<&TideArgs> for TideOptions {
                 empty_lifecycle: match args.empty_lifecycle {
                     EmptyMeans::Managed => EmptyLifecycle::Managed,
                     EmptyMeans::Own => EmptyLifecycle::Own,
+                },
+                cluster_configs: match args.cluster_configs {
+                    ClusterConfigsArg::AtOnce => ClusterConfigs::AtOnce,
+                    ClusterConfigsArg::Rollout => ClusterConfigs::Rollout,
                 },
             },
             ..Self::default()

@@ -7,6 +7,7 @@ mod cause;
 mod drive;
 mod events;
 mod herald;
+mod lookout;
 mod pauses;
 mod queue;
 mod raw;

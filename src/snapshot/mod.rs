@@ -24,6 +24,7 @@ mod pairs;
 mod publish;
 mod record;
 mod settings;
+mod sight;
 mod store;
 pub mod terms;
 mod view;
@@ -41,6 +42,7 @@ pub use record::{
     PlacementUse, Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Template, Work,
     Workload,
 };
-pub use settings::{EmptyLifecycle, Settings, Vocabulary};
+pub use settings::{ClusterConfigs, EmptyLifecycle, Settings, Vocabulary};
+pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
 pub use store::{Event, Place, Store, Touched};
 pub use view::View;

@@ -14,6 +14,16 @@ pub enum Vocabulary {
     Ocm,
 }
 
+/// How an edit of a configuration that a cluster refers to by itself travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClusterConfigs {
+    /// At once, to all clusters that refer to it, whatever their placement's rollout strategy is.
+    #[default]
+    AtOnce,
+    /// By the rollout strategy of the cluster's placement, like every other change.
+    Rollout,
+}
+
 /// What a lifecycle annotation without a value means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EmptyLifecycle {
@@ -33,6 +43,8 @@ pub struct Settings {
     pub decision_grace: Duration,
     /// What a lifecycle annotation without a value means.
     pub empty_lifecycle: EmptyLifecycle,
+    /// How an edit of a cluster's own configuration travels.
+    pub cluster_configs: ClusterConfigs,
 }
 
 impl Default for Settings {
@@ -41,6 +53,7 @@ impl Default for Settings {
             reasons: Vocabulary::default(),
             decision_grace: Duration::from_secs(10),
             empty_lifecycle: EmptyLifecycle::default(),
+            cluster_configs: ClusterConfigs::default(),
         }
     }
 }
