@@ -9,6 +9,7 @@
 )]
 
 mod content;
+mod copied;
 mod decode;
 mod decode_addon;
 mod decode_content;
@@ -22,6 +23,7 @@ mod identity;
 mod index;
 mod kind;
 mod names;
+mod pairs;
 mod publish;
 mod record;
 mod settings;
@@ -31,18 +33,20 @@ pub mod terms;
 mod view;
 
 pub use content::{DeploymentConfig, NodePlacement, Template};
+pub use copied::{copied_digest, copied_record};
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
 pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts};
 pub use identity::{Identity, Mark, marks};
 pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
 pub use names::{Name, Names};
+pub use pairs::Pairs;
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, InstallStrategy, Instance, Meta, Owner, Placement, PlacementUse, Progression,
+    DefaultConfig, InstallStrategy, Instance, Lifecycle, Meta, Owner, Placement, PlacementUse, Progression,
     ProgressionReference, Reference, RolloutKind, Signal, Status, Work, Workload,
 };
-pub use settings::{ClusterConfigs, Settings, Vocabulary};
+pub use settings::{ClusterConfigs, EmptyLifecycle, Settings, Vocabulary};
 pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
 pub use store::{Event, Place, Store, Touched};
 pub use view::View;
