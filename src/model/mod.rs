@@ -18,6 +18,7 @@ mod names;
 mod rolling_update;
 mod rollout;
 mod scalar;
+mod version;
 
 pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope};
 pub use deadline::{ProgressDeadline, Soak};
@@ -27,6 +28,7 @@ pub use names::{AddonName, DEFAULT_INSTALL_NAMESPACE, InstallNamespace};
 pub use rolling_update::{ConfigRollout, DEFAULT_AT_ONCE, RawConfigRollout, RawRollingUpdate, RollingUpdate};
 pub use rollout::{MandatoryGroup, Pace, RawBlock, RawGroup, RawStrategy, RolloutKind, RolloutStrategy};
 pub use scalar::Scalar;
+pub use version::AddonVersion;
 
 /// Ids of the rules that guard the parsers of this room; the gate's rule table documents each.
 pub mod rule {

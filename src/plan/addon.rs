@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 
-use super::types::{Plan, Wait};
+use super::types::{Plan, Wait, WaitOn};
 use super::{config, diff, install, progress, rollout, rollup, work};
 use crate::snapshot::View;
 
@@ -46,6 +46,8 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let actions = settle(membership, actions)
         .chain(diff::addon(view.addon, &summary))
         .collect();
+    let oddities = configs.versions.oddities.iter().map(ToString::to_string);
+    waits.extend(oddities.map(|oddity| Wait::addon(WaitOn::Template(oddity))));
     waits.sort();
     Plan {
         actions,

@@ -3,11 +3,14 @@
 //! Decides which object counts and what its hash is. Never merges fields of two objects, and never hides a reference
 //! that leads nowhere: it stays in the list with its fault.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::install::Wanted;
-use crate::snapshot::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, View, terms};
+use super::version::{BadVersion, Shelf, asked, given, runs_elsewhere};
+use crate::snapshot::{
+    AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Versions, View, terms,
+};
 
 /// Why a reference leads nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +21,8 @@ pub(super) enum ConfigFault {
     NoNamespace,
     /// The tide does not watch this kind, so nobody knows its hash.
     NotWatched,
+    /// No template offers the version that is asked for; the reference carries the version as its name.
+    NoSuchVersion,
 }
 
 impl ConfigFault {
@@ -27,6 +32,7 @@ impl ConfigFault {
             Self::NotFound => "does not exist",
             Self::NoNamespace => "does not exist: the reference names no namespace",
             Self::NotWatched => "is of a kind that is not watched, so its hash is unknown",
+            Self::NoSuchVersion => "does not exist: no AddOnTemplate offers this version",
         }
     }
 }
@@ -53,6 +59,8 @@ pub(super) struct Effective {
     pub unsupported: Option<ConfigType>,
     /// Whether the tide deploys the add-on from a template.
     pub deployed: bool,
+    /// The version that is asked for, if nobody offers it.
+    pub bad_version: Option<BadVersion>,
 }
 
 /// The effective configurations of an add-on.
@@ -66,48 +74,97 @@ pub(super) struct Configs<'v> {
     pub instances: Vec<(&'v Instance, Arc<Effective>)>,
     /// The types that an instance of a template add-on may override.
     pub supported: BTreeSet<ConfigType>,
+    /// The versions that the templates of the add-on offer.
+    pub versions: Versions,
+}
+
+/// What the instances of one placement inherit, or those of none: the same for all that ask for the same version.
+struct Layer<'v> {
+    by: Option<&'v PlacementUse>,
+    configs: Vec<ConfigRef>,
+    by_version: BTreeMap<Name, Arc<Effective>>,
+}
+
+impl<'v> Layer<'v> {
+    fn new(by: Option<&'v PlacementUse>, configs: Vec<ConfigRef>) -> Self {
+        Self {
+            by,
+            configs,
+            by_version: BTreeMap::new(),
+        }
+    }
+
+    /// Returns what instances inherit that ask for a version.
+    fn inherited(&mut self, view: &View<'_>, shelf: &Shelf, asked: &Name) -> Arc<Effective> {
+        if let Some(known) = self.by_version.get(asked) {
+            return Arc::clone(known);
+        }
+        let noted = |config: &ConfigRef| match self.by {
+            Some(by) => noted_for(view.addon, by, config),
+            None => noted_by_default(view.addon, config),
+        };
+        let found = looked_up(view, shelf.complete(view, &self.configs, asked), noted);
+        let found = Arc::new(found);
+        self.by_version.insert(asked.clone(), Arc::clone(&found));
+        found
+    }
+
+    /// Returns what one instance should run with.
+    fn of_instance(&mut self, view: &View<'_>, shelf: &Shelf, at: (&Instance, Name)) -> Arc<Effective> {
+        let (instance, asked) = at;
+        let shared = self.inherited(view, shelf, &asked);
+        let elsewhere = shelf.is_only_sign() && runs_elsewhere(view, instance);
+        let orphan = shelf.orphan(&self.configs, instance);
+        if instance.configs.is_empty() && !elsewhere && orphan.is_none() {
+            return shared;
+        }
+        let list = overridden(&self.configs, &instance.configs);
+        let completed = match (elsewhere, orphan) {
+            (true, _) => (list, None),
+            (false, Some(bad)) if !list.iter().any(|config| is_template(&config.of)) => {
+                Shelf::keep(list, bad)
+            }
+            (false, _) => shelf.complete(view, &list, &asked),
+        };
+        let noted = |config: &ConfigRef| noted_on(instance, &shared, config);
+        let mut own = looked_up(view, completed, noted);
+        own.unsupported = unsupported(view.addon, instance, own.deployed);
+        Arc::new(own)
+    }
 }
 
 /// Returns the effective configuration of every instance.
 pub(super) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs<'v> {
     let defaults = defaults(view.addon);
-    let layers: Vec<Vec<ConfigRef>> = wanted
+    let shelf = Shelf::of(view, listed_types(view.addon).any(is_template));
+    let mut bare = Layer::new(None, overridden(&defaults, &[]));
+    let mut layers: Vec<Layer<'v>> = wanted
         .placements
         .iter()
-        .map(|selected| overridden(&defaults, &selected.by.configs))
+        .map(|selected| Layer::new(Some(selected.by), overridden(&defaults, &selected.by.configs)))
         .collect();
-    let bare = overridden(&defaults, &[]);
-    let by_default = |config: &ConfigRef| noted_by_default(view.addon, config);
-    let inherit_default = Arc::new(looked_up(view, &bare, by_default));
-    let inherited: Vec<Arc<Effective>> = layers
-        .iter()
+    let inherited = layers
+        .iter_mut()
         .zip(&wanted.placements)
-        .map(|(layer, selected)| {
-            let noted = |config: &ConfigRef| noted_for(view.addon, selected.by, config);
-            Arc::new(looked_up(view, layer, noted))
-        })
+        .map(|(layer, selected)| layer.inherited(view, &shelf, &given(selected.by)))
         .collect();
     let of_instance = |instance: &'v Instance| {
         let home = wanted.home.get(&instance.cluster).copied();
-        let shared = home
-            .and_then(|index| inherited.get(index))
-            .unwrap_or(&inherit_default);
-        let layer = home.and_then(|index| layers.get(index)).unwrap_or(&bare);
-        let found = if instance.configs.is_empty() {
-            Arc::clone(shared)
-        } else {
-            let noted = |config: &ConfigRef| noted_on(instance, shared, config);
-            let mut own = looked_up(view, &overridden(layer, &instance.configs), noted);
-            own.unsupported = unsupported(view.addon, instance);
-            Arc::new(own)
-        };
-        (instance, found)
+        let asked = asked(home.and_then(|index| wanted.placements.get(index)), instance);
+        let layer = home
+            .and_then(|index| layers.get_mut(index))
+            .unwrap_or(&mut bare);
+        (instance, layer.of_instance(view, &shelf, (instance, asked)))
     };
     Configs {
-        defaults: looked_up(view, &defaults, by_default).refs,
+        defaults: looked_up(view, (defaults, None), |config| {
+            noted_by_default(view.addon, config)
+        })
+        .refs,
         instances: view.instances().map(of_instance).collect(),
         inherited,
         supported: supported_types(view.addon),
+        versions: shelf.versions,
     }
 }
 
@@ -165,7 +222,8 @@ pub(super) fn is_template(of: &ConfigType) -> bool {
     Kind::of_config(&of.group, &of.resource) == Some(Kind::Template)
 }
 
-fn type_of(kind: Kind) -> ConfigType {
+/// Returns the type of a configuration kind.
+pub(super) fn type_of(kind: Kind) -> ConfigType {
     let address = kind.address();
     ConfigType {
         group: address.group.into(),
@@ -216,12 +274,23 @@ fn overridden(base: &[ConfigRef], layer: &[ConfigRef]) -> Vec<ConfigRef> {
 
 fn looked_up<'a>(
     view: &View<'_>,
-    configs: &[ConfigRef],
+    (configs, bad_version): (Vec<ConfigRef>, Option<BadVersion>),
     noted: impl Fn(&ConfigRef) -> Option<&'a Name>,
 ) -> Effective {
+    let is_bad = |config: &ConfigRef| {
+        is_template(&config.of)
+            && bad_version
+                .as_ref()
+                .is_some_and(|bad| bad.asked == config.name)
+    };
     let refs: Vec<Desired> = configs
-        .iter()
-        .map(|config| look_up(view, config, &noted))
+        .into_iter()
+        .map(|config| {
+            if is_bad(&config) {
+                return Desired::without(config, ConfigFault::NoSuchVersion);
+            }
+            look_up(view, &config, &noted)
+        })
         .collect();
     let own = refs.iter().map(|desired| &desired.config.of);
     let deployed = listed_types(view.addon).chain(own).any(is_template);
@@ -229,6 +298,19 @@ fn looked_up<'a>(
         deployed,
         refs,
         unsupported: None,
+        bad_version,
+    }
+}
+
+impl Desired {
+    /// A reference that leads nowhere.
+    fn without(config: ConfigRef, fault: ConfigFault) -> Self {
+        Self {
+            config,
+            hash: Name::from(""),
+            generation: Some(0),
+            fault: Some(fault),
+        }
     }
 }
 
@@ -260,8 +342,8 @@ fn look_up<'a>(
     }
 }
 
-fn unsupported(addon: &AddOn, instance: &Instance) -> Option<ConfigType> {
-    let has_template = listed_types(addon).any(is_template);
+fn unsupported(addon: &AddOn, instance: &Instance, deployed: bool) -> Option<ConfigType> {
+    let has_template = deployed;
     // What a template add-on declares is written by the tide itself: its echo says nothing.
     let known = |of: &ConfigType| {
         listed_types(addon).any(|listed| listed == of)

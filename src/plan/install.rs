@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::owners;
 use super::types::{Action, Revision, Wait, WaitOn};
+use super::version;
 use crate::snapshot::{
     Cluster, ConfigRef, Creation, Decision, InstallStrategy, Instance, Kind, Name, ObjectKey, Placement,
     PlacementUse, View, terms,
@@ -176,6 +177,9 @@ fn create(view: &View<'_>, by: &PlacementUse, cluster: &Name, found: &Cluster) -
         .map(|(key, value)| (key.to_string(), Value::from(&**value)))
         .collect();
     annotations.insert(terms::INSTALLED_BY.to_owned(), Value::from(mark(by)));
+    if let Some(version) = &by.creation.desired_version {
+        annotations.insert(terms::GIVEN_VERSION.to_owned(), Value::from(&**version));
+    }
     let body = json!({
         "apiVersion": Kind::Instance.api_version(),
         "kind": Kind::Instance.address().kind,
@@ -199,7 +203,8 @@ fn mark(by: &PlacementUse) -> String {
     format!("{}/{}", by.namespace, by.name)
 }
 
-/// The placement's template is copied here and nowhere else: what a user changes later stays changed.
+/// The placement's template is copied here and, but for a version that nobody chose (`version::follow`), nowhere else:
+/// what a user changes later stays changed.
 fn spec(creation: &Creation) -> Value {
     let mut spec = Map::new();
     if let Some(namespace) = &creation.install_namespace {
@@ -233,21 +238,39 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Act
     if instance.meta.deleting || is_pruned(view, wanted, instance) {
         return None;
     }
-    let mut metadata = Map::new();
+    let (mut metadata, mut annotations, mut patch) = (Map::new(), Map::new(), Map::new());
     let mut why = "another placement gives the add-on now";
     if let Some(mark) = passed_on(wanted, instance) {
-        metadata.insert("annotations".to_owned(), json!({(terms::INSTALLED_BY): mark}));
+        annotations.insert(terms::INSTALLED_BY.to_owned(), Value::from(mark));
+    }
+    if let Some(version) = version::follow(home(wanted, instance), instance) {
+        annotations.insert(terms::GIVEN_VERSION.to_owned(), version.clone());
+        patch.insert("spec".to_owned(), json!({"desiredVersion": version}));
+        why = "the placement gives another version";
+    }
+    if !annotations.is_empty() {
+        metadata.insert("annotations".to_owned(), Value::Object(annotations));
     }
     if let Some(owners) = owners::adopted(view.addon, &instance.owners) {
         metadata.insert("ownerReferences".to_owned(), Value::Array(owners));
         why = "the add-on owns its instances";
     }
-    (!metadata.is_empty()).then(|| Action::Replace {
+    if metadata.is_empty() {
+        return None;
+    }
+    patch.insert("metadata".to_owned(), Value::Object(metadata));
+    Some(Action::Replace {
         object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
         before: Revision::from(&instance.meta),
-        patch: json!({"metadata": metadata}),
+        patch: Value::Object(patch),
         why,
     })
+}
+
+/// Returns the placement that configures the cluster of an instance.
+fn home<'w, 'v>(wanted: &'w Wanted<'v>, instance: &Instance) -> Option<&'w Selected<'v>> {
+    let index = wanted.home.get(&instance.cluster)?;
+    wanted.placements.get(*index)
 }
 
 /// Returns the new mark of an instance whose cluster has gone from one placement to another. A placement that is unknown

@@ -15,6 +15,7 @@ use super::judge::{PROGRESSING, state};
 use super::rollout::{Member, Step};
 use super::state::{Outcome, State, Words};
 use super::types::{Note, WaitOn, not_driven};
+use super::version::{self, Memory};
 use super::work::{Rendering, superseded};
 use crate::snapshot::{Applied, Condition, ConfigType, Content, Instance, Reference, Status, View};
 
@@ -29,6 +30,8 @@ pub(super) struct Report<'v> {
     pub references: Cow<'v, [Reference]>,
     /// `supportedConfigs`; absent when another program writes them.
     pub supported: Option<&'v BTreeSet<ConfigType>>,
+    /// `currentVersion` and `lastVersion`
+    pub memory: Memory,
     /// `conditions`
     pub conditions: Cow<'v, [Condition]>,
     /// What to tell a spectator.
@@ -52,7 +55,8 @@ pub(super) fn report<'v>(
         references.to_mut().iter_mut().for_each(confirm);
     }
     let stuck = stuck(view, member, rendering);
-    let words = state.progressing(view.settings().reasons);
+    let version = version::moving_to(view, member).map(|version| &**version);
+    let words = state.progressing(view.settings().reasons, version);
     let not_applied = not_applied(view, member);
     let mut wishes = vec![configured(member, &stuck, not_applied)];
     wishes.extend(manifests(rendering));
@@ -72,6 +76,7 @@ pub(super) fn report<'v>(
         supported: deployed.then_some(&configs.supported),
         note: note(member, &state, words.reason),
         waits: waits(member, rendering, &state, not_applied),
+        memory: version::memory(view, member, state.is_done()),
         instance,
         state,
         references,
@@ -131,13 +136,18 @@ fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Stu
             format!("configurations of type {of} are not supported"),
         ));
     }
+    if let Some(bad) = version::invalid(member) {
+        return Some(("InvalidVersion", bad.to_string()));
+    }
     if let Some((desired, fault)) = member
         .missing()
         .and_then(|desired| Some((desired, desired.fault?)))
         .filter(|(_, fault)| !is_for_others(*fault, rendering))
     {
         let reason = match fault {
-            ConfigFault::NotFound | ConfigFault::NoNamespace => "ConfigurationNotFound",
+            ConfigFault::NotFound | ConfigFault::NoNamespace | ConfigFault::NoSuchVersion => {
+                "ConfigurationNotFound"
+            }
             ConfigFault::NotWatched => "ConfigurationUnsupported",
         };
         return Some((
@@ -169,7 +179,10 @@ fn configured<'a>(member: &Member<'_>, stuck: &'a Stuck, not_applied: &[&str]) -
     match (stuck, &member.step) {
         (
             Some((
-                reason @ ("ConfigurationNotFound" | "ConfigurationUnsupported" | "RolloutTypeNotDriven"),
+                reason @ ("ConfigurationNotFound"
+                | "ConfigurationUnsupported"
+                | "InvalidVersion"
+                | "RolloutTypeNotDriven"),
                 why,
             )),
             _,

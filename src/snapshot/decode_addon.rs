@@ -55,6 +55,12 @@ pub(super) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
                 .map(|progression| decode_progression(progression, names))
                 .collect()
         }),
+        supported_versions: status
+            .into_iter()
+            .flat_map(|status| &status.supported_versions)
+            .map(|text| names.share(text))
+            .collect(),
+        default_version: shared(status.map(|status| &status.default_version), names),
         facts: std::sync::Arc::new(AddonFacts::of(spec)),
     })
 }

@@ -9,6 +9,7 @@ use super::kind::{Kind, ObjectKey};
 use super::names::Name;
 use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Meta, Placement, Work};
 use super::store::{Place, Store, Touched};
+use super::versions::offered;
 
 /// Puts `new` into `slot` and returns whether anything but the revision differs.
 fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&mut T) -> &mut Meta) -> bool {
@@ -104,10 +105,12 @@ impl Store {
     pub(super) fn insert_config(&mut self, key: &ObjectKey, record: Config, touched: &mut Touched) {
         let config = decode::config_ref(key);
         let mut slot = self.configs.remove(&config);
+        let before = offered(slot.as_ref());
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.extend(self.by_config.of(&config).cloned());
         }
         self.configs.extend(slot.map(|record| (config, record)));
+        self.refile_template(key, before, touched);
     }
 
     pub(super) fn insert_work(&mut self, filed: (Name, Name), record: Work, touched: &mut Touched) {
@@ -160,7 +163,8 @@ impl Store {
             Kind::Instance => self.remove_instance(key, touched),
             Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
                 let config = decode::config_ref(key);
-                self.configs.remove(&config);
+                let old = self.configs.remove(&config);
+                self.refile_template(key, offered(old.as_ref()), touched);
                 touched.extend(self.by_config.of(&config).cloned());
             }
             Kind::Work => self.remove_work(&place, touched),

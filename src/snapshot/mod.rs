@@ -24,11 +24,12 @@ mod record;
 mod settings;
 mod store;
 pub mod terms;
+mod versions;
 mod view;
 
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
-pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts};
+pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts, VersionFacts};
 pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
 pub use names::{Name, Names};
 pub use record::{
@@ -38,4 +39,5 @@ pub use record::{
 };
 pub use settings::{Settings, Vocabulary};
 pub use store::{Event, Place, Store, Touched};
+pub use versions::{MOST_VERSIONS, Oddity, Offer, Versions};
 pub use view::View;

@@ -312,6 +312,10 @@ pub struct AddOn {
     pub defaults: Vec<(ConfigRef, Name)>,
     /// `status.installProgressions`, absent when nobody has written it yet.
     pub progressions: Option<Vec<Progression>>,
+    /// `status.supportedVersions`
+    pub supported_versions: Vec<Name>,
+    /// `status.defaultVersion`, "" when it is absent.
+    pub default_version: Name,
     /// What admission may ask about the add-on.
     pub facts: Arc<AddonFacts>,
 }
@@ -335,6 +339,14 @@ pub struct Instance {
     pub install_namespace: Name,
     /// `spec.configs`
     pub configs: Vec<ConfigRef>,
+    /// `spec.desiredVersion`, "" when it is absent.
+    pub desired_version: Name,
+    /// The version that a placement gave, as far as we have recorded it, "" when it gave none.
+    pub given_version: Name,
+    /// `status.currentVersion`, "" when it is absent.
+    pub current_version: Name,
+    /// `status.lastVersion`, "" when it is absent.
+    pub last_version: Name,
     /// `status.supportedConfigs`
     pub supported: Vec<ConfigType>,
     /// `status.configReferences`
@@ -390,6 +402,8 @@ pub struct Config {
     pub hash: Name,
     /// The version of the add-on that it stands for: the label of a template, or what an `AddOnHubConfig` asks for.
     pub version: Option<Name>,
+    /// The add-on that a template is for, "" for other kinds.
+    pub addon: Name,
     /// What it says.
     pub content: Arc<Content>,
 }
@@ -441,6 +455,8 @@ pub struct Work {
     pub hashes: Name,
     /// The lifecycle mirror of the annotation, "" unless both are there.
     pub mirror: Name,
+    /// The version of the add-on that it carries, "" when its label is absent.
+    pub version: Name,
     /// Condition `Applied`.
     pub applied: Option<Signal>,
     /// Condition `Available`.

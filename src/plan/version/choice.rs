@@ -1,0 +1,164 @@
+//! Which template stands for the version of an instance.
+//!
+//! Decides with the precedence explicit template reference > version of the instance > `AddOnHubConfig` > default. The
+//! template that is chosen becomes an ordinary reference, so that pinning, roll-out, works and hashes need not know about
+//! versions. Never makes a template add-on of one that another program deploys.
+
+use crate::plan::config::{is_template, type_of};
+use crate::plan::work::is_deploy_work;
+use crate::snapshot::{ConfigRef, Instance, Kind, Name, Versions, View};
+
+/// Most versions that a message lists: the highest ones.
+const MOST_TOLD: usize = 10;
+
+/// A version that is asked for and that no template offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::plan) struct BadVersion {
+    /// What is asked for.
+    pub asked: Name,
+    /// What could be asked for, as a phrase.
+    pub supported: Name,
+}
+
+impl std::fmt::Display for BadVersion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "no AddOnTemplate offers version {}; {}", self.asked, self.supported)
+    }
+}
+
+/// The versions of an add-on, ready to be chosen from.
+#[derive(Debug)]
+pub(in crate::plan) struct Shelf {
+    /// What the templates offer.
+    pub versions: Versions,
+    /// Whether the author lists the type `addontemplates`: then there is no doubt about who deploys.
+    listed: bool,
+}
+
+impl Shelf {
+    pub(in crate::plan) fn of(view: &View<'_>, listed: bool) -> Self {
+        Self {
+            versions: view.versions(),
+            listed,
+        }
+    }
+
+    /// Adds the template that stands for the version to the configurations `list`, which are sorted by type. A version
+    /// that nobody offers is added by its own name, so that it stands in the status as what is wanted.
+    pub(in crate::plan) fn complete(
+        &self,
+        view: &View<'_>,
+        list: &[ConfigRef],
+        asked: &Name,
+    ) -> (Vec<ConfigRef>, Option<BadVersion>) {
+        match self.pick(view, list, asked) {
+            Pick::Nothing => (list.to_vec(), None),
+            Pick::Template(template) => (filed(list.to_vec(), template), None),
+            Pick::Bad(bad) => Self::keep(list.to_vec(), bad),
+        }
+    }
+
+    /// Adds a version that nobody offers to the configurations.
+    pub(in crate::plan) fn keep(
+        list: Vec<ConfigRef>,
+        bad: BadVersion,
+    ) -> (Vec<ConfigRef>, Option<BadVersion>) {
+        (filed(list, unknown(&bad.asked)), Some(bad))
+    }
+
+    fn pick(&self, view: &View<'_>, list: &[ConfigRef], asked: &Name) -> Pick {
+        if list.iter().any(|config| is_template(&config.of)) {
+            return Pick::Nothing;
+        }
+        let asked = Some(asked)
+            .filter(|asked| !asked.is_empty())
+            .or_else(|| of_hub_config(view, list));
+        match asked {
+            None => self
+                .versions
+                .preset()
+                .map_or(Pick::Nothing, |offer| Pick::Template(offer.template.clone())),
+            Some(_) if self.versions.is_empty() && !self.listed => Pick::Nothing,
+            Some(asked) => match self.versions.find(asked) {
+                Some(offer) => Pick::Template(offer.template.clone()),
+                None => Pick::Bad(BadVersion {
+                    asked: asked.clone(),
+                    supported: self.phrase().into(),
+                }),
+            },
+        }
+    }
+
+    /// Returns whether only the versions of its templates make this a template add-on.
+    pub(in crate::plan) fn is_only_sign(&self) -> bool {
+        !self.listed && !self.versions.is_empty()
+    }
+
+    /// Returns the version that an instance runs although no template of its add-on has a version any more. Its works stay
+    /// ours: letting go of them would leave an agent that nobody looks after.
+    pub(in crate::plan) fn orphan(&self, list: &[ConfigRef], instance: &Instance) -> Option<BadVersion> {
+        let is_ours = !instance.current_version.is_empty()
+            && instance.references.iter().any(|one| is_template(&one.config.of));
+        let gone = self.versions.is_empty()
+            && !self.listed
+            && !list.iter().any(|config| is_template(&config.of));
+        (gone && is_ours).then(|| BadVersion {
+            asked: instance.current_version.clone(),
+            supported: self.phrase().into(),
+        })
+    }
+
+    fn phrase(&self) -> String {
+        let mut told: Vec<&str> = self.versions.supported().map(crate::snapshot::Offer::text).collect();
+        let all = told.len();
+        let told = told.split_off(all.saturating_sub(MOST_TOLD));
+        match (told.len(), all) {
+            (0, _) => "no version is supported".to_owned(),
+            (some, all) if some < all => {
+                format!("the highest of {all} supported versions: {}", told.join(", "))
+            }
+            (_, _) => format!("supported versions: {}", told.join(", ")),
+        }
+    }
+}
+
+enum Pick {
+    Nothing,
+    Template(ConfigRef),
+    Bad(BadVersion),
+}
+
+fn filed(mut list: Vec<ConfigRef>, template: ConfigRef) -> Vec<ConfigRef> {
+    let at = list.partition_point(|config| config.of <= template.of);
+    list.insert(at, template);
+    list
+}
+
+/// Returns the reference that stands for a version which nobody offers.
+fn unknown(version: &Name) -> ConfigRef {
+    ConfigRef {
+        of: type_of(Kind::Template),
+        namespace: Name::from(""),
+        name: version.clone(),
+    }
+}
+
+/// The first `AddOnHubConfig` that names a version counts.
+fn of_hub_config<'v>(view: &View<'v>, list: &[ConfigRef]) -> Option<&'v Name> {
+    let is_hub_config =
+        |config: &&ConfigRef| Kind::of_config(&config.of.group, &config.of.resource) == Some(Kind::HubConfig);
+    list.iter()
+        .filter(is_hub_config)
+        .find_map(|config| view.config(config)?.version.as_ref())
+}
+
+/// Returns whether another program deploys the add-on on this cluster: its works lack the marks that ours carry. Listing
+/// `addontemplates` in `spec.supportedConfigs` hands such an add-on over; a label on a template does not.
+pub(in crate::plan) fn runs_elsewhere(view: &View<'_>, instance: &Instance) -> bool {
+    let mut deployed = view
+        .works(&instance.cluster)
+        .filter(|work| is_deploy_work(&instance.addon, &work.name))
+        .map(|work| work.mirror.is_empty() && work.version.is_empty())
+        .peekable();
+    deployed.peek().is_some() && deployed.all(|is_foreign| is_foreign)
+}

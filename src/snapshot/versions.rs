@@ -1,0 +1,201 @@
+//! The versions of an add-on: the labels of the templates that are made for it.
+//!
+//! Decides which template stands for a version. Two templates with one version: the first by name, so that every start
+//! decides alike. A label that is no version lists nothing; both are told as oddities. Never reads a status.
+
+use std::collections::BTreeSet;
+
+use super::kind::{Kind, ObjectKey};
+use super::names::Name;
+use super::record::{Config, ConfigRef};
+use super::store::{Store, Touched};
+use super::decode;
+use crate::model::AddonVersion;
+
+/// Most versions that a status lists: the highest ones.
+pub const MOST_VERSIONS: usize = 100;
+
+/// A version, and the template that stands for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    version: AddonVersion,
+    /// The template.
+    pub template: ConfigRef,
+}
+
+impl Offer {
+    /// Returns the version as the template spells it.
+    pub fn text(&self) -> &str {
+        self.version.as_str()
+    }
+}
+
+/// A template that offers no version although it has the label.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Oddity {
+    /// The label is no version.
+    NoVersion {
+        /// The template.
+        template: Name,
+        /// The label.
+        label: Name,
+    },
+    /// Another template stands for the same version.
+    Twice {
+        /// The template that is left out.
+        template: Name,
+        /// The template that stands for the version.
+        instead: Name,
+        /// The version.
+        version: Name,
+    },
+}
+
+impl Oddity {
+    fn template(&self) -> &Name {
+        match self {
+            Self::NoVersion { template, .. } | Self::Twice { template, .. } => template,
+        }
+    }
+}
+
+impl std::fmt::Display for Oddity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoVersion { template, label } => {
+                write!(f, "AddOnTemplate {template}: the label {label:?} is no version; it is not listed")
+            }
+            Self::Twice {
+                template,
+                instead,
+                version,
+            } => write!(
+                f,
+                "AddOnTemplate {template}: {instead} stands for version {version} already, the first name counts"
+            ),
+        }
+    }
+}
+
+/// The versions of one add-on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Versions {
+    /// Lowest first.
+    offers: Vec<Offer>,
+    /// Templates that offer nothing, in order of their names.
+    pub oddities: Vec<Oddity>,
+}
+
+impl Versions {
+    /// Returns whether no template offers a version.
+    pub fn is_empty(&self) -> bool {
+        self.offers.is_empty()
+    }
+
+    /// Returns the versions that a status lists, lowest first.
+    pub fn supported(&self) -> impl Iterator<Item = &Offer> {
+        self.offers
+            .iter()
+            .skip(self.offers.len().saturating_sub(MOST_VERSIONS))
+    }
+
+    /// Returns what is installed where no version is asked for.
+    pub fn preset(&self) -> Option<&Offer> {
+        let default = AddonVersion::default_of(self.offers.iter().map(|offer| &offer.version))?;
+        self.offers.iter().find(|offer| offer.version == *default)
+    }
+
+    /// Returns the offer of a version; `v1` and `1.0.0` are the same one.
+    pub fn find(&self, text: &str) -> Option<&Offer> {
+        let asked = AddonVersion::parse(text).ok()?;
+        self.offers.iter().find(|offer| offer.version == asked)
+    }
+
+    fn add(&mut self, template: &Name, label: &Name) {
+        let Ok(version) = AddonVersion::parse(label) else {
+            self.oddities.push(Oddity::NoVersion {
+                template: template.clone(),
+                label: label.clone(),
+            });
+            return;
+        };
+        match self.offers.binary_search_by(|offer| offer.version.cmp(&version)) {
+            Ok(at) => self.oddities.extend(self.offers.get(at).map(|offer| Oddity::Twice {
+                template: template.clone(),
+                instead: offer.template.name.clone(),
+                version: label.clone(),
+            })),
+            Err(at) => {
+                let key = ObjectKey::new(Kind::Template, "", template.clone());
+                let template = decode::config_ref(&key);
+                self.offers.insert(at, Offer { version, template });
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Returns the versions of an add-on.
+    pub(super) fn versions(&self, addon: &str) -> Versions {
+        let mut versions = Versions::default();
+        for name in self.templates.get(addon).into_iter().flatten() {
+            let config = decode::config_ref(&ObjectKey::new(Kind::Template, "", name.clone()));
+            let label = self.config(&config).and_then(|found| found.version.as_ref());
+            if let Some(label) = label {
+                versions.add(name, label);
+            }
+        }
+        versions
+    }
+
+    /// Files a template under the add-on that it offers a version of; `before` is what it offered until now. Whoever gains
+    /// or loses a version is touched, even if nothing refers to the template yet.
+    pub(super) fn refile_template(&mut self, key: &ObjectKey, before: Option<Offered>, touched: &mut Touched) {
+        let after = offered(self.config(&decode::config_ref(key)).filter(|_| key.kind == Kind::Template));
+        if before == after {
+            return;
+        }
+        if let Some(Offered { addon, .. }) = &before {
+            if let Some(filed) = self.templates.get_mut(addon) {
+                filed.remove(&key.name);
+            }
+        }
+        if let Some(Offered { addon, .. }) = &after {
+            let filed: &mut BTreeSet<Name> = self.templates.entry(addon.clone()).or_default();
+            filed.insert(key.name.clone());
+        }
+        for Offered { addon, .. } in before.iter().chain(&after) {
+            if self.templates.get(addon).is_some_and(BTreeSet::is_empty) {
+                self.templates.remove(addon);
+            }
+            self.published.versions_changed(addon);
+            touched.insert(addon.clone());
+        }
+        if let Some(Offered { addon, .. }) = &after {
+            let oddities = self.versions(addon).oddities;
+            let own = oddities.iter().filter(|oddity| *oddity.template() == key.name);
+            self.new_faults.extend(own.map(|oddity| (key.clone(), oddity.to_string())));
+        }
+    }
+}
+
+/// What one template offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Offered {
+    addon: Name,
+    version: Name,
+    hash: Name,
+}
+
+/// Returns what a template offers; a template without a label and every other kind offer nothing.
+pub(super) fn offered(config: Option<&Config>) -> Option<Offered> {
+    let config = config?;
+    if config.addon.is_empty() {
+        return None;
+    }
+    Some(Offered {
+        addon: config.addon.clone(),
+        version: config.version.clone()?,
+        hash: config.hash.clone(),
+    })
+}
