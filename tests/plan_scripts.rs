@@ -3,6 +3,8 @@
 //! `UPDATE=1 cargo test --test plan_scripts` writes the outputs anew. Every story ends with a proof: after the last
 //! line, plans come to an end and leave nothing to write.
 
+#[path = "plan/versions.rs"]
+mod versions;
 #[path = "plan/world.rs"]
 mod world;
 
@@ -108,6 +110,8 @@ impl Teller {
             ["placement", name, words @ ..] => self.act_on_placement(name, words),
             ["config", "set", name, pairs @ ..] => self.config(name, pairs),
             ["delete", kind, place] => self.delete(kind, place),
+            ["template", name, version] => versions::put_template(&mut self.world, &self.addon, name, version),
+            ["desire", cluster, version] => versions::desire(&mut self.world, &self.addon, cluster, version),
             ["work", words @ ..] => self.act_on_work(words, line),
             ["deleting", kind, place] => {
                 let key = key(kind, place);
@@ -299,6 +303,7 @@ impl Teller {
         };
         let status = &instance["status"];
         let mut text = format!("  {cluster} spec={}\n", instance["spec"]);
+        text.push_str(&versions::told(status, "    ", "\n"));
         for reference in status["configReferences"].as_array().into_iter().flatten() {
             writeln!(text, "    {}", reference_line(reference)).expect("a string takes text");
         }
@@ -310,7 +315,7 @@ impl Teller {
 
     fn show_addon(&mut self) {
         let status = &self.world.objects[&ObjectKey::new(Kind::AddOn, "", self.addon.as_str())]["status"];
-        let mut text = String::new();
+        let mut text = versions::told(status, "  ", "\n");
         for reference in status["defaultconfigReferences"].as_array().into_iter().flatten() {
             writeln!(text, "  default {}", reference_line(reference)).expect("a string takes text");
         }
@@ -365,6 +370,7 @@ fn describe(action: &Action) -> (String, String) {
         Action::Status { patch, note, .. } => {
             let mut text = format!("  status {object}");
             let status = &patch["status"];
+            text.push_str(&versions::told(status, "\n      ", ""));
             for reference in status["configReferences"].as_array().into_iter().flatten() {
                 write!(text, "\n      {}", reference_line(reference)).expect("a string takes text");
             }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::install::Wanted;
-use super::version::{BadVersion, Shelf, asked, given, runs_elsewhere};
+use super::version::{BadVersion, Shelf, asked, given};
 use crate::snapshot::{
     AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Versions, View, terms,
 };
@@ -113,7 +113,7 @@ impl<'v> Layer<'v> {
     fn of_instance(&mut self, view: &View<'_>, shelf: &Shelf, at: (&Instance, Name)) -> Arc<Effective> {
         let (instance, asked) = at;
         let shared = self.inherited(view, shelf, &asked);
-        let elsewhere = shelf.is_only_sign() && runs_elsewhere(view, instance);
+        let elsewhere = shelf.leaves_alone(view, instance);
         let orphan = shelf.orphan(&self.configs, instance);
         if instance.configs.is_empty() && !elsewhere && orphan.is_none() {
             return shared;

@@ -37,8 +37,10 @@ pub(in crate::plan) struct Shelf {
 
 impl Shelf {
     pub(in crate::plan) fn of(view: &View<'_>, listed: bool) -> Self {
+        let versions = view.versions();
+        let is_of_others = !listed && !versions.is_empty() && is_deployed_by_others(view);
         Self {
-            versions: view.versions(),
+            versions: if is_of_others { Versions::default() } else { versions },
             listed,
         }
     }
@@ -89,9 +91,9 @@ impl Shelf {
         }
     }
 
-    /// Returns whether only the versions of its templates make this a template add-on.
-    pub(in crate::plan) fn is_only_sign(&self) -> bool {
-        !self.listed && !self.versions.is_empty()
+    /// Returns whether another program deploys the add-on on this cluster, so that its versions do not concern it.
+    pub(in crate::plan) fn leaves_alone(&self, view: &View<'_>, instance: &Instance) -> bool {
+        !self.listed && !self.versions.is_empty() && deployer(view, instance) == Deployer::Other
     }
 
     /// Returns the version that an instance runs although no template of its add-on has a version any more. Its works stay
@@ -152,13 +154,41 @@ fn of_hub_config<'v>(view: &View<'v>, list: &[ConfigRef]) -> Option<&'v Name> {
         .find_map(|config| view.config(config)?.version.as_ref())
 }
 
-/// Returns whether another program deploys the add-on on this cluster: its works lack the marks that ours carry. Listing
-/// `addontemplates` in `spec.supportedConfigs` hands such an add-on over; a label on a template does not.
-pub(in crate::plan) fn runs_elsewhere(view: &View<'_>, instance: &Instance) -> bool {
-    let mut deployed = view
+/// Who deploys an add-on on one cluster, as its works tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Deployer {
+    /// There is no work yet.
+    Nobody,
+    /// This program: a work carries its marks.
+    Tide,
+    /// Another program: there are works, and none carries our marks.
+    Other,
+}
+
+fn deployer(view: &View<'_>, instance: &Instance) -> Deployer {
+    let deployed = view
         .works(&instance.cluster)
-        .filter(|work| is_deploy_work(&instance.addon, &work.name))
-        .map(|work| work.mirror.is_empty() && work.version.is_empty())
-        .peekable();
-    deployed.peek().is_some() && deployed.all(|is_foreign| is_foreign)
+        .filter(|work| is_deploy_work(&instance.addon, &work.name));
+    let mut found = Deployer::Nobody;
+    for work in deployed {
+        if !work.mirror.is_empty() || !work.version.is_empty() {
+            return Deployer::Tide;
+        }
+        found = Deployer::Other;
+    }
+    found
+}
+
+/// An add-on that a program deploys stays with its program, on new clusters too, where there are no works yet: a label on a
+/// template does not hand it over. Listing `addontemplates` in `spec.supportedConfigs` does.
+fn is_deployed_by_others(view: &View<'_>) -> bool {
+    let mut others = false;
+    for instance in view.instances() {
+        match deployer(view, instance) {
+            Deployer::Tide => return false,
+            Deployer::Other => others = true,
+            Deployer::Nobody => {}
+        }
+    }
+    others
 }

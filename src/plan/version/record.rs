@@ -132,18 +132,20 @@ fn of_kind(references: &[Reference], kind: Kind) -> Option<&Reference> {
     })
 }
 
-/// Returns whether another version is asked for than before: another template, or another version of the same one.
+/// Returns whether another version is asked for than before. While it is changing, only the reference can tell.
 fn changes(member: &Member<'_>, target: Option<&Name>) -> bool {
     let instance = member.instance;
     let current = &instance.current_version;
-    let relabelled = is_known(current) && target.is_none_or(|target| !is_same(target, current));
+    if is_known(current) {
+        return target.is_none_or(|target| !is_same(target, current));
+    }
     let (old, new) = (carrier(&instance.references), carrier(&member.assigned));
     let (Some(old), Some(new)) = (old, new) else {
-        return old.is_some() || relabelled;
+        return false;
     };
     // An invalid version stands in the status by its own name: a template for it may come later.
     let came_true = old.desired.is_empty() && target.is_some_and(|target| is_same(target, &old.config.name));
-    relabelled || (old.config != new.config && !came_true)
+    old.config != new.config && !came_true
 }
 
 /// The version that was asked for before.
