@@ -49,7 +49,7 @@ fn settings(script: &str) -> Settings {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
-            ["setting", ..] => panic!("unknown setting: {line}"),
+            ["setting", ..] => unknown(&words),
             _ => {}
         }
     }
@@ -110,7 +110,9 @@ impl Teller {
             ["placement", name, words @ ..] => self.act_on_placement(name, words),
             ["config", "set", name, pairs @ ..] => self.config(name, pairs),
             ["delete", kind, place] => self.delete(kind, place),
-            ["template", name, version] => versions::put_template(&mut self.world, &self.addon, name, version),
+            ["template", name, version] => {
+                versions::put_template(&mut self.world, &self.addon, name, version);
+            }
             ["desire", cluster, version] => versions::desire(&mut self.world, &self.addon, cluster, version),
             ["work", words @ ..] => self.act_on_work(words, line),
             ["deleting", kind, place] => {

@@ -52,13 +52,13 @@ impl AddonVersion {
     /// Returns the version that is installed where none is asked for: the highest release, and a preliminary version
     /// only where there is no release.
     pub fn default_of<'a>(versions: impl IntoIterator<Item = &'a Self>) -> Option<&'a Self> {
-        versions
-            .into_iter()
-            .max_by(|one, other| match (one.is_preliminary(), other.is_preliminary()) {
+        versions.into_iter().max_by(
+            |one, other| match (one.is_preliminary(), other.is_preliminary()) {
                 (true, false) => Ordering::Less,
                 (false, true) => Ordering::Greater,
                 (true, true) | (false, false) => one.cmp(other),
-            })
+            },
+        )
     }
 }
 

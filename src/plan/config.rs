@@ -151,9 +151,7 @@ pub(super) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs<'v>
     let of_instance = |instance: &'v Instance| {
         let home = wanted.home.get(&instance.cluster).copied();
         let asked = asked(home.and_then(|index| wanted.placements.get(index)), instance);
-        let layer = home
-            .and_then(|index| layers.get_mut(index))
-            .unwrap_or(&mut bare);
+        let layer = home.and_then(|index| layers.get_mut(index)).unwrap_or(&mut bare);
         (instance, layer.of_instance(view, &shelf, (instance, asked)))
     };
     Configs {
@@ -278,10 +276,7 @@ fn looked_up<'a>(
     noted: impl Fn(&ConfigRef) -> Option<&'a Name>,
 ) -> Effective {
     let is_bad = |config: &ConfigRef| {
-        is_template(&config.of)
-            && bad_version
-                .as_ref()
-                .is_some_and(|bad| bad.asked == config.name)
+        is_template(&config.of) && bad_version.as_ref().is_some_and(|bad| bad.asked == config.name)
     };
     let refs: Vec<Desired> = configs
         .into_iter()

@@ -38,7 +38,11 @@ pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
         );
     }
     let versions = [
-        ("currentVersion", &report.memory.current, &instance.current_version),
+        (
+            "currentVersion",
+            &report.memory.current,
+            &instance.current_version,
+        ),
         ("lastVersion", &report.memory.last, &instance.last_version),
     ];
     for (field, new, old) in versions {

@@ -12,8 +12,8 @@ use super::rollout::{Member, Step};
 use super::state::{Outcome, State};
 use super::types::not_driven;
 use crate::snapshot::{
-    Applied, Condition, ConfigRef, InstallStrategy, Name, Offer, Progression, ProgressionReference, RolloutKind,
-    Status, View,
+    Applied, Condition, ConfigRef, InstallStrategy, Name, Offer, Progression, ProgressionReference,
+    RolloutKind, Status, View,
 };
 
 /// What the status of the add-on should be.

@@ -23,6 +23,7 @@ use crate::api::cluster as cluster_api;
 use crate::api::names::{conditions as condition_types, labels};
 use crate::api::v1alpha1 as wire;
 use crate::hash::SpecHash;
+use crate::model::AddonVersion;
 
 /// A decoded object.
 #[derive(Debug)]
@@ -278,6 +279,9 @@ fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, Strin
             .as_deref()
             .filter(|version| !version.is_empty())
             .map(|version| names.share(version)),
+        is_version: version
+            .as_deref()
+            .is_some_and(|version| AddonVersion::parse(version).is_ok()),
         addon,
         content: Arc::new(content),
     })

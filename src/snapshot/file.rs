@@ -110,7 +110,7 @@ impl Store {
             touched.extend(self.by_config.of(&config).cloned());
         }
         self.configs.extend(slot.map(|record| (config, record)));
-        self.refile_template(key, before, touched);
+        self.refile_template(key, before.as_ref(), touched);
     }
 
     pub(super) fn insert_work(&mut self, filed: (Name, Name), record: Work, touched: &mut Touched) {
@@ -164,7 +164,7 @@ impl Store {
             Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
                 let config = decode::config_ref(key);
                 let old = self.configs.remove(&config);
-                self.refile_template(key, offered(old.as_ref()), touched);
+                self.refile_template(key, offered(old.as_ref()).as_ref(), touched);
                 touched.extend(self.by_config.of(&config).cloned());
             }
             Kind::Work => self.remove_work(&place, touched),

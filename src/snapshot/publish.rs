@@ -77,7 +77,10 @@ impl Store {
 
     fn publish_versions(&mut self, addon: &Name) {
         let versions = self.versions(addon);
-        let supported: Vec<Name> = versions.supported().map(|offer| Arc::from(offer.text())).collect();
+        let supported: Vec<Name> = versions
+            .supported()
+            .map(|offer| Arc::from(offer.text()))
+            .collect();
         let known = Arc::make_mut(&mut self.published.facts.versions);
         if supported.is_empty() {
             known.remove(addon);

@@ -402,10 +402,19 @@ pub struct Config {
     pub hash: Name,
     /// The version of the add-on that it stands for: the label of a template, or what an `AddOnHubConfig` asks for.
     pub version: Option<Name>,
+    /// Whether `version` can be read as one; asked for every cluster, so it is found out once.
+    pub is_version: bool,
     /// The add-on that a template is for, "" for other kinds.
     pub addon: Name,
     /// What it says.
     pub content: Arc<Content>,
+}
+
+impl Config {
+    /// Returns the version, if it can be read as one.
+    pub fn readable_version(&self) -> Option<&Name> {
+        self.version.as_ref().filter(|_| self.is_version)
+    }
 }
 
 /// What an agent says about one work.

@@ -32,7 +32,12 @@ pub(crate) fn desire(world: &mut World, addon: &str, cluster: &str, version: &st
 
 /// Returns what a status says about versions, "" when it says nothing.
 pub(crate) fn told(status: &Value, before: &str, after: &str) -> String {
-    let fields = ["supportedVersions", "defaultVersion", "currentVersion", "lastVersion"];
+    let fields = [
+        "supportedVersions",
+        "defaultVersion",
+        "currentVersion",
+        "lastVersion",
+    ];
     let said: Vec<String> = fields
         .iter()
         .filter_map(|field| Some((field, status.get(field)?)))

@@ -33,7 +33,9 @@ fn is_given(instance: &Instance) -> bool {
 /// Returns the version to write, null for none, so that an instance follows its placement; `None` when it does, or must
 /// not.
 pub(in crate::plan) fn follow(home: Option<&Selected<'_>>, instance: &Instance) -> Option<Value> {
-    let given = home.filter(|_| is_given(instance)).map(|selected| given(selected.by))?;
+    let given = home
+        .filter(|_| is_given(instance))
+        .map(|selected| given(selected.by))?;
     if given == instance.desired_version {
         return None;
     }
@@ -42,4 +44,41 @@ pub(in crate::plan) fn follow(home: Option<&Selected<'_>>, instance: &Instance) 
     } else {
         Value::from(&*given)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Marks: placement that gave it, version in the spec, recorded version.
+    fn is_given_by(mark: &str, desired: &str, recorded: &str) -> bool {
+        is_given(&Instance {
+            installed_by: mark.into(),
+            desired_version: desired.into(),
+            given_version: recorded.into(),
+            ..crate::plan::version::tests::instance()
+        })
+    }
+
+    #[test]
+    fn only_an_untouched_version_of_a_placement_is_given() {
+        let rows = [
+            ("default/all", "", "", true, "the placement gave none"),
+            ("default/all", "v1", "v1", true, "untouched"),
+            ("default/all", "v2", "v1", false, "a user wrote another one"),
+            ("default/all", "", "v1", false, "a user removed it"),
+            (
+                "default/all",
+                "v1",
+                "",
+                false,
+                "a user wrote one, or removed the record to keep it",
+            ),
+            ("", "", "", false, "made by hand"),
+            ("", "v1", "v1", false, "made by hand, with a copied record"),
+        ];
+        for (mark, desired, recorded, expected, why) in rows {
+            assert_eq!(is_given_by(mark, desired, recorded), expected, "{why}");
+        }
+    }
 }

@@ -22,7 +22,11 @@ pub(in crate::plan) struct BadVersion {
 
 impl std::fmt::Display for BadVersion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "no AddOnTemplate offers version {}; {}", self.asked, self.supported)
+        write!(
+            f,
+            "no AddOnTemplate offers version {}; {}",
+            self.asked, self.supported
+        )
     }
 }
 
@@ -40,7 +44,11 @@ impl Shelf {
         let versions = view.versions();
         let is_of_others = !listed && !versions.is_empty() && is_deployed_by_others(view);
         Self {
-            versions: if is_of_others { Versions::default() } else { versions },
+            versions: if is_of_others {
+                Versions::default()
+            } else {
+                versions
+            },
             listed,
         }
     }
@@ -101,9 +109,8 @@ impl Shelf {
     pub(in crate::plan) fn orphan(&self, list: &[ConfigRef], instance: &Instance) -> Option<BadVersion> {
         let is_ours = !instance.current_version.is_empty()
             && instance.references.iter().any(|one| is_template(&one.config.of));
-        let gone = self.versions.is_empty()
-            && !self.listed
-            && !list.iter().any(|config| is_template(&config.of));
+        let gone =
+            self.versions.is_empty() && !self.listed && !list.iter().any(|config| is_template(&config.of));
         (gone && is_ours).then(|| BadVersion {
             asked: instance.current_version.clone(),
             supported: self.phrase().into(),
@@ -111,7 +118,11 @@ impl Shelf {
     }
 
     fn phrase(&self) -> String {
-        let mut told: Vec<&str> = self.versions.supported().map(crate::snapshot::Offer::text).collect();
+        let mut told: Vec<&str> = self
+            .versions
+            .supported()
+            .map(crate::snapshot::Offer::text)
+            .collect();
         let all = told.len();
         let told = told.split_off(all.saturating_sub(MOST_TOLD));
         match (told.len(), all) {

@@ -35,14 +35,12 @@ fn applied<'v>(view: &View<'v>, member: &Member<'_>) -> Option<&'v Name> {
 
 /// Returns the version of a configuration object, if it has a readable one.
 pub(super) fn version_of<'v>(view: &View<'v>, config: &ConfigRef) -> Option<&'v Name> {
-    let version = view.config(config)?.version.as_ref()?;
-    parse(version).map(|_| version)
+    view.config(config)?.readable_version()
 }
 
 /// Returns whether two texts mean the same version: `v1` is `1.0.0`.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
-    one == other
-        || matches!((parse(one), parse(other)), (Some(one), Some(other)) if one == other)
+    one == other || matches!((parse(one), parse(other)), (Some(one), Some(other)) if one == other)
 }
 
 fn parse(text: &str) -> Option<AddonVersion> {

@@ -7,7 +7,6 @@
 use super::choice::BadVersion;
 use super::direction::{is_same, version_of};
 use crate::api::names::UNKNOWN_VERSION;
-use crate::model::AddonVersion;
 use crate::plan::rollout::Member;
 use crate::plan::state::Phase;
 use crate::snapshot::{Kind, Name, Reference, View};
@@ -46,9 +45,7 @@ pub(in crate::plan) fn invalid<'m>(member: &'m Member<'_>) -> Option<&'m BadVers
 /// Returns the version that an instance is on its way to.
 pub(in crate::plan) fn moving_to<'m>(view: &View<'m>, member: &'m Member<'_>) -> Option<&'m Name> {
     match assigned(view, member) {
-        Assigned::Is(version) => {
-            (!is_same(version, &member.instance.current_version)).then_some(version)
-        }
+        Assigned::Is(version) => (!is_same(version, &member.instance.current_version)).then_some(version),
         Assigned::Nothing | Assigned::Unreadable | Assigned::Without | Assigned::Bad(_) => None,
     }
 }
@@ -66,7 +63,9 @@ pub(in crate::plan) fn memory(view: &View<'_>, member: &Member<'_>, done: bool) 
         Assigned::Without if stored.current.is_empty() => return stored,
         Assigned::Without => (None, Name::from("")),
         Assigned::Bad(_) => (None, Name::from(UNKNOWN_VERSION)),
-        Assigned::Is(version) if done || is_same(version, &stored.current) => (Some(version), version.clone()),
+        Assigned::Is(version) if done || is_same(version, &stored.current) => {
+            (Some(version), version.clone())
+        }
         Assigned::Is(version) => (Some(version), Name::from(UNKNOWN_VERSION)),
     };
     let last = if changes(member, target) {
@@ -80,14 +79,8 @@ pub(in crate::plan) fn memory(view: &View<'_>, member: &Member<'_>, done: bool) 
 /// Returns the version that works made from these references carry, "" when their template has none.
 pub(in crate::plan) fn carried_version(view: &View<'_>, assigned: &[Reference]) -> Name {
     let template = of_kind(assigned, Kind::Template);
-    let version = template.and_then(|one| readable(&view.content(&one.config, &one.desired)?.version));
+    let version = template.and_then(|one| view.content(&one.config, &one.desired)?.readable_version());
     version.map_or_else(|| Name::from(""), Name::clone)
-}
-
-fn readable(version: &Option<Name>) -> Option<&Name> {
-    version
-        .as_ref()
-        .filter(|version| AddonVersion::parse(version).is_ok())
 }
 
 /// Returns the words for a version that nobody offers.
@@ -113,7 +106,7 @@ fn assigned<'a>(view: &View<'a>, member: &'a Member<'_>) -> Assigned<'a> {
     };
     match view.content(&reference.config, &reference.desired) {
         None => Assigned::Unreadable,
-        Some(found) => match readable(&found.version) {
+        Some(found) => match found.readable_version() {
             Some(version) => Assigned::Is(version),
             None => Assigned::Without,
         },
