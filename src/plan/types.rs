@@ -148,7 +148,7 @@ pub enum WaitOn {
     /// An instance is being deleted and will be created again.
     Deletion,
     /// A configuration has no usable object.
-    Config(ConfigRef, &'static str),
+    Config(ConfigRef, String),
     /// A version that no template offers.
     Version(String),
     /// A template that offers no version although it has the label.

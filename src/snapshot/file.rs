@@ -105,12 +105,14 @@ impl Store {
     pub(super) fn insert_config(&mut self, key: &ObjectKey, record: Config, touched: &mut Touched) {
         let config = decode::config_ref(key);
         let mut slot = self.configs.remove(&config);
-        let before = offered(slot.as_ref());
+        let offer = offered(slot.as_ref());
+        let before = slot.as_ref().map(|old| old.hash.clone());
+        self.sights.replaced(&config, before.as_ref(), &record.hash);
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.extend(self.by_config.of(&config).cloned());
         }
         self.configs.extend(slot.map(|record| (config, record)));
-        self.refile_template(key, before.as_ref(), touched);
+        self.refile_template(key, offer.as_ref(), touched);
     }
 
     pub(super) fn insert_work(&mut self, filed: (Name, Name), record: Work, touched: &mut Touched) {
@@ -165,6 +167,7 @@ impl Store {
                 let config = decode::config_ref(key);
                 let old = self.configs.remove(&config);
                 self.refile_template(key, offered(old.as_ref()).as_ref(), touched);
+                self.sights.gone(&config);
                 touched.extend(self.by_config.of(&config).cloned());
             }
             Kind::Work => self.remove_work(&place, touched),
@@ -236,6 +239,7 @@ impl Store {
             mentioned.note(&mut self.by_placement, &place, &addon.name);
             for config in &used.configs {
                 mentioned.note(&mut self.by_config, config, &addon.name);
+                self.sights.mention(config);
             }
         }
         let defaults = addon
@@ -244,6 +248,7 @@ impl Store {
             .filter_map(|supported| supported.config.as_ref());
         for config in defaults.chain(&addon.configuration) {
             mentioned.note(&mut self.by_config, config, &addon.name);
+            self.sights.mention(config);
         }
     }
 
@@ -251,6 +256,7 @@ impl Store {
         mentioned.note(&mut self.by_cluster, &instance.cluster, &instance.addon);
         for config in &instance.configs {
             mentioned.note(&mut self.by_config, config, &instance.addon);
+            self.sights.mention(config);
         }
     }
 

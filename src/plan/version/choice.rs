@@ -20,6 +20,17 @@ pub(in crate::plan) struct BadVersion {
     pub supported: Name,
 }
 
+impl BadVersion {
+    /// Returns the reference that stands for the version in the status.
+    pub(in crate::plan) fn reference(&self) -> ConfigRef {
+        ConfigRef {
+            of: type_of(Kind::Template),
+            namespace: Name::from(""),
+            name: self.asked.clone(),
+        }
+    }
+}
+
 impl std::fmt::Display for BadVersion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
@@ -53,30 +64,8 @@ impl Shelf {
         }
     }
 
-    /// Adds the template that stands for the version to the configurations `list`, which are sorted by type. A version
-    /// that nobody offers is added by its own name, so that it stands in the status as what is wanted.
-    pub(in crate::plan) fn complete(
-        &self,
-        view: &View<'_>,
-        list: &[ConfigRef],
-        asked: &Name,
-    ) -> (Vec<ConfigRef>, Option<BadVersion>) {
-        match self.pick(view, list, asked) {
-            Pick::Nothing => (list.to_vec(), None),
-            Pick::Template(template) => (filed(list.to_vec(), template), None),
-            Pick::Bad(bad) => Self::keep(list.to_vec(), bad),
-        }
-    }
-
-    /// Adds a version that nobody offers to the configurations.
-    pub(in crate::plan) fn keep(
-        list: Vec<ConfigRef>,
-        bad: BadVersion,
-    ) -> (Vec<ConfigRef>, Option<BadVersion>) {
-        (filed(list, unknown(&bad.asked)), Some(bad))
-    }
-
-    fn pick(&self, view: &View<'_>, list: &[ConfigRef], asked: &Name) -> Pick {
+    /// Returns the template that stands for the version, among the configurations `list` that are there without it.
+    pub(in crate::plan) fn pick(&self, view: &View<'_>, list: &[&ConfigRef], asked: &Name) -> Pick {
         if list.iter().any(|config| is_template(&config.of)) {
             return Pick::Nothing;
         }
@@ -106,7 +95,7 @@ impl Shelf {
 
     /// Returns the version that an instance runs although no template of its add-on has a version any more. Its works stay
     /// ours: letting go of them would leave an agent that nobody looks after.
-    pub(in crate::plan) fn orphan(&self, list: &[ConfigRef], instance: &Instance) -> Option<BadVersion> {
+    pub(in crate::plan) fn orphan(&self, list: &[&ConfigRef], instance: &Instance) -> Option<BadVersion> {
         let is_ours = !instance.current_version.is_empty()
             && instance.references.iter().any(|one| is_template(&one.config.of));
         let gone =
@@ -135,31 +124,22 @@ impl Shelf {
     }
 }
 
-enum Pick {
+/// What a version adds to the configurations.
+#[derive(Debug)]
+pub(in crate::plan) enum Pick {
+    /// Nothing: another reference to a template is there, or there are no versions.
     Nothing,
+    /// This template.
     Template(ConfigRef),
+    /// A version that nobody offers.
     Bad(BadVersion),
 }
 
-fn filed(mut list: Vec<ConfigRef>, template: ConfigRef) -> Vec<ConfigRef> {
-    let at = list.partition_point(|config| config.of <= template.of);
-    list.insert(at, template);
-    list
-}
-
-/// Returns the reference that stands for a version which nobody offers.
-fn unknown(version: &Name) -> ConfigRef {
-    ConfigRef {
-        of: type_of(Kind::Template),
-        namespace: Name::from(""),
-        name: version.clone(),
-    }
-}
-
 /// The first `AddOnHubConfig` that names a version counts.
-fn of_hub_config<'v>(view: &View<'v>, list: &[ConfigRef]) -> Option<&'v Name> {
-    let is_hub_config =
-        |config: &&ConfigRef| Kind::of_config(&config.of.group, &config.of.resource) == Some(Kind::HubConfig);
+fn of_hub_config<'v>(view: &View<'v>, list: &[&ConfigRef]) -> Option<&'v Name> {
+    let is_hub_config = |config: &&&ConfigRef| {
+        Kind::of_config(&config.of.group, &config.of.resource) == Some(Kind::HubConfig)
+    };
     list.iter()
         .filter(is_hub_config)
         .find_map(|config| view.config(config)?.version.as_ref())
