@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value, json};
 
+use super::requests;
 use crate::Resource;
 
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
@@ -35,6 +36,10 @@ pub fn update(resource: &Resource, new: &mut Value, old: &Value) {
             carry(new, old, "status");
         }
         ("apiextensions.k8s.io", "CustomResourceDefinition") => carry(new, old, "status"),
+        (requests::GROUP, _) => {
+            carry(new, old, "spec");
+            carry(new, old, "status");
+        }
         _ => {}
     }
 }
@@ -167,7 +172,7 @@ fn put(object: &mut Value, member: &str, value: Value) {
     }
 }
 
-fn carry(new: &mut Value, old: &Value, member: &str) {
+pub(super) fn carry(new: &mut Value, old: &Value, member: &str) {
     let Value::Object(map) = new else { return };
     match old.get(member) {
         Some(value) => map.insert(member.to_owned(), value.clone()),

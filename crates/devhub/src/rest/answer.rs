@@ -239,6 +239,9 @@ async fn built_in_part(
         ("status", "PUT") => replace(call, Part::Status, warnings).await,
         ("status", "PATCH") => patch::patch(call, Part::Status, warnings).await,
         ("finalize", "PUT") => replace(call, Part::Finalize, warnings).await,
+        ("approval", "GET") => represent::read(call).await,
+        ("approval", "PUT") => replace(call, Part::Approval, warnings).await,
+        ("approval", "PATCH") => patch::patch(call, Part::Approval, warnings).await,
         _ => Err(method_not_allowed()),
     }
 }
