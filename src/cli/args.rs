@@ -67,6 +67,12 @@ pub struct DevArgs {
     /// Port of the hub on 127.0.0.1; 0 takes any free one.
     #[arg(long, value_name = "P", default_value_t = 0)]
     pub port: u16,
+    /// Use this hub instead of one of our own: no other manager should drive its add-ons meanwhile.
+    ///
+    /// Definitions that it lacks are added and stay; the gate is registered while this runs. The hub has to reach
+    /// this machine's loopback address.
+    #[arg(long, value_name = "KUBECONFIG", conflicts_with = "port")]
+    pub hub: Option<PathBuf>,
     /// Start without the demo add-on.
     #[arg(long)]
     pub no_demo: bool,
