@@ -128,6 +128,9 @@ pub struct TideArgs {
     /// Words of the `Progressing` condition.
     #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
     pub progressing_reasons: Reasons,
+    /// Namespace of the secrets of custom signers for which a template names none.
+    #[arg(long, value_name = "NAMESPACE", default_value = "open-cluster-management-hub")]
+    pub signing_namespace: String,
 }
 
 impl From<&TideArgs> for TideOptions {
@@ -141,6 +144,7 @@ impl From<&TideArgs> for TideOptions {
                 reasons,
                 ..Settings::default()
             },
+            signing_namespace: args.signing_namespace.as_str().into(),
             ..Self::default()
         }
     }

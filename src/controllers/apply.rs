@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures::StreamExt;
 use futures::stream;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
@@ -14,10 +16,12 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
+use super::cause::root;
 use super::raw::{Raw, resource};
+use super::sign::{SignError, certificate};
 use super::tide::Progress;
-use crate::plan::{Action, Plan, Revision};
-use crate::snapshot::{Expected, Name, ObjectKey};
+use crate::plan::{Action, Answer, Plan, Revision};
+use crate::snapshot::{Expected, Lane, Name, ObjectKey};
 
 /// Name under which the API server records our writes.
 const FIELD_MANAGER: &str = "tidegate";
@@ -43,6 +47,15 @@ pub(super) enum ApplyError {
         /// The object.
         object: ObjectKey,
     },
+    /// A certificate could not be signed.
+    #[error("cannot sign {object}")]
+    Sign {
+        /// The request.
+        object: ObjectKey,
+        /// Why.
+        #[source]
+        source: Box<SignError>,
+    },
     /// The hub refused the write or could not be reached.
     #[error("cannot {verb} {object}")]
     Write {
@@ -63,7 +76,26 @@ impl ApplyError {
             Self::Conflict { object }
             | Self::Hidden { object }
             | Self::NoChange { object }
+            | Self::Sign { object, .. }
             | Self::Write { object, .. } => object,
+        }
+    }
+
+    /// Returns what the hub said if it will say so again until somebody changes something: the next plan should tell.
+    pub(super) fn refusal(&self) -> Option<String> {
+        match self {
+            Self::Conflict { .. } | Self::NoChange { .. } => None,
+            Self::Hidden { .. } => Some(self.to_string()),
+            Self::Sign { source, .. } => match root(&**source).to_string() {
+                cause if cause == source.to_string() => Some(cause),
+                cause => Some(format!("{source}: {cause}")),
+            },
+            Self::Write { source, .. } => match &**source {
+                kube::Error::Api(status) if matches!(status.code, 400 | 403 | 404 | 413 | 422) => {
+                    Some(status.message.clone())
+                }
+                _ => None,
+            },
         }
     }
 }
@@ -87,18 +119,17 @@ pub(super) struct Pen {
     pub(super) stop: CancellationToken,
     /// How many namespaces are written to at the same time.
     pub(super) at_once: usize,
+    /// Namespace of signers' secrets whose namespace nobody names.
+    pub(super) signing_namespace: Name,
 }
 
-/// Applies a plan: the writes of one namespace in their order, namespaces beside each other, the cluster-scoped ones last.
+/// Applies a plan: the writes of one lane in their order, lanes beside each other, the cluster-scoped ones last.
 pub(super) async fn apply_plan(pen: Pen, plan: Plan) -> Applied {
-    let mut groups: BTreeMap<Name, Vec<Action>> = BTreeMap::new();
+    let mut groups: BTreeMap<Lane, Vec<Action>> = BTreeMap::new();
     for action in plan.actions {
-        groups
-            .entry(action.object().namespace.clone())
-            .or_default()
-            .push(action);
+        groups.entry(action.object().lane()).or_default().push(action);
     }
-    let hub = groups.remove("").unwrap_or_default();
+    let hub = groups.remove(&(Name::from(""), None)).unwrap_or_default();
     let each = groups.into_values().map(|actions| apply_group(&pen, actions));
     let mut all: Vec<Applied> = stream::iter(each)
         .buffer_unordered(pen.at_once.max(1))
@@ -121,10 +152,13 @@ async fn apply_group(pen: &Pen, actions: Vec<Action>) -> Applied {
         }
         let note = match &action {
             Action::Status { note, .. } => note.clone(),
-            Action::Create { .. } | Action::Replace { .. } | Action::Delete { .. } => None,
+            Action::Create { .. }
+            | Action::Replace { .. }
+            | Action::Delete { .. }
+            | Action::Certify { .. } => None,
         };
         let object = action.object().clone();
-        match apply_one(&pen.client, action).await {
+        match apply_one(pen, action).await {
             Ok(expected) => {
                 applied
                     .expected
@@ -149,9 +183,9 @@ fn tell(progress: &broadcast::Sender<Progress>, note: Progress) {
     let _sent = progress.send(note).ok();
 }
 
-async fn apply_one(client: &Client, action: Action) -> Result<Option<Expected>, ApplyError> {
+async fn apply_one(pen: &Pen, action: Action) -> Result<Option<Expected>, ApplyError> {
     let object = action.object().clone();
-    let api = api(client, &object);
+    let api = api(&pen.client, &object);
     let manager = Some(FIELD_MANAGER.to_owned());
     let patch_params = PatchParams {
         field_manager: manager.clone(),
@@ -202,7 +236,39 @@ async fn apply_one(client: &Client, action: Action) -> Result<Option<Expected>, 
             }
             Ok(Some(Expected::Gone(before.uid)))
         }
+        Action::Certify { before, answer, .. } => certify(pen, object, &before, answer).await,
     }
+}
+
+/// Approval and certificate have endpoints of their own.
+async fn certify(
+    pen: &Pen,
+    object: ObjectKey,
+    before: &Revision,
+    answer: Answer,
+) -> Result<Option<Expected>, ApplyError> {
+    let (endpoint, verb, patch) = match answer {
+        Answer::Approve(patch) => ("approval", "approve", patch),
+        Answer::Sign(signing) => {
+            let signed = certificate(&pen.client, &signing, &pen.signing_namespace, &before.uid).await;
+            let pem = signed.map_err(|source| ApplyError::Sign {
+                object: object.clone(),
+                source: Box::new(source),
+            })?;
+            let patch = json!({"status": {"certificate": STANDARD.encode(pem)}});
+            ("status", "write the certificate of", patch)
+        }
+    };
+    let params = PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let patch = Patch::Merge(guarded(patch, before));
+    let api = api(&pen.client, &object);
+    let patched = api.patch_subresource(endpoint, &object.name, &params, &patch).await;
+    let patched = patched.map_err(|error| failed(verb, &object, error))?;
+    info!(%object, endpoint, "answered");
+    changed(object, before, seen(&patched))
 }
 
 fn api(client: &Client, object: &ObjectKey) -> Api<Raw> {
@@ -280,6 +346,7 @@ mod tests {
             progress: broadcast::channel(1).0,
             stop: CancellationToken::new(),
             at_once: 1,
+            signing_namespace: Name::from("signers"),
         }
     }
 

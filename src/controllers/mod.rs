@@ -8,6 +8,7 @@ mod drive;
 mod pauses;
 mod queue;
 mod raw;
+mod sign;
 mod tide;
 mod watch;
 

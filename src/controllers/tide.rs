@@ -14,13 +14,13 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::drive::{Driver, Outlets};
 use super::watch::watch_kind;
 use crate::plan::Note;
-use crate::snapshot::{Facts, Kind, Settings};
+use crate::snapshot::{Facts, Kind, Name, Settings};
 
 /// What spectators are told: an add-on on a cluster has reached another state.
 pub type Progress = Note;
 
 /// How the tide runs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct TideOptions {
     /// What the operator chose for all add-ons.
     pub settings: Settings,
@@ -28,6 +28,8 @@ pub struct TideOptions {
     pub coalesce: Duration,
     /// How many namespaces of one add-on are written to at the same time.
     pub writes_at_once: usize,
+    /// Namespace of the secrets of signers for which a template names none.
+    pub signing_namespace: Name,
 }
 
 impl Default for TideOptions {
@@ -36,6 +38,7 @@ impl Default for TideOptions {
             settings: Settings::default(),
             coalesce: Duration::from_millis(100),
             writes_at_once: 32,
+            signing_namespace: Name::from("open-cluster-management-hub"),
         }
     }
 }

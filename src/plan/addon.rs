@@ -5,27 +5,32 @@
 use jiff::Timestamp;
 
 use super::types::{Plan, Wait};
-use super::{config, diff, install, progress, rollout, rollup, work};
+use super::{config, diff, install, progress, registration, rollout, rollup, work};
 use crate::snapshot::View;
 
 /// Returns what the hub should look like next for one add-on, and what it is waiting for.
 pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let now = whole_seconds(now);
     if view.addon.meta.deleting {
-        return Plan::default();
+        return Plan {
+            actions: registration::leftovers(view),
+            ..Plan::default()
+        };
     }
     let wanted = install::wanted(view);
     let configs = config::effective(view, &wanted);
     if !view.addon.managed {
         let summary = rollup::summary(view, &wanted, &configs, &rollup::Tally::new(&wanted), now);
+        let actions = registration::unmanaged(view, now).into_iter();
         return Plan {
-            actions: diff::addon(view.addon, &summary).into_iter().collect(),
+            actions: actions.chain(diff::addon(view.addon, &summary)).collect(),
             ..Plan::default()
         };
     }
     let (membership, mut waits) = install::membership(view, &wanted);
     let members = rollout::next(view, &wanted, &configs);
     let mut renderer = work::Renderer::new(view);
+    let mut registrar = registration::Registrar::new(view);
     let mut actions = Vec::new();
     let mut tally = rollup::Tally::new(&wanted);
     for member in &members {
@@ -34,7 +39,8 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
             continue;
         }
         let rendering = renderer.rendering(member);
-        let report = progress::report(view, &configs, member, &rendering, now);
+        let mut report = progress::report(view, &configs, member, &rendering, now);
+        registrar.amend(&mut report, member, &rendering, now);
         // Status first: a crash in between leaves an assignment without a work, which the next plan completes.
         actions.extend(diff::instance(&report));
         actions.extend(diff::works(view, &report, &rendering));
@@ -42,6 +48,7 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
         waits.extend(report.waits.into_iter().map(|on| Wait::cluster(cluster, on)));
         tally.add(&wanted, member, &report.state);
     }
+    actions.extend(registrar.finish());
     let summary = rollup::summary(view, &wanted, &configs, &tally, now);
     let actions = settle(membership, actions)
         .chain(diff::addon(view.addon, &summary))

@@ -36,6 +36,10 @@ impl<'a> Wish<'a> {
         }
     }
 
+    pub(super) fn kind(&self) -> &'static str {
+        self.kind
+    }
+
     pub(super) fn status(&self) -> Status {
         self.status
     }

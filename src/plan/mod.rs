@@ -1,6 +1,6 @@
 //! The plan room: `plan::addon(&View, now) -> Plan`, pure.
 //!
-//! Stages, in the order in which they run: `install`, `config`, `rollout`, `work`, `progress`, `rollup`, `diff`.
+//! Stages, in the order in which they run: `install`, `config`, `rollout`, `work`, `progress`, `registration`, `rollup`, `diff`.
 //! No clock, no client, no threads: the same view gives the same plan.
 #![deny(
     clippy::disallowed_methods,
@@ -19,6 +19,7 @@ mod install;
 mod judge;
 mod owners;
 mod progress;
+mod registration;
 mod render;
 mod rollout;
 mod rollup;
@@ -30,5 +31,6 @@ mod work;
 
 pub use addon::addon;
 pub use check::check;
+pub use registration::{Answer, Signing};
 pub use state::{Outcome, Phase, State, Words};
 pub use types::{Action, Note, Plan, Revision, Wait, WaitOn};

@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests};
+use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests, refused};
 use super::conditions::{Wish, merge};
 use super::config::{ConfigFault, Configs};
 use super::judge::{PROGRESSING, state};
+use super::registration::Standing;
 use super::rollout::{Member, Step};
 use super::state::{Outcome, State, Words};
 use super::types::{Note, WaitOn, not_driven};
@@ -35,6 +36,8 @@ pub(super) struct Report<'v> {
     pub note: Option<Note>,
     /// What holds it.
     pub waits: Vec<WaitOn>,
+    /// What registration adds.
+    pub standing: Standing<'v>,
 }
 
 /// Returns the report of one instance.
@@ -55,7 +58,7 @@ pub(super) fn report<'v>(
     let words = state.progressing(view.settings().reasons);
     let not_applied = not_applied(view, member);
     let mut wishes = vec![configured(member, &stuck, not_applied)];
-    wishes.extend(manifests(rendering));
+    wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
     let probed = available(view, member, rendering);
     let up = up(view, instance, probed.as_ref());
     wishes.extend(probed);
@@ -76,6 +79,7 @@ pub(super) fn report<'v>(
         state,
         references,
         conditions,
+        standing: Standing::default(),
     }
 }
 
@@ -108,7 +112,9 @@ fn stated<'v>(
 ) -> Cow<'v, [Condition]> {
     let generation = Some(instance.meta.generation);
     let is_stale = |condition: &Condition| {
-        matches!(rendering, Rendering::Bodies(_)) && &*condition.reason == RENDERING_FAILED
+        matches!(rendering, Rendering::Bodies(_))
+            && &*condition.reason == RENDERING_FAILED
+            && !wishes.iter().any(|wish| *wish.kind() == *condition.kind)
     };
     if !instance.conditions.iter().any(is_stale) {
         return merge(&instance.conditions, wishes, generation, now);

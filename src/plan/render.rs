@@ -11,7 +11,7 @@ use super::substitute::{SubstitutionFault, Variables, substitute};
 use crate::snapshot::{DeploymentConfig, Digest, Digesting, Template, canonical, fill_defaults, terms};
 
 /// Stands for the cluster's name until the recipe meets its cluster. Cluster names are DNS labels: no JSON escaping.
-const CLUSTER: &str = "\u{e000}cluster\u{e000}";
+pub(super) const CLUSTER: &str = "\u{e000}cluster\u{e000}";
 /// Largest spec of one work in bytes: 80 % of what the hub accepts.
 const LARGEST: usize = 409_600;
 const KUBECONFIG: &str = "/managed/hub-kubeconfig/kubeconfig";
@@ -137,7 +137,11 @@ pub(super) fn recipe(
 }
 
 /// Later wins: what we preset, what the user sets, what must not be overridden.
-fn variables(template: &Template, config: Option<&DeploymentConfig>, install_namespace: &str) -> Variables {
+pub(super) fn variables(
+    template: &Template,
+    config: Option<&DeploymentConfig>,
+    install_namespace: &str,
+) -> Variables {
     let mut variables = Variables::new();
     if template.registers {
         variables.insert("HUB_KUBECONFIG".to_owned(), KUBECONFIG.to_owned());
@@ -291,6 +295,7 @@ mod tests {
         Template {
             agent: json!({"workload": {"manifests": manifests}}),
             registers: true,
+            registrations: Vec::new(),
         }
     }
 

@@ -16,26 +16,37 @@ mod digest;
 mod expect;
 mod facts;
 mod file;
+mod file_registration;
+mod grants;
 mod index;
 mod kind;
 mod names;
 mod publish;
 mod record;
+mod registration;
+mod requests;
 mod settings;
 mod store;
 pub mod terms;
+mod troubles;
 mod view;
 
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
 pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts};
-pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
+pub use grants::{Grant, GrantContent, Holders, Purpose, rules_digest, token_account, token_role};
+pub use kind::{ADDON_GROUP, Address, Kind, Lane, ObjectKey};
 pub use names::{Name, Names};
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
     DefaultConfig, DeploymentConfig, InstallStrategy, Instance, Meta, Owner, Placement, PlacementUse,
     Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Template, Work, Workload,
 };
+pub use registration::{
+    Identity, KUBE_CLIENT_SIGNER, Permission, Registered, Registration, Subject, agent_groups, agent_user,
+    agent_user_prefix, cluster_groups,
+};
+pub use requests::{Asked, Request, Stage};
 pub use settings::{Settings, Vocabulary};
 pub use store::{Event, Place, Store, Touched};
 pub use view::View;

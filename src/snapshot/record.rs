@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::digest::Digest;
 use super::facts::AddonFacts;
 use super::names::Name;
+use super::registration::{Registered, Registration};
 
 /// Identity and revision of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -341,6 +342,12 @@ pub struct Instance {
     pub references: Vec<Reference>,
     /// `status.conditions`, those of other writers included: a list is patched as a whole.
     pub conditions: Vec<Condition>,
+    /// `status.registrations`
+    pub registrations: Vec<Registered>,
+    /// `status.kubeClientDriver`, which the cluster's own agent writes.
+    pub driver: Name,
+    /// `status.namespace`
+    pub namespace: Name,
 }
 
 impl Instance {
@@ -362,7 +369,7 @@ pub enum Content {
 }
 
 /// The parts of an `AddOnDeploymentConfig` that rendering uses.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeploymentConfig {
     /// `customizedVariables`, in order.
     pub variables: Vec<(Name, Name)>,
@@ -379,6 +386,8 @@ pub struct Template {
     pub agent: Value,
     /// Whether `spec.registration` is present.
     pub registers: bool,
+    /// `spec.registration`, in order.
+    pub registrations: Vec<Registration>,
 }
 
 /// A configuration object.

@@ -7,10 +7,13 @@ pub use crate::api::names::annotations::{
     ADDON_PRE_DELETE as PRE_DELETE, CONFIG_SPEC_HASH as CONFIG_HASHES,
     CONFIG_SPEC_HASH_MIRROR as CONFIG_HASHES_MIRROR, HOSTING_CLUSTER_NAME as HOSTING_CLUSTER,
 };
-pub use crate::api::names::labels::{ADDON_NAME, ADDON_NAMESPACE};
+pub use crate::api::names::labels::{ADDON_NAME, ADDON_NAMESPACE, CLUSTER_NAME, TOKEN_ADDON_NAME};
 
 /// Annotation on a `ManagedClusterAddOn` that a placement made us create: `<namespace>/<name>` of the placement. Only
 /// objects with this mark are deleted when no placement selects their cluster any more.
 pub const INSTALLED_BY: &str = "tidegate.io/installed-by";
 /// Annotations of a `ManagedCluster` with this beginning are copied to the add-ons created for it.
 pub const COPIED_PREFIX: &str = "addon.open-cluster-management.io/";
+/// Label on a role binding that a template's permission made us write: the permission's index. Only role bindings with
+/// this label are changed or deleted.
+pub const PERMISSION: &str = "tidegate.io/permission";
