@@ -6,11 +6,14 @@
 #[path = "plan/world.rs"]
 mod world;
 
+#[path = "plan/registration.rs"]
+mod registration;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tidegate::plan::{Action, Plan};
+use tidegate::plan::{Action, Answer, Plan};
 use tidegate::snapshot::{Kind, ObjectKey, Settings, Vocabulary};
 use world::World;
 
@@ -88,7 +91,11 @@ impl Teller {
             self.act(line, &block);
         }
         self.world.settle(&self.addon);
-        assert!(self.world.plan(&self.addon).actions.is_empty());
+        let left = self.world.plan(&self.addon).actions;
+        assert!(
+            left.iter()
+                .all(|action| self.world.refused.contains(action.object()))
+        );
         self.out
     }
 
@@ -115,6 +122,19 @@ impl Teller {
             }
             ["status", kind, place] => self.status(kind, place, block),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
+            ["refuse", kind, place, ..] => {
+                let why = line.split('"').nth(1).expect("a message in quotes");
+                let addon = self.addon.clone();
+                self.world.refuse(&addon, key(kind, place), why);
+            }
+            ["accept", kind, place] => self.world.accept(&self.addon.clone(), &key(kind, place)),
+            ["show", "object", kind, place] => registration::show(&mut self.out, &self.world, &key(kind, place)),
+            ["show", "grants"] => registration::show_grants(&mut self.out, &self.world),
+            ["show", "registration", cluster] => {
+                let instance = ObjectKey::new(Kind::Instance, *cluster, self.addon.as_str());
+                registration::show_standing(&mut self.out, &self.world, &instance);
+            }
+            ["request", name, words @ ..] => registration::request(&mut self.world, name, words),
             ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
             ["plan"] => self.print_plan(),
             ["apply"] => {
@@ -362,6 +382,13 @@ fn describe(action: &Action) -> (String, String) {
         }
         Action::Replace { why, patch, .. } => format!("  patch {object} ({why}): {}", shape(patch)),
         Action::Delete { why, .. } => format!("  delete {object} ({why})"),
+        Action::Certify { answer, .. } => match answer {
+            Answer::Approve(_) => format!("  approve {object}"),
+            Answer::Sign(signing) => format!(
+                "  sign {object} with {}/{}",
+                signing.ca_namespace, signing.ca_name
+            ),
+        },
         Action::Status { patch, note, .. } => {
             let mut text = format!("  status {object}");
             let status = &patch["status"];

@@ -265,7 +265,9 @@ async fn certify(
     };
     let patch = Patch::Merge(guarded(patch, before));
     let api = api(&pen.client, &object);
-    let patched = api.patch_subresource(endpoint, &object.name, &params, &patch).await;
+    let patched = api
+        .patch_subresource(endpoint, &object.name, &params, &patch)
+        .await;
     let patched = patched.map_err(|error| failed(verb, &object, error))?;
     info!(%object, endpoint, "answered");
     changed(object, before, seen(&patched))

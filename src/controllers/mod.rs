@@ -4,6 +4,7 @@
 
 mod apply;
 mod cause;
+mod der;
 mod drive;
 mod pauses;
 mod queue;

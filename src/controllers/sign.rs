@@ -5,17 +5,22 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 use rcgen::{
-    CertificateSigningRequestParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
-    PublicKeyData, SanType, SerialNumber,
+    CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
+    PublicKeyData, SerialNumber, SigningKey, SubjectPublicKeyInfo,
 };
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, CertificateSigningRequestDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use x509_parser::certification_request::X509CertificationRequest;
+use x509_parser::extensions::ParsedExtension;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+use super::der;
 use crate::plan::Signing;
 use crate::snapshot::Name;
 
@@ -102,11 +107,7 @@ pub(super) async fn certificate(
         None => Err(Fault::Secret("tls.crt or tls.key is absent")),
     };
     signed.map_err(|fault| match fault {
-        Fault::Secret(why) => SignError::Unfit {
-            namespace,
-            name,
-            why,
-        },
+        Fault::Secret(why) => SignError::Unfit { namespace, name, why },
         Fault::Request(why) => SignError::Request(why),
     })
 }
@@ -117,62 +118,111 @@ fn issue(
     uid: &str,
     now: Timestamp,
 ) -> Result<String, Fault> {
-    let (issuer, ends) = issuer(certificate, key, now)?;
-    let der = CertificateSigningRequestDer::from(signing.asked.der.as_slice());
-    let mut request = CertificateSigningRequestParams::from_der(&der)
-        .map_err(|_unfit| Fault::Request("its signature or an extension of it is not valid"))?;
-    let params = &mut request.params;
+    let authority = CertificateDer::from_pem_slice(certificate)
+        .map_err(|_unfit| Fault::Secret("tls.crt is no certificate"))?;
+    let (_, authority) =
+        X509Certificate::from_der(&authority).map_err(|_unfit| Fault::Secret("tls.crt is no certificate"))?;
+    let issuer = issuer(&authority, key, now)?;
+    let (_, request) = X509CertificationRequest::from_der(&signing.asked.der)
+        .map_err(|_unfit| Fault::Request("it cannot be read"))?;
+    request
+        .verify_signature()
+        .map_err(|_unfit| Fault::Request("its signature is not valid"))?;
+    let info = &request.certification_request_info;
+    let public_key = SubjectPublicKeyInfo::from_der(info.subject_pki.raw)
+        .map_err(|_unfit| Fault::Request("its key is of an unknown kind"))?;
+    let ends = authority.validity().not_after.timestamp();
+    let draft = params(signing, uid, now, ends)?
+        .signed_by(&public_key, &issuer)
+        .map_err(|_unfit| Fault::Secret("the key does not sign"))?;
+    let names = (authority.subject().as_raw(), info.subject.as_raw());
+    let der = renamed(draft.der(), names, issuer.key()).ok_or(Fault::Secret("the key does not sign"))?;
+    Ok(armoured(&der))
+}
+
+/// What stands in the certificate beside names and key.
+fn params(signing: &Signing, uid: &str, now: Timestamp, ends: i64) -> Result<CertificateParams, Fault> {
+    let names = signing
+        .asked
+        .names
+        .iter()
+        .filter_map(|name| name.strip_prefix("DNS:"));
+    let mut params = CertificateParams::new(names.map(ToOwned::to_owned).collect::<Vec<_>>())
+        .map_err(|_unfit| Fault::Request("an alternative name is none"))?;
     let life = signing.seconds.unwrap_or(DAY).clamp(SHORTEST, DAY);
-    let now = now.as_second();
-    let epoch = rcgen::date_time_ymd(1970, 1, 1);
+    let (epoch, now) = (rcgen::date_time_ymd(1970, 1, 1), now.as_second());
     params.not_before = epoch + since_epoch(now.saturating_sub(BEFORE));
     params.not_after = epoch + since_epoch(now.saturating_add(life).min(ends));
     params.is_ca = IsCa::ExplicitNoCa;
-    params.key_usages = signing.usages.iter().filter_map(|usage| key_usage(usage)).collect();
-    params.extended_key_usages = signing
-        .usages
-        .iter()
-        .filter_map(|usage| extended_usage(usage))
-        .collect();
-    params
-        .subject_alt_names
-        .retain(|name| matches!(name, SanType::DnsName(_)));
+    let usages = signing.usages.iter();
+    params.key_usages = usages.clone().filter_map(|usage| key_usage(usage)).collect();
+    params.extended_key_usages = usages.filter_map(|usage| extended_usage(usage)).collect();
     params.use_authority_key_identifier_extension = true;
     params.serial_number = Some(SerialNumber::from_slice(&serial(uid)));
-    let signed = request
-        .signed_by(&issuer)
-        .map_err(|_unfit| Fault::Secret("the key does not sign"))?;
-    Ok(signed.pem())
+    Ok(params)
 }
 
-/// Returns the issuer and the second at which its certificate ends.
+/// Returns the issuer, if its certificate can be used now.
 fn issuer(
-    certificate: &[u8],
+    authority: &X509Certificate<'_>,
     key: &[u8],
     now: Timestamp,
-) -> Result<(Issuer<'static, KeyPair>, i64), Fault> {
-    let key = PrivateKeyDer::from_pem_slice(key).map_err(|_unfit| Fault::Secret("tls.key is no private key"))?;
+) -> Result<Issuer<'static, KeyPair>, Fault> {
+    let key =
+        PrivateKeyDer::from_pem_slice(key).map_err(|_unfit| Fault::Secret("tls.key is no private key"))?;
     let key = KeyPair::try_from(&key).map_err(|_unfit| Fault::Secret("tls.key is of an unknown kind"))?;
-    let der = CertificateDer::from_pem_slice(certificate)
-        .map_err(|_unfit| Fault::Secret("tls.crt is no certificate"))?;
-    let (_, read) =
-        X509Certificate::from_der(&der).map_err(|_unfit| Fault::Secret("tls.crt is no certificate"))?;
-    if !read.is_ca() {
+    if !authority.is_ca() {
         return Err(Fault::Secret("tls.crt is not the certificate of an authority"));
     }
-    if read.public_key().raw != key.subject_public_key_info() {
+    if authority.public_key().raw != key.subject_public_key_info() {
         return Err(Fault::Secret("tls.key does not belong to tls.crt"));
     }
-    let (begins, ends) = (
-        read.validity().not_before.timestamp(),
-        read.validity().not_after.timestamp(),
-    );
-    if !(begins..ends).contains(&now.as_second()) {
+    let validity = authority.validity();
+    let valid = validity.not_before.timestamp()..validity.not_after.timestamp();
+    if !valid.contains(&now.as_second()) {
         return Err(Fault::Secret("tls.crt is not valid at this time"));
     }
-    let issuer = Issuer::from_ca_cert_der(&der, key)
-        .map_err(|_unfit| Fault::Secret("tls.crt has a form that cannot be used"))?;
-    Ok((issuer, ends))
+    let mut params = CertificateParams::default();
+    let identifier = authority
+        .iter_extensions()
+        .find_map(|one| match one.parsed_extension() {
+            ParsedExtension::SubjectKeyIdentifier(identifier) => Some(identifier.0.to_vec()),
+            _ => None,
+        });
+    if let Some(identifier) = identifier {
+        params.key_identifier_method = KeyIdMethod::PreSpecified(identifier);
+    }
+    Ok(Issuer::new(params, key))
+}
+
+/// Puts the names into a certificate as authority and request have encoded them, and signs it again.
+///
+/// The library that makes certificates knows one value of each attribute; an agent in two groups has two organizations.
+fn renamed(draft: &[u8], (issuer, subject): (&[u8], &[u8]), key: &KeyPair) -> Option<Vec<u8>> {
+    let draft = der::elements(draft)?;
+    let [body, algorithm, _signature] = draft.as_slice() else {
+        return None;
+    };
+    // Version, serial number, algorithm, issuer, validity, subject, key, extensions.
+    let mut fields = der::elements(body)?;
+    *fields.get_mut(3)? = issuer;
+    *fields.get_mut(5)? = subject;
+    let body = der::sequence(&fields);
+    let signature = der::bit_string(&key.sign(&body).ok()?);
+    Some(der::sequence(&[&body, algorithm, &signature]))
+}
+
+fn armoured(der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    let mut out = String::from("-----BEGIN CERTIFICATE-----\n");
+    for (index, letter) in text.chars().enumerate() {
+        if index > 0 && index % 64 == 0 {
+            out.push('\n');
+        }
+        out.push(letter);
+    }
+    out.push_str("\n-----END CERTIFICATE-----\n");
+    out
 }
 
 /// A serial number for each request: its uid, with the first bit clear and never zero.
@@ -212,7 +262,8 @@ fn extended_usage(usage: &str) -> Option<ExtendedKeyUsagePurpose> {
 mod tests {
     use super::*;
     use crate::snapshot::Asked;
-    use rcgen::{BasicConstraints, CertificateParams, DistinguishedName, DnType};
+    use rcgen::{BasicConstraints, DistinguishedName, DnType};
+    use std::collections::BTreeSet;
     use std::sync::Arc;
 
     const UID: &str = "0b5c1c34-3b0e-4a53-9a3c-9f6b0f6b8a11";
@@ -233,16 +284,19 @@ mod tests {
 
     fn signing(names: &[&str], seconds: Option<i64>) -> Signing {
         let names = names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let mut params = CertificateParams::new(names).unwrap();
+        let mut params = CertificateParams::new(names.clone()).unwrap();
         params.distinguished_name = DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, "agent");
+        params.distinguished_name.push(DnType::OrganizationName, "one");
+        let again = DnType::CustomDnType(vec![2, 5, 4, 10]);
+        params.distinguished_name.push(again, "other");
         let key = KeyPair::generate().unwrap();
         let asked = Asked {
             users: Vec::new(),
-            groups: std::collections::BTreeSet::default(),
-            units: std::collections::BTreeSet::default(),
+            groups: BTreeSet::default(),
+            units: BTreeSet::default(),
             others: Vec::new(),
-            names: std::collections::BTreeSet::default(),
+            names: names.iter().map(|name| format!("DNS:{name}")).collect(),
             der: params.serialize_request(&key).unwrap().der().to_vec(),
         };
         Signing {
@@ -256,25 +310,53 @@ mod tests {
 
     fn issued(signing: &Signing) -> Vec<u8> {
         let (certificate, key) = authority(true);
-        let pair = (certificate.as_bytes(), key.serialize_pem());
-        let pem = issue(signing, (pair.0, pair.1.as_bytes()), UID, now()).unwrap();
-        CertificateDer::from_pem_slice(pem.as_bytes()).unwrap().to_vec()
+        let key = key.serialize_pem();
+        let pem = issue(signing, (certificate.as_bytes(), key.as_bytes()), UID, now()).unwrap();
+        let der = CertificateDer::from_pem_slice(pem.as_bytes()).unwrap().to_vec();
+        let authority = CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap();
+        let (_, authority) = X509Certificate::from_der(&authority).unwrap();
+        let (_, read) = X509Certificate::from_der(&der).unwrap();
+        read.verify_signature(Some(authority.public_key())).unwrap();
+        assert_eq!(read.issuer().as_raw(), authority.subject().as_raw());
+        der
+    }
+
+    #[test]
+    fn a_request_that_its_key_has_not_signed_is_refused() {
+        let (certificate, key) = authority(true);
+        let key = key.serialize_pem();
+        let mut signing = signing(&[], None);
+        let asked = Arc::get_mut(&mut signing.asked).unwrap();
+        let last = asked.der.len() - 1;
+        asked.der[last] ^= 1;
+        let fault = issue(&signing, (certificate.as_bytes(), key.as_bytes()), UID, now());
+        assert!(matches!(fault, Err(Fault::Request(_))), "{fault:?}");
     }
 
     #[test]
     fn a_certificate_lives_a_day_for_the_usages_of_its_request() {
         let der = issued(&signing(&["hello.addon.open-cluster-management.io"], None));
         let (_, read) = X509Certificate::from_der(&der).unwrap();
-        assert_eq!(read.subject().to_string(), "CN=agent");
-        assert_eq!(read.issuer().to_string(), "CN=hello-ca");
+        assert_eq!(read.subject().to_string(), "CN=agent, O=one, O=other");
         assert!(!read.is_ca());
-        let (from, to) = (read.validity().not_before.timestamp(), read.validity().not_after.timestamp());
+        let (from, to) = (
+            read.validity().not_before.timestamp(),
+            read.validity().not_after.timestamp(),
+        );
         assert_eq!((now().as_second() - from, to - now().as_second()), (BEFORE, DAY));
         let extended = read.extended_key_usage().unwrap().unwrap().value;
         assert!(extended.client_auth && !extended.server_auth);
         let usage = read.key_usage().unwrap().unwrap().value;
         assert!(usage.digital_signature() && !usage.key_cert_sign());
-        assert_eq!(read.subject_alternative_name().unwrap().unwrap().value.general_names.len(), 1);
+        assert_eq!(
+            read.subject_alternative_name()
+                .unwrap()
+                .unwrap()
+                .value
+                .general_names
+                .len(),
+            1
+        );
     }
 
     #[test]
@@ -296,10 +378,19 @@ mod tests {
             ("x", key.serialize_pem(), "tls.crt is no certificate"),
             (&*ca, "x".to_owned(), "tls.key is no private key"),
             (&*ca, other.serialize_pem(), "tls.key does not belong to tls.crt"),
-            (&*leaf, leaf_key.serialize_pem(), "tls.crt is not the certificate of an authority"),
+            (
+                &*leaf,
+                leaf_key.serialize_pem(),
+                "tls.crt is not the certificate of an authority",
+            ),
         ];
         for (certificate, key, expected) in rows {
-            let fault = issue(&signing(&[], None), (certificate.as_bytes(), key.as_bytes()), UID, now());
+            let fault = issue(
+                &signing(&[], None),
+                (certificate.as_bytes(), key.as_bytes()),
+                UID,
+                now(),
+            );
             assert_eq!(fault, Err(Fault::Secret(expected)));
         }
     }

@@ -85,8 +85,8 @@ fn is_refused(kind: Kind, error: &watcher::Error) -> bool {
     let answer = match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
         | watcher::Error::WatchStartFailed(kube::Error::Api(status))
-        | watcher::Error::WatchFailed(kube::Error::Api(status)) => status.code,
-        watcher::Error::WatchError(status) => status.code,
+        | watcher::Error::WatchFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => status.code,
         _ => return false,
     };
     kind.is_for_registration() && matches!(answer, 403 | 404)

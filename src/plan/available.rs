@@ -66,7 +66,12 @@ pub(super) fn refused(
     }
     let why = bodies.iter().find_map(|body| view.trouble(&body.key(instance)))?;
     let message = format!("failed to apply manifestWork: {why}");
-    Some(Wish::new(MANIFEST_APPLIED, Status::False, RENDERING_FAILED, message))
+    Some(Wish::new(
+        MANIFEST_APPLIED,
+        Status::False,
+        RENDERING_FAILED,
+        message,
+    ))
 }
 
 fn applied<'v>(body: &Body<'v>) -> Option<&'v Signal> {

@@ -23,7 +23,10 @@ pub fn check(view: &View<'_>, plan: &Plan) -> Vec<String> {
         if let Some(fault) = fault(view, plan, action) {
             broken.push(format!("{verb} {object}: {fault}"));
         }
-        if !view.addon.managed && !serves_everybody(action) && (object.kind != Kind::AddOn || verb != "status") {
+        if !view.addon.managed
+            && !serves_everybody(action)
+            && (object.kind != Kind::AddOn || verb != "status")
+        {
             broken.push(format!("{verb} {object}: the add-on manages itself"));
         }
     }
@@ -69,7 +72,9 @@ fn granted(view: &View<'_>, object: &ObjectKey, body: Option<&Value>) -> Option<
     if label.and_then(Value::as_str) != Some(&*view.addon.name) {
         return Some("the label with the add-on is absent");
     }
-    let owners = body.pointer("/metadata/ownerReferences/0/uid").and_then(Value::as_str);
+    let owners = body
+        .pointer("/metadata/ownerReferences/0/uid")
+        .and_then(Value::as_str);
     let instance = view.instance(&object.namespace);
     let is_owners = |uid: &str| instance.is_some_and(|instance| *instance.meta.uid == *uid);
     (!owners.is_none_or(is_owners)).then_some("the instance does not own it")

@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::decode_addon::addon;
 use super::decode_status::{conditions, references, status_of};
 use super::decode_work::{Known, work};
-use super::kind::{Kind, ObjectKey};
 use super::grants::{Grant, grant};
+use super::kind::{Kind, ObjectKey};
 use super::names::{Name, Names};
 use super::record::{
     AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, DeploymentConfig, Instance, Meta,

@@ -13,7 +13,13 @@ use super::store::{Store, Touched};
 use super::view::View;
 
 impl Store {
-    pub(super) fn insert_grant(&mut self, key: &ObjectKey, addon: Name, record: Grant, touched: &mut Touched) {
+    pub(super) fn insert_grant(
+        &mut self,
+        key: &ObjectKey,
+        addon: Name,
+        record: Grant,
+        touched: &mut Touched,
+    ) {
         if self.grant_places.get(key).is_some_and(|filed| *filed != addon) {
             self.remove_grant(key, touched);
         }
@@ -41,7 +47,11 @@ impl Store {
 
     pub(super) fn insert_request(&mut self, addon: Name, record: Request, touched: &mut Touched) {
         let name = record.name.clone();
-        if self.request_places.get(&name).is_some_and(|filed| *filed != addon) {
+        if self
+            .request_places
+            .get(&name)
+            .is_some_and(|filed| *filed != addon)
+        {
             self.remove_request(&name, touched);
         }
         let filed = self.requests.entry(addon.clone()).or_default();

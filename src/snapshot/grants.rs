@@ -178,7 +178,11 @@ fn holders_of(holders: Vec<(Name, Name)>, cluster: &str, addon: &str) -> Holders
                 })
     };
     let [first, second] = agent_groups(cluster, addon);
-    if is(&[("User", agent_user(cluster, addon)), ("Group", first), ("Group", second)]) {
+    if is(&[
+        ("User", agent_user(cluster, addon)),
+        ("Group", first),
+        ("Group", second),
+    ]) {
         return Holders::Agent;
     }
     if is(&cluster_groups(cluster).map(|group| ("Group", group))) {

@@ -20,6 +20,7 @@ mod file_registration;
 mod grants;
 mod index;
 mod kind;
+mod mourn;
 mod names;
 mod publish;
 mod record;

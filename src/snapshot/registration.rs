@@ -186,17 +186,17 @@ fn permission(one: &wire::HubPermission, names: &mut Names) -> Permission {
         ("CurrentCluster", Some(current), _) => {
             Permission::CurrentCluster(names.share(&current.cluster_role_name))
         }
-        ("CurrentCluster", None, _) => Permission::Faulty(
-            "current cluster is required when the HubPermission type is CurrentCluster",
-        ),
+        ("CurrentCluster", None, _) => {
+            Permission::Faulty("current cluster is required when the HubPermission type is CurrentCluster")
+        }
         ("SingleNamespace", _, Some(single)) => Permission::SingleNamespace {
             namespace: names.share(&single.namespace),
             kind: names.share(&single.role_ref.kind),
             name: names.share(&single.role_ref.name),
         },
-        ("SingleNamespace", _, None) => Permission::Faulty(
-            "single namespace is required when the HubPermission type is SingleNamespace",
-        ),
+        ("SingleNamespace", _, None) => {
+            Permission::Faulty("single namespace is required when the HubPermission type is SingleNamespace")
+        }
         _ => Permission::Faulty("the type of a HubPermission is neither CurrentCluster nor SingleNamespace"),
     }
 }

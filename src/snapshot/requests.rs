@@ -82,7 +82,7 @@ pub struct Asked {
 struct Wire {
     metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
     spec: WireSpec,
-    status: WireStatus,
+    status: Option<WireStatus>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -117,6 +117,7 @@ pub(super) fn request(object: &Value, names: &mut Names) -> Result<Option<(Name,
     if !name.starts_with("addon") {
         return Ok(None);
     }
+    let status = status.unwrap_or_default();
     let conditions = status.conditions.unwrap_or_default();
     let stage = stage(&conditions, status.certificate.as_deref());
     let asked = (stage != Stage::Settled).then(|| read(&spec.request).map(Arc::new).map_err(Name::from));
@@ -160,8 +161,7 @@ fn read(request: &str) -> Result<Asked, &'static str> {
     let pem = STANDARD
         .decode(request)
         .map_err(|_malformed| "the request is not base64")?;
-    let (_, block) =
-        x509_parser::pem::parse_x509_pem(&pem).map_err(|_malformed| "the request is not PEM")?;
+    let (_, block) = x509_parser::pem::parse_x509_pem(&pem).map_err(|_malformed| "the request is not PEM")?;
     if block.label != "CERTIFICATE REQUEST" {
         return Err("the PEM block is not a CERTIFICATE REQUEST");
     }
@@ -180,24 +180,32 @@ pub(super) fn parse_der(der: Vec<u8>) -> Result<Asked, &'static str> {
     }
     let mut asked = subject(&parsed.certification_request_info.subject)?;
     for extension in parsed.requested_extensions().into_iter().flatten() {
-        match extension {
-            ParsedExtension::SubjectAlternativeName(names) => {
-                asked.names.extend(names.general_names.iter().map(alternative));
-            }
-            ParsedExtension::KeyUsage(_) | ParsedExtension::ExtendedKeyUsage(_) => {}
-            ParsedExtension::BasicConstraints(constraints) if !constraints.ca => {}
-            _ => return Err("the request asks for an extension that no agent needs"),
+        if let ParsedExtension::SubjectAlternativeName(names) = extension {
+            asked.names.extend(names.general_names.iter().map(alternative));
+        } else if !is_harmless(extension) {
+            return Err("the request asks for an extension that no agent needs");
         }
     }
     asked.der = der;
     Ok(asked)
 }
 
-fn alternative(name: &GeneralName<'_>) -> String {
-    match name {
-        GeneralName::DNSName(name) => format!("DNS:{name}"),
-        other => format!("{other}"),
+/// What the signer decides anyway.
+fn is_harmless(extension: &ParsedExtension<'_>) -> bool {
+    if let ParsedExtension::BasicConstraints(constraints) = extension {
+        return !constraints.ca;
     }
+    matches!(
+        extension,
+        ParsedExtension::KeyUsage(_) | ParsedExtension::ExtendedKeyUsage(_)
+    )
+}
+
+fn alternative(name: &GeneralName<'_>) -> String {
+    if let GeneralName::DNSName(name) = name {
+        return format!("DNS:{name}");
+    }
+    name.to_string()
 }
 
 fn subject(name: &X509Name<'_>) -> Result<Asked, &'static str> {
@@ -233,7 +241,8 @@ mod tests {
     use serde_json::json;
 
     fn real() -> Vec<u8> {
-        let mut params = CertificateParams::new(vec!["hello.addon.open-cluster-management.io".to_owned()]).unwrap();
+        let mut params =
+            CertificateParams::new(vec!["hello.addon.open-cluster-management.io".to_owned()]).unwrap();
         params.distinguished_name = rcgen::DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, "agent");
         params.distinguished_name.push(DnType::OrganizationName, "group");
@@ -274,7 +283,10 @@ mod tests {
         let rows = [
             (json!({}), Stage::Pending),
             (json!({"conditions": approved}), Stage::Approved),
-            (json!({"conditions": approved, "certificate": "QQ=="}), Stage::Settled),
+            (
+                json!({"conditions": approved, "certificate": "QQ=="}),
+                Stage::Settled,
+            ),
             (json!({"conditions": [{"type": "Denied"}]}), Stage::Settled),
             (
                 json!({"conditions": [{"type": "Approved"}, {"type": "Failed"}]}),
@@ -296,7 +308,9 @@ mod tests {
             let _asked = parse_der(noise.clone()).is_ok();
             let pem = format!("-----BEGIN CERTIFICATE REQUEST-----\n{}\n-----END CERTIFICATE REQUEST-----\n",
                 STANDARD.encode(noise));
-            prop_assert!(request(&object(&STANDARD.encode(pem), &json!({})), &mut Names::default()).is_ok());
+            let object = object(&STANDARD.encode(pem), &Value::Null);
+            let decoded = request(&object, &mut Names::default());
+            prop_assert!(decoded.is_ok());
         }
 
         #[test]

@@ -83,6 +83,8 @@ pub struct Store {
     pub(super) request_places: BTreeMap<Name, Name>,
     pub(super) troubles: Troubles,
     pub(super) published: Published,
+    /// Add-ons whose object is gone, while something of theirs remains.
+    pub(super) gone: BTreeMap<Name, AddOn>,
     expectations: Expectations,
     faults: BTreeMap<ObjectKey, String>,
     new_faults: Vec<(ObjectKey, String)>,
@@ -108,6 +110,7 @@ impl Store {
             }
             Event::Listed { kind, objects } => self.apply_list(kind, &objects, &mut touched),
         }
+        self.mourn(&touched);
         touched
     }
 
@@ -156,9 +159,10 @@ impl Store {
         touched.extend(self.expectations.settle(key, None));
     }
 
-    /// Returns the view of one add-on, if the add-on exists.
+    /// Returns the view of one add-on, if the add-on exists or anything of its name is left.
     pub fn view(&self, addon: &str) -> Option<View<'_>> {
-        self.addons.get(addon).map(|addon| View::new(self, addon))
+        let known = self.addons.get(addon).or_else(|| self.gone.get(addon));
+        known.map(|addon| View::new(self, addon))
     }
 
     /// Returns the names of all add-ons.

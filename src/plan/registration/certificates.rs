@@ -64,9 +64,15 @@ pub(super) fn answer(
     asked_for: &[Registration],
     now: Timestamp,
 ) -> Result<Option<Action>, Refusal> {
-    let mut matching = registrations.iter().filter(|one| one.signer == request.signer).peekable();
+    let mut matching = registrations
+        .iter()
+        .filter(|one| one.signer == request.signer)
+        .peekable();
     let Some(first) = matching.peek().copied() else {
-        let why = format!("no registration of the add-on names the signer {}", request.signer);
+        let why = format!(
+            "no registration of the add-on names the signer {}",
+            request.signer
+        );
         return Err(refusal("SignerNotRegistered", why));
     };
     let for_hub = first.is_kube_client();
@@ -151,16 +157,30 @@ fn check_subject(asked: &Asked, instance: &Instance, registered: &Registered) ->
     let Instance { cluster, addon, .. } = instance;
     let prefix = agent_user_prefix(cluster, addon);
     let (expected, groups, units) = match &registered.identity {
-        Identity::Agent => (agent_user(cluster, addon), agent_groups(cluster, addon).into(), BTreeSet::new()),
+        Identity::Agent => (
+            agent_user(cluster, addon),
+            agent_groups(cluster, addon).into(),
+            BTreeSet::new(),
+        ),
         Identity::Open => (String::new(), BTreeSet::new(), BTreeSet::new()),
-        Identity::Stated(subject) => (subject.user.to_string(), texts(&subject.groups), texts(&subject.units)),
+        Identity::Stated(subject) => (
+            subject.user.to_string(),
+            texts(&subject.groups),
+            texts(&subject.units),
+        ),
     };
     let is_agent = || user.strip_prefix(&prefix).is_some_and(|agent| !agent.is_empty());
     if expected.is_empty() && !is_agent() {
-        return wrong(format!("the common name {:?} does not begin with {prefix:?}", shortened(user)));
+        return wrong(format!(
+            "the common name {:?} does not begin with {prefix:?}",
+            shortened(user)
+        ));
     }
     if !expected.is_empty() && *user != expected {
-        return wrong(format!("the common name is {:?} and not {expected:?}", shortened(user)));
+        return wrong(format!(
+            "the common name is {:?} and not {expected:?}",
+            shortened(user)
+        ));
     }
     let mut organizations = asked.groups.clone();
     if registered.is_kube_client() && !groups.contains(EVERYBODY) {
@@ -168,10 +188,16 @@ fn check_subject(asked: &Asked, instance: &Instance, registered: &Registered) ->
         organizations.remove(EVERYBODY);
     }
     if organizations != groups {
-        return wrong(format!("the organizations are {:?} and not {groups:?}", some(&asked.groups)));
+        return wrong(format!(
+            "the organizations are {:?} and not {groups:?}",
+            some(&asked.groups)
+        ));
     }
     if asked.units != units {
-        return wrong(format!("the organizational units are {:?} and not {units:?}", some(&asked.units)));
+        return wrong(format!(
+            "the organizational units are {:?} and not {units:?}",
+            some(&asked.units)
+        ));
     }
     Ok(())
 }
@@ -224,11 +250,7 @@ fn approval(request: &Request, now: Timestamp) -> Value {
     json!({"status": {"conditions": all}})
 }
 
-fn signing(
-    request: &Request,
-    asked: &Arc<Asked>,
-    asked_for: &[Registration],
-) -> Result<Signing, Refusal> {
+fn signing(request: &Request, asked: &Arc<Asked>, asked_for: &[Registration]) -> Result<Signing, Refusal> {
     let secret = asked_for.iter().find_map(|one| match one {
         Registration::CustomSigner {
             signer,

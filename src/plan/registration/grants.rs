@@ -58,7 +58,7 @@ pub(super) fn writes(view: &View<'_>, wanted: Vec<Wanted<'_>>, known: &Known<'_>
             Some(one) => actions.extend(one.correction(grant)),
             None if grant.meta.deleting => {}
             None if view.instance(&grant.cluster).is_some() && !known.holds(grant) => {}
-            None => actions.push(delete(key, grant, "the agent has lost this permission")),
+            None => actions.push(delete(key, grant, "the agent does not need it any more")),
         }
     }
     actions.extend(wanted.into_values().map(|one| one.creation()));
@@ -76,7 +76,10 @@ fn delete(key: &ObjectKey, grant: &Grant, why: &'static str) -> Action {
 impl Wanted<'_> {
     /// Returns whether the stored object is what is wanted.
     pub(super) fn stands(&self, grant: &Grant) -> bool {
-        grant.labelled && !grant.meta.deleting && grant.content == self.content && self.owners(grant).is_none()
+        grant.labelled
+            && !grant.meta.deleting
+            && grant.content == self.content
+            && self.owners(grant).is_none()
     }
 
     fn creation(&self) -> Action {
@@ -131,7 +134,9 @@ impl Wanted<'_> {
     fn labels(&self) -> Value {
         let addon = &*self.instance.addon;
         match self.purpose {
-            Purpose::Token => json!({(labels::TOKEN_ADDON_NAME): addon, (labels::TOKEN_INFRASTRUCTURE): "true"}),
+            Purpose::Token => {
+                json!({(labels::TOKEN_ADDON_NAME): addon, (labels::TOKEN_INFRASTRUCTURE): "true"})
+            }
             Purpose::Permission => json!({
                 (labels::ADDON_NAME): addon,
                 (labels::ADDON_TEMPLATE_NAME): "",
@@ -170,7 +175,10 @@ impl Wanted<'_> {
             }
             Holders::Cluster => {
                 let groups = cluster_groups(cluster);
-                groups.iter().map(|group| one(("Group", group.as_str()))).collect()
+                groups
+                    .iter()
+                    .map(|group| one(("Group", group.as_str())))
+                    .collect()
             }
             Holders::Stated(all) => all.iter().map(|(kind, name)| one((&**kind, &**name))).collect(),
         }

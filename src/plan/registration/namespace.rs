@@ -70,7 +70,10 @@ mod tests {
 
     #[test]
     fn the_configuration_wins_then_deployments_then_daemon_sets() {
-        let both = template(&json!([workload("DaemonSet", "d"), workload("Deployment", "{{INSTALL_NAMESPACE}}")]));
+        let both = template(&json!([
+            workload("DaemonSet", "d"),
+            workload("Deployment", "{{INSTALL_NAMESPACE}}")
+        ]));
         let daemon = template(&json!([workload("DaemonSet", "d-{{CLUSTER_NAME}}")]));
         let broken = template(&json!([workload("Deployment", "{{NOBODY}}")]));
         let config = |namespace: &str| DeploymentConfig {

@@ -6,6 +6,7 @@
 use super::grants::{Wanted, binding};
 use crate::snapshot::{
     GrantContent, Holders, Identity, Instance, Name, Permission, Purpose, Registered, Registration,
+    token_account,
 };
 
 /// Why permissions cannot be given.
@@ -35,7 +36,7 @@ pub(super) fn wanted<'v>(
             Ok(Permission::Faulty(why)) => return Err(Hindrance::Faulty(why)),
             Err(why) => return Err(Hindrance::Faulty(why)),
         };
-        let holders = holders(registrations).ok_or(Hindrance::SubjectNotReady)?;
+        let holders = holders(registrations, instance).ok_or(Hindrance::SubjectNotReady)?;
         let name = name(instance, &kind, index);
         found.push(Wanted {
             key: binding(namespace, name),
@@ -66,23 +67,68 @@ fn name(instance: &Instance, kind: &str, index: usize) -> String {
     format!("open-cluster-management:{addon}:{kind}:agent:{cluster}:{index}")
 }
 
-/// Who the agent is: the subject of the first registration as a client of the hub. Everybody who is signed in belongs to
-/// `system:authenticated`; a permission for that group would be one for everybody.
-fn holders(registrations: &[Registered]) -> Option<Holders> {
+/// Who the agent is: the subject of the first registration as a client of the hub.
+///
+/// A subject for tokens is stated by the cluster's own agent. It gets the permissions only if it is the add-on's service
+/// account, and without groups: those of a service account hold all others of its namespace, and a cluster must not be able
+/// to give the permissions of an add-on to whom it likes.
+fn holders(registrations: &[Registered], instance: &Instance) -> Option<Holders> {
     let first = registrations.iter().find(|one| one.is_kube_client())?;
     match &first.identity {
         Identity::Open => None,
         Identity::Agent => Some(Holders::Agent),
         Identity::Stated(subject) => {
-            let user = Some(&subject.user).filter(|user| !user.is_empty());
-            let user = user.map(|user| (Name::from("User"), user.clone()));
-            let groups = subject
-                .groups
-                .iter()
-                .filter(|group| &***group != "system:authenticated")
-                .map(|group| (Name::from("Group"), group.clone()));
-            let all: Vec<_> = user.into_iter().chain(groups).collect();
-            (!all.is_empty()).then_some(Holders::Stated(all))
+            let Instance { cluster, addon, .. } = instance;
+            let account = format!("system:serviceaccount:{cluster}:{}", token_account(addon));
+            let user = (Name::from("User"), subject.user.clone());
+            (*subject.user == *account).then(|| Holders::Stated(vec![user]))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::{Meta, Subject};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_cluster_cannot_give_permissions_to_whom_it_likes() {
+        let empty = || Name::from("");
+        let instance = Instance {
+            meta: Meta {
+                uid: empty(),
+                version: empty(),
+                generation: 1,
+                deleting: false,
+            },
+            addon: "hello".into(),
+            cluster: "c1".into(),
+            owners: Vec::new(),
+            installed_by: empty(),
+            hosting_cluster: empty(),
+            install_namespace: empty(),
+            configs: Vec::new(),
+            supported: Vec::new(),
+            references: Vec::new(),
+            conditions: Vec::new(),
+            registrations: Vec::new(),
+            driver: "token".into(),
+            namespace: empty(),
+        };
+        let stated = |user: &str| Registered {
+            signer: crate::snapshot::KUBE_CLIENT_SIGNER.into(),
+            identity: Identity::Stated(Arc::new(Subject {
+                user: user.into(),
+                groups: vec!["system:authenticated".into(), "system:serviceaccounts".into()],
+                units: Vec::new(),
+            })),
+        };
+        let own = "system:serviceaccount:c1:hello-agent";
+        let expected = Holders::Stated(vec![("User".into(), own.into())]);
+        assert_eq!(holders(&[stated(own)], &instance), Some(expected));
+        for other in ["system:serviceaccount:c2:hello-agent", "system:admin", ""] {
+            assert_eq!(holders(&[stated(other)], &instance), None, "{other}");
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::plan::types::{Action, Revision};
 use crate::plan::work::Rendering;
 use crate::snapshot::{
     Condition, Config, Content, DeploymentConfig, Instance, Kind, Name, ObjectKey, Reference, Registered,
-    Request, Stage, Status, Template, View,
+    Registration, Request, Stage, Status, Template, View,
 };
 
 /// Condition that tells why a certificate request is left alone.
@@ -43,7 +43,11 @@ impl Standing<'_> {
     /// Returns the fields of the status that change.
     pub(in crate::plan) fn changes(&self, instance: &Instance) -> Map<String, Value> {
         let mut fields = Map::new();
-        if let Some(wanted) = self.registrations.as_ref().filter(|wanted| ***wanted != *instance.registrations) {
+        if let Some(wanted) = self
+            .registrations
+            .as_ref()
+            .filter(|wanted| ***wanted != *instance.registrations)
+        {
             fields.insert("registrations".to_owned(), identity::render(wanted, instance));
         }
         if let Some(namespace) = &self.namespace {
@@ -68,9 +72,18 @@ pub(in crate::plan) struct Registrar<'v> {
     wanted: Vec<Wanted<'v>>,
     known: Known<'v>,
     answers: Vec<Action>,
-    last: Option<(Vec<(Name, Name)>, Name, Source<'v>)>,
+    last: Option<Kept<'v>>,
     /// Whether there is anything that could be too much.
     has_grants: bool,
+}
+
+/// The content of one instance, and what tells whether it is that of another as well.
+#[derive(Debug)]
+struct Kept<'v> {
+    /// Names and hashes of the assigned configurations.
+    assigned: Vec<(Name, Name)>,
+    install_namespace: Name,
+    source: Source<'v>,
 }
 
 /// The content that an instance is registered from.
@@ -123,8 +136,15 @@ impl<'v> Registrar<'v> {
         };
         let registrations = registrations.unwrap_or(Cow::Borrowed(&instance.registrations));
         if !matches!(rendering, Rendering::NotOurs) {
-            let asked = source.as_ref().map(|source| source.template.registrations.as_slice());
-            self.certify(instance, &registrations, asked.unwrap_or_default(), now, &mut said);
+            let asked = source
+                .as_ref()
+                .map(|source| source.template.registrations.as_slice());
+            self.certify(
+                instance,
+                (&registrations, asked.unwrap_or_default()),
+                now,
+                &mut said,
+            );
         } else if !member.assigned.iter().any(|one| is_template(&one.config.of)) {
             self.knows_permissions(instance);
         }
@@ -190,8 +210,7 @@ impl<'v> Registrar<'v> {
     fn certify(
         &mut self,
         instance: &Instance,
-        registrations: &[Registered],
-        asked: &[crate::snapshot::Registration],
+        (registrations, asked): (&[Registered], &[Registration]),
         now: Timestamp,
         said: &mut Said,
     ) {
@@ -231,34 +250,43 @@ impl<'v> Registrar<'v> {
             return;
         }
         let wanted = token::wanted(instance);
-        said.wishes.extend(token::condition(&self.view, instance, &wanted));
+        said.wishes
+            .extend(token::condition(&self.view, instance, &wanted));
         self.wanted.extend(wanted);
     }
 
     /// Returns the content that the instance is registered from. Neighbours mostly share it, so the last one is kept.
     fn source(&mut self, member: &Member<'v>) -> Option<Source<'v>> {
         let namespace = &member.instance.install_namespace;
-        let same = |(known, install_namespace, _): &&(Vec<(Name, Name)>, Name, Source<'v>)| {
-            install_namespace == namespace
-                && known.len() == member.assigned.len()
-                && known.iter().zip(&*member.assigned).all(|((name, hash), one)| {
-                    Arc::ptr_eq(name, &one.config.name) && Arc::ptr_eq(hash, &one.desired)
-                })
+        let same = |kept: &&Kept<'v>| {
+            kept.install_namespace == *namespace
+                && kept.assigned.len() == member.assigned.len()
+                && kept
+                    .assigned
+                    .iter()
+                    .zip(&*member.assigned)
+                    .all(|((name, hash), one)| {
+                        Arc::ptr_eq(name, &one.config.name) && Arc::ptr_eq(hash, &one.desired)
+                    })
         };
-        if let Some((_, _, source)) = self.last.as_ref().filter(same) {
-            return Some(source.clone());
+        if let Some(kept) = self.last.as_ref().filter(same) {
+            return Some(kept.source.clone());
         }
         let source = source(&self.view, &member.assigned, namespace)?;
         let pair = |one: &Reference| (one.config.name.clone(), one.desired.clone());
-        let key = member.assigned.iter().map(pair).collect();
-        self.last = Some((key, namespace.clone(), source.clone()));
+        self.last = Some(Kept {
+            assigned: member.assigned.iter().map(pair).collect(),
+            install_namespace: namespace.clone(),
+            source: source.clone(),
+        });
         Some(source)
     }
 }
 
 fn source<'v>(view: &View<'v>, assigned: &[Reference], install_namespace: &str) -> Option<Source<'v>> {
     let content = |kind: Kind| {
-        let is_of_kind = |one: &&Reference| Kind::of_config(&one.config.of.group, &one.config.of.resource) == Some(kind);
+        let is_of_kind =
+            |one: &&Reference| Kind::of_config(&one.config.of.group, &one.config.of.resource) == Some(kind);
         let one = assigned.iter().find(is_of_kind)?;
         let found: &'v Config = view.content(&one.config, &one.desired)?;
         Some(&*found.content)
@@ -309,7 +337,12 @@ impl Said {
     }
 
     /// Returns the conditions after what is said, if that changes anything.
-    fn told(&self, observed: &[Condition], generation: Option<i64>, now: Timestamp) -> Option<Vec<Condition>> {
+    fn told(
+        &self,
+        observed: &[Condition],
+        generation: Option<i64>,
+        now: Timestamp,
+    ) -> Option<Vec<Condition>> {
         let merged = merge(observed, &self.wishes, generation, now);
         let drops = merged.iter().any(|condition| self.is_dropped(condition));
         if matches!(merged, Cow::Borrowed(_)) && !drops {

@@ -31,15 +31,11 @@ pub fn create(resource: &Resource, object: &mut Value) {
 pub fn update(resource: &Resource, new: &mut Value, old: &Value) {
     defaults(resource, new);
     match (resource.group.as_str(), resource.kind.as_str()) {
-        ("", "Namespace") => {
+        ("", "Namespace") | (requests::GROUP, _) => {
             carry(new, old, "spec");
             carry(new, old, "status");
         }
         ("apiextensions.k8s.io", "CustomResourceDefinition") => carry(new, old, "status"),
-        (requests::GROUP, _) => {
-            carry(new, old, "spec");
-            carry(new, old, "status");
-        }
         _ => {}
     }
 }

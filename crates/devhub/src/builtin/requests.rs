@@ -165,7 +165,7 @@ pub fn validate(object: &Value) -> Vec<FieldError> {
 fn readable(request: &str) -> Result<(), String> {
     let pem = BASE64.decode(request).map_err(|error| error.to_string())?;
     let (_, block) = x509_parser::pem::parse_x509_pem(&pem)
-        .map_err(|_| "PEM block type must be CERTIFICATE REQUEST".to_owned())?;
+        .map_err(|_malformed| "PEM block type must be CERTIFICATE REQUEST".to_owned())?;
     if block.label != "CERTIFICATE REQUEST" {
         return Err("PEM block type must be CERTIFICATE REQUEST".to_owned());
     }
