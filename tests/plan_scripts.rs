@@ -50,7 +50,7 @@ fn settings(script: &str) -> Settings {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
-            ["setting", ..] => panic!("unknown setting: {line}"),
+            ["setting", ..] => unknown(&words),
             _ => {}
         }
     }
@@ -122,19 +122,8 @@ impl Teller {
             }
             ["status", kind, place] => self.status(kind, place, block),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
-            ["refuse", kind, place, ..] => {
-                let why = line.split('"').nth(1).expect("a message in quotes");
-                let addon = self.addon.clone();
-                self.world.refuse(&addon, key(kind, place), why);
-            }
-            ["accept", kind, place] => self.world.accept(&self.addon.clone(), &key(kind, place)),
-            ["show", "object", kind, place] => registration::show(&mut self.out, &self.world, &key(kind, place)),
-            ["show", "grants"] => registration::show_grants(&mut self.out, &self.world),
-            ["show", "registration", cluster] => {
-                let instance = ObjectKey::new(Kind::Instance, *cluster, self.addon.as_str());
-                registration::show_standing(&mut self.out, &self.world, &instance);
-            }
-            ["request", name, words @ ..] => registration::request(&mut self.world, name, words),
+            ["refuse" | "accept" | "request", ..]
+            | ["show", "object" | "grants" | "registration", ..] => registration::act(self, &words, line),
             ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
             ["plan"] => self.print_plan(),
             ["apply"] => {

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use futures::StreamExt;
 use futures::stream;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::core::Status;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
@@ -81,7 +82,7 @@ impl ApplyError {
         }
     }
 
-    /// Returns what the hub said if it will say so again until somebody changes something: the next plan should tell.
+    /// Returns what the hub said if it may say so again until somebody changes something: the conditions should tell.
     pub(super) fn refusal(&self) -> Option<String> {
         match self {
             Self::Conflict { .. } | Self::NoChange { .. } => None,
@@ -90,12 +91,23 @@ impl ApplyError {
                 cause if cause == source.to_string() => Some(cause),
                 cause => Some(format!("{source}: {cause}")),
             },
-            Self::Write { source, .. } => match &**source {
-                kube::Error::Api(status) if matches!(status.code, 400 | 403 | 404 | 413 | 422) => {
-                    Some(status.message.clone())
-                }
-                _ => None,
-            },
+            Self::Write { .. } => self.answer().map(|status| status.message.clone()),
+        }
+    }
+
+    /// Returns whether time alone will not help. A namespace may still come, and a watch may still show an object.
+    pub(super) fn is_final(&self) -> bool {
+        matches!(self, Self::Sign { .. }) || self.answer().is_some_and(|status| status.code != 404)
+    }
+
+    /// Returns the answer of a hub that has understood the write and does not want it.
+    fn answer(&self) -> Option<&Status> {
+        let Self::Write { source, .. } = self else {
+            return None;
+        };
+        match &**source {
+            kube::Error::Api(status) if matches!(status.code, 400 | 403 | 404 | 413 | 422) => Some(status),
+            _ => None,
         }
     }
 }
@@ -436,6 +448,33 @@ mod tests {
                 .is_none()
         );
         hub.shutdown().await;
+    }
+
+    #[test]
+    fn only_what_the_hub_will_refuse_again_is_a_trouble() {
+        let write = |code: u16| ApplyError::Write {
+            verb: "create",
+            object: object(),
+            source: Box::new(kube::Error::Api(Box::new(Status {
+                code,
+                ..Status::failure("no", "Reason")
+            }))),
+        };
+        let rows = [
+            (403, Some("no"), true),
+            (422, Some("no"), true),
+            (404, Some("no"), false),
+            (500, None, false),
+        ];
+        for (code, refusal, is_final) in rows {
+            let error = write(code);
+            assert_eq!(error.refusal().as_deref(), refusal, "{code}");
+            assert_eq!(error.is_final(), is_final, "{code}");
+        }
+        let conflict = ApplyError::Conflict { object: object() };
+        assert_eq!((conflict.refusal(), conflict.is_final()), (None, false));
+        let hidden = ApplyError::Hidden { object: object() };
+        assert!(hidden.refusal().is_some() && !hidden.is_final());
     }
 
     #[test]

@@ -258,6 +258,7 @@ impl Driver {
             let pause = self.pauses.fail(error.object(), now);
             self.queue.touch(addon, now + pause);
             if let Some(why) = error.refusal()
+                && (error.is_final() || pause >= STUBBORN)
                 && self.store.trouble(addon, error.object().clone(), &why)
             {
                 // The conditions should tell, whenever the write is tried again.

@@ -10,12 +10,32 @@ use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use serde_json::{Value, json};
 use tidegate::snapshot::{Kind, ObjectKey, agent_groups, agent_user};
 
+use super::{Teller, condition_line, key, unknown};
 use crate::world::World;
+
+/// Carries out one line of a story.
+pub(crate) fn act(teller: &mut Teller, words: &[&str], line: &str) {
+    let (addon, world, out) = (teller.addon.clone(), &mut teller.world, &mut teller.out);
+    match words {
+        ["refuse", kind, place, ..] => {
+            let why = line.split('"').nth(1).expect("a message in quotes");
+            world.refuse(&addon, key(kind, place), why);
+        }
+        ["accept", kind, place] => world.accept(&addon, &key(kind, place)),
+        ["request", name, words @ ..] => request(world, name, words),
+        ["show", "object", kind, place] => show(out, world, &key(kind, place)),
+        ["show", "grants"] => show_grants(out, world),
+        ["show", "registration", cluster] => {
+            show_standing(out, world, &ObjectKey::new(Kind::Instance, *cluster, addon));
+        }
+        other => unknown(other),
+    }
+}
 
 /// `request <name> [of=<cluster>] [by=<user>] [signer=<name>] [user=<common name>] [group=<organization>]…`
 ///
 /// What is left out is what the agent of add-on `hello` on cluster `c1` would ask its hub for.
-pub(crate) fn request(world: &mut World, name: &str, words: &[&str]) {
+fn request(world: &mut World, name: &str, words: &[&str]) {
     let word = |key: &str| {
         words
             .iter()
@@ -48,7 +68,7 @@ pub(crate) fn request(world: &mut World, name: &str, words: &[&str]) {
 }
 
 /// Returns a certification request as PEM.
-pub(crate) fn pem(user: &str, groups: &[String]) -> String {
+fn pem(user: &str, groups: &[String]) -> String {
     let names = vec!["hello.addon.open-cluster-management.io".to_owned()];
     let mut params = CertificateParams::new(names).expect("a DNS name");
     params.distinguished_name = DistinguishedName::new();
@@ -65,7 +85,7 @@ pub(crate) fn pem(user: &str, groups: &[String]) -> String {
 }
 
 /// Prints an object, without what the hub adds.
-pub(crate) fn show(out: &mut String, world: &World, key: &ObjectKey) {
+fn show(out: &mut String, world: &World, key: &ObjectKey) {
     let Some(object) = world.objects.get(key) else {
         writeln!(out, "  {key}: absent").expect("a string takes text");
         return;
@@ -79,7 +99,7 @@ pub(crate) fn show(out: &mut String, world: &World, key: &ObjectKey) {
 }
 
 /// Prints every service account, role, role binding and request.
-pub(crate) fn show_grants(out: &mut String, world: &World) {
+fn show_grants(out: &mut String, world: &World) {
     let mut none = true;
     for (key, object) in world
         .objects
@@ -111,7 +131,7 @@ pub(crate) fn show_grants(out: &mut String, world: &World) {
 }
 
 /// Prints what the status of an instance says of registration.
-pub(crate) fn show_standing(out: &mut String, world: &World, key: &ObjectKey) {
+fn show_standing(out: &mut String, world: &World, key: &ObjectKey) {
     let Some(instance) = world.objects.get(key) else {
         writeln!(out, "  {key}: absent").expect("a string takes text");
         return;
@@ -134,7 +154,7 @@ pub(crate) fn show_standing(out: &mut String, world: &World, key: &ObjectKey) {
     ];
     for condition in status["conditions"].as_array().into_iter().flatten() {
         if ours.iter().any(|kind| condition["type"] == *kind) {
-            writeln!(out, "    {}", super::condition_line(condition)).expect("a string takes text");
+            writeln!(out, "    {}", condition_line(condition)).expect("a string takes text");
         }
     }
 }
