@@ -3,6 +3,8 @@
 //! `UPDATE=1 cargo test --test plan_scripts` writes the outputs anew. Every story ends with a proof: after the last
 //! line, plans come to an end and leave nothing to write.
 
+#[path = "plan/any_kind.rs"]
+mod any_kind;
 #[path = "plan/world.rs"]
 mod world;
 
@@ -12,9 +14,10 @@ mod registration;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use any_kind::AnyKinds;
 use serde_json::Value;
-use tidegate::plan::{Action, Answer, Plan};
-use tidegate::snapshot::{Kind, ObjectKey, Settings, Vocabulary};
+use tidegate::plan::{Action, Plan};
+use tidegate::snapshot::{ClusterConfigs, Kind, ObjectKey, Settings, Vocabulary};
 use world::World;
 
 #[test]
@@ -49,6 +52,7 @@ fn settings(script: &str) -> Settings {
     for line in script.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
+            ["setting", "cluster-configs", "rollout"] => settings.cluster_configs = ClusterConfigs::Rollout,
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
             ["setting", ..] => unknown(&words),
             _ => {}
@@ -59,6 +63,7 @@ fn settings(script: &str) -> Settings {
 
 struct Teller {
     world: World,
+    any_kinds: AnyKinds,
     addon: String,
     out: String,
 }
@@ -67,6 +72,7 @@ impl Teller {
     fn new(script: &str) -> Self {
         Self {
             world: World::new(settings(script)),
+            any_kinds: AnyKinds::default(),
             addon: "hello".to_owned(),
             out: String::new(),
         }
@@ -89,13 +95,10 @@ impl Teller {
             }
             writeln!(self.out, "> {line}").expect("a string takes text");
             self.act(line, &block);
+            self.any_kinds.look(&mut self.world.store);
         }
         self.world.settle(&self.addon);
-        let left = self.world.plan(&self.addon).actions;
-        assert!(
-            left.iter()
-                .all(|action| self.world.refused.contains(action.object()))
-        );
+        assert!(self.world.is_settled(&self.addon));
         self.out
     }
 
@@ -114,6 +117,13 @@ impl Teller {
                 .mark_deleting(&ObjectKey::new(Kind::Cluster, "", *name)),
             ["placement", name, words @ ..] => self.act_on_placement(name, words),
             ["config", "set", name, pairs @ ..] => self.config(name, pairs),
+            ["restart"] => self.world.store = self.any_kinds.restart(&self.world.objects),
+            ["type", of, how] => self.any_kinds.serve(of, how),
+            ["object", reference] => {
+                let content = serde_saphyr::from_str(block).expect("a block holds YAML");
+                self.any_kinds.put(reference, content);
+            }
+            ["delete", "object", reference] => self.any_kinds.delete(reference),
             ["delete", kind, place] => self.delete(kind, place),
             ["work", words @ ..] => self.act_on_work(words, line),
             ["deleting", kind, place] => {
@@ -371,13 +381,7 @@ fn describe(action: &Action) -> (String, String) {
         }
         Action::Replace { why, patch, .. } => format!("  patch {object} ({why}): {}", shape(patch)),
         Action::Delete { why, .. } => format!("  delete {object} ({why})"),
-        Action::Certify { answer, .. } => match answer {
-            Answer::Approve(_) => format!("  approve {object}"),
-            Answer::Sign(signing) => format!(
-                "  sign {object} with {}/{}",
-                signing.ca_namespace, signing.ca_name
-            ),
-        },
+        Action::Certify { answer, .. } => registration::describe(object, answer),
         Action::Status { patch, note, .. } => {
             let mut text = format!("  status {object}");
             let status = &patch["status"];

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::controllers::TideOptions;
-use crate::snapshot::{Settings, Vocabulary};
+use crate::snapshot::{ClusterConfigs, Settings, Vocabulary};
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
@@ -131,6 +131,18 @@ pub struct TideArgs {
     /// Namespace of the secrets of custom signers for which a template names none.
     #[arg(long, value_name = "NAMESPACE", default_value = "open-cluster-management-hub")]
     pub signing_namespace: String,
+    /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels.
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ClusterConfigsArg::AtOnce)]
+    pub cluster_configs: ClusterConfigsArg,
+}
+
+/// How an edit of a cluster's own configuration travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ClusterConfigsArg {
+    /// To all its clusters at once, whatever the rollout strategy is, as OCM does.
+    AtOnce,
+    /// By the rollout strategy of the cluster's placement.
+    Rollout,
 }
 
 impl From<&TideArgs> for TideOptions {
@@ -142,7 +154,10 @@ impl From<&TideArgs> for TideOptions {
         Self {
             settings: Settings {
                 reasons,
-                ..Settings::default()
+                cluster_configs: match args.cluster_configs {
+                    ClusterConfigsArg::AtOnce => ClusterConfigs::AtOnce,
+                    ClusterConfigsArg::Rollout => ClusterConfigs::Rollout,
+                },
             },
             signing_namespace: args.signing_namespace.as_str().into(),
             ..Self::default()

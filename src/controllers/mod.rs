@@ -6,6 +6,7 @@ mod apply;
 mod cause;
 mod der;
 mod drive;
+mod lookout;
 mod pauses;
 mod queue;
 mod raw;

@@ -1,13 +1,14 @@
 //! One watch per kind: a paginated list, then events, for ever.
 //!
-//! Never clears anything before a new list is complete, and never gives up: errors are retried with growing pauses.
+//! Never clears anything before a new list is complete, and never gives up: errors are retried with growing pauses. A kind
+//! that the hub does not serve has no objects: the other kinds need not wait until somebody defines it.
 
 use futures::StreamExt;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::mpsc;
-use tracing::warn;
+use tracing::{debug, info, warn};
 
 use super::cause::root;
 use super::raw::{Raw, resource};
@@ -18,22 +19,26 @@ pub(super) async fn watch_kind(client: Client, kind: Kind, events: mpsc::Sender<
     let api: Api<Raw> = Api::all_with(client, &resource(kind));
     let mut stream = std::pin::pin!(watcher(api, config(kind)).default_backoff());
     let mut listing = Vec::new();
-    let mut refused = false;
-    let mut listed = false;
+    let mut served = Served::Unknown;
     while let Some(next) = stream.next().await {
         let event = match next {
             Ok(event) => event,
-            Err(error) if is_refused(kind, &error) => {
-                if !std::mem::replace(&mut refused, true) {
-                    let cause = root(&error);
-                    warn!(kind = kind.address().kind, %cause, "the hub does not show this kind; going on without");
+            Err(error) if served != Served::Yes && is_not_served(kind, &error) => {
+                let kind_name = kind.address().kind;
+                if std::mem::replace(&mut served, Served::No) == Served::No {
+                    debug!(kind = kind_name, "still not served");
+                    continue;
                 }
-                // What was known stays known; only the first list is waited for.
-                let nothing = Event::Listed {
+                info!(
+                    kind = kind_name,
+                    answer = %root(&error),
+                    "the hub does not show this kind; watching for it"
+                );
+                let empty = Event::Listed {
                     kind,
                     objects: Vec::new(),
                 };
-                if !std::mem::replace(&mut listed, true) && events.send(nothing).await.is_err() {
+                if events.send(empty).await.is_err() {
                     return;
                 }
                 continue;
@@ -50,12 +55,28 @@ pub(super) async fn watch_kind(client: Client, kind: Kind, events: mpsc::Sender<
         let Some(event) = translate(kind, event, &mut listing) else {
             continue;
         };
-        listed |= matches!(event, Event::Listed { .. });
-        refused &= !matches!(event, Event::Listed { .. });
+        served = Served::Yes;
         if events.send(event).await.is_err() {
             return;
         }
     }
+}
+
+/// What is known of a kind. What was once listed is not forgotten because of one answer: a hub that is starting denies kinds
+/// that it is about to serve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Served {
+    Unknown,
+    No,
+    Yes,
+}
+
+/// A kind that only serves the registration of agents may be withheld as well: the others need not wait for it.
+fn is_not_served(kind: Kind, error: &watcher::Error) -> bool {
+    let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else {
+        return false;
+    };
+    status.code == 404 || (status.code == 403 && kind.is_for_registration())
 }
 
 /// Only works that belong to an add-on matter; a hub has many others.
@@ -78,18 +99,6 @@ fn config(kind: Kind) -> watcher::Config {
             config.labels(&selector)
         }
     }
-}
-
-/// A hub that lacks or forbids a kind that it can do without must not hold up the others.
-fn is_refused(kind: Kind, error: &watcher::Error) -> bool {
-    let answer = match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status))
-        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
-        | watcher::Error::WatchFailed(kube::Error::Api(status))
-        | watcher::Error::WatchError(status) => status.code,
-        _ => return false,
-    };
-    kind.is_for_registration() && matches!(answer, 403 | 404)
 }
 
 fn translate(kind: Kind, event: watcher::Event<Raw>, listing: &mut Vec<Value>) -> Option<Event> {

@@ -27,6 +27,7 @@ mod record;
 mod registration;
 mod requests;
 mod settings;
+mod sight;
 mod store;
 pub mod terms;
 mod troubles;
@@ -48,6 +49,7 @@ pub use registration::{
     agent_user_prefix, cluster_groups,
 };
 pub use requests::{Asked, Request, Stage};
-pub use settings::{Settings, Vocabulary};
+pub use settings::{ClusterConfigs, Settings, Vocabulary};
+pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
 pub use store::{Event, Place, Store, Touched};
 pub use view::View;

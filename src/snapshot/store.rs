@@ -15,9 +15,12 @@ use super::index::Mentions;
 use super::kind::{Kind, ObjectKey};
 use super::names::{Name, Names};
 use super::publish::Published;
-use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Meta, Placement, Work};
+use super::record::{
+    AddOn, Cluster, Config, ConfigRef, ConfigType, Decision, Instance, Meta, Placement, Work,
+};
 use super::requests::Request;
 use super::settings::Settings;
+use super::sight::{Answer, Sights, TypeFault};
 use super::troubles::Troubles;
 use super::view::View;
 
@@ -49,6 +52,20 @@ pub enum Event {
         kind: Kind,
         /// All its objects.
         objects: Vec<Value>,
+    },
+    /// What the hub said about a configuration of any kind.
+    Answered {
+        /// Which one.
+        config: ConfigRef,
+        /// What it said.
+        answer: Answer,
+    },
+    /// Objects of a configuration type cannot be looked at, or can be again.
+    TypeFaulty {
+        /// The type.
+        of: ConfigType,
+        /// Why; absent when all is well.
+        fault: Option<TypeFault>,
     },
 }
 
@@ -85,6 +102,7 @@ pub struct Store {
     pub(super) published: Published,
     /// Add-ons whose object is gone, while something of theirs remains.
     pub(super) gone: BTreeMap<Name, AddOn>,
+    pub(super) sights: Sights,
     expectations: Expectations,
     faults: BTreeMap<ObjectKey, String>,
     new_faults: Vec<(ObjectKey, String)>,
@@ -109,6 +127,8 @@ impl Store {
                 self.delete(&key, &mut touched);
             }
             Event::Listed { kind, objects } => self.apply_list(kind, &objects, &mut touched),
+            Event::Answered { config, answer } => self.answer(config, answer, &mut touched),
+            Event::TypeFaulty { of, fault } => self.type_fault(&of, fault, &mut touched),
         }
         self.mourn(&touched);
         touched

@@ -8,10 +8,31 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use serde_json::{Value, json};
+use tidegate::plan::Answer;
 use tidegate::snapshot::{Kind, ObjectKey, agent_groups, agent_user};
 
 use super::{Teller, condition_line, key, unknown};
 use crate::world::World;
+
+impl World {
+    /// Returns whether nothing is left to write but what the hub refuses.
+    pub(crate) fn is_settled(&self, addon: &str) -> bool {
+        let left = self.plan(addon).actions;
+        left.iter().all(|action| self.refused.contains(action.object()))
+    }
+
+    /// Refuses every write of an object from now on.
+    pub(crate) fn refuse(&mut self, addon: &str, key: ObjectKey, why: &str) {
+        self.store.trouble(&addon.into(), key.clone(), why);
+        self.refused.insert(key);
+    }
+
+    /// Accepts writes of an object again.
+    pub(crate) fn accept(&mut self, addon: &str, key: &ObjectKey) {
+        self.store.end_trouble(addon, key);
+        self.refused.remove(key);
+    }
+}
 
 /// Carries out one line of a story.
 pub(crate) fn act(teller: &mut Teller, words: &[&str], line: &str) {
@@ -29,6 +50,17 @@ pub(crate) fn act(teller: &mut Teller, words: &[&str], line: &str) {
             show_standing(out, world, &ObjectKey::new(Kind::Instance, *cluster, addon));
         }
         other => unknown(other),
+    }
+}
+
+/// Returns the line for an answer to a request.
+pub(crate) fn describe(object: &ObjectKey, answer: &Answer) -> String {
+    match answer {
+        Answer::Approve(_) => format!("  approve {object}"),
+        Answer::Sign(signing) => format!(
+            "  sign {object} with {}/{}",
+            signing.ca_namespace, signing.ca_name
+        ),
     }
 }
 

@@ -227,18 +227,6 @@ impl World {
         }
     }
 
-    /// Refuses every write of an object from now on.
-    pub(crate) fn refuse(&mut self, addon: &str, key: ObjectKey, why: &str) {
-        self.store.trouble(&addon.into(), key.clone(), why);
-        self.refused.insert(key);
-    }
-
-    /// Accepts writes of an object again.
-    pub(crate) fn accept(&mut self, addon: &str, key: &ObjectKey) {
-        self.store.end_trouble(addon, key);
-        self.refused.remove(key);
-    }
-
     pub(crate) fn add_cluster(&mut self, name: &str) {
         let condition = json!({"type": "ManagedClusterConditionAvailable", "status": "True", "reason": "Up", "message": "",
             "lastTransitionTime": self.now.to_string()});

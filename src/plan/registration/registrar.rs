@@ -16,7 +16,6 @@ use super::permissions::Hindrance;
 use super::{identity, namespace, permissions, token};
 use crate::api::names::{conditions, reasons};
 use crate::plan::conditions::{Wish, merge, render};
-use crate::plan::config::is_template;
 use crate::plan::progress::Report;
 use crate::plan::rollout::Member;
 use crate::plan::types::{Action, Revision};
@@ -145,7 +144,7 @@ impl<'v> Registrar<'v> {
                 now,
                 &mut said,
             );
-        } else if !member.assigned.iter().any(|one| is_template(&one.config.of)) {
+        } else if !member.assigned.iter().any(is_template) {
             self.knows_permissions(instance);
         }
         self.token(instance, &registrations, &mut said);
@@ -304,6 +303,10 @@ fn source<'v>(view: &View<'v>, assigned: &[Reference], install_namespace: &str) 
         template,
         namespace: namespace.into(),
     })
+}
+
+fn is_template(one: &Reference) -> bool {
+    Kind::of_config(&one.config.of.group, &one.config.of.resource) == Some(Kind::Template)
 }
 
 fn changed_namespace(open: &str, instance: &Instance) -> Option<String> {
