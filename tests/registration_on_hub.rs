@@ -218,8 +218,7 @@ async fn agents_get_the_certificates_that_they_may_have_and_no_others() {
             "True CertificateNotIssued addon-c1-hello-2: secret signers/hello-ca of the signer does not exist",
         )
         .await;
-    let secret = authority();
-    scene.load(secret.clone()).await;
+    scene.load(authority()).await;
     eventually("a certificate is signed", || async {
         scene.stage("addon-c1-hello-2").await.1.is_some()
     })
@@ -230,12 +229,18 @@ async fn agents_get_the_certificates_that_they_may_have_and_no_others() {
     .await;
     signed_by_the_secret(&scene).await;
 
+    nobody_answers(&scene, (&subject.user, &groups)).await;
+    scene.stop().await;
+}
+
+/// Somebody else's agent, and a group that is too much.
+async fn nobody_answers(scene: &Scene, subject: (&str, &[&str])) {
     scene
         .ask(
             "addon-c1-hello-3",
             "system:open-cluster-management:c10:x",
             HUB_SIGNER,
-            (&subject.user, &groups),
+            subject,
         )
         .await;
     scene
@@ -264,7 +269,6 @@ async fn agents_get_the_certificates_that_they_may_have_and_no_others() {
         )
         .await;
     assert_eq!(scene.stage("addon-c1-hello-4").await, (false, None));
-    scene.stop().await;
 }
 
 async fn signed_by_the_secret(scene: &Scene) {
