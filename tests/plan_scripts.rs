@@ -14,6 +14,9 @@ mod words;
 #[path = "plan/world.rs"]
 mod world;
 
+#[path = "plan/registration.rs"]
+mod registration;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -110,7 +113,7 @@ impl Teller {
             self.any_kinds.look(&mut self.world.store);
         }
         self.world.settle(&self.addon);
-        assert!(self.world.plan(&self.addon).actions.is_empty());
+        assert!(self.world.is_settled(&self.addon));
         self.out
     }
 
@@ -148,6 +151,8 @@ impl Teller {
             }
             ["status", kind, place] => self.status(kind, place, block),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
+            ["refuse" | "accept" | "request", ..]
+            | ["show", "object" | "grants" | "registration", ..] => registration::act(self, &words, line),
             ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
             ["plan"] => self.print_plan(),
             ["apply"] => {
@@ -438,6 +443,7 @@ fn describe(action: &Action) -> (String, String) {
         }
         Action::Replace { why, patch, .. } => format!("  patch {object} ({why}): {}", shape(patch)),
         Action::Delete { why, .. } => format!("  delete {object} ({why})"),
+        Action::Certify { answer, .. } => registration::describe(object, answer),
         Action::Status { patch, note, .. } => {
             let mut text = format!("  status {object}");
             let status = &patch["status"];

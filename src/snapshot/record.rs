@@ -11,6 +11,7 @@ use super::digest::Digest;
 use super::facts::AddonFacts;
 use super::names::Name;
 use super::pairs::Pairs;
+use super::registration::Registered;
 use crate::model::Selector;
 
 /// Identity and revision of an object.
@@ -404,6 +405,12 @@ pub struct Instance {
     pub health_mode: Name,
     /// `status.conditions`, those of other writers included: a list is patched as a whole.
     pub conditions: Vec<Condition>,
+    /// `status.registrations`
+    pub registrations: Vec<Registered>,
+    /// `status.kubeClientDriver`, which the cluster's own agent writes.
+    pub driver: Name,
+    /// `status.namespace`
+    pub namespace: Name,
 }
 
 impl Instance {

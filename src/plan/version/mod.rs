@@ -43,6 +43,9 @@ mod tests {
             supported: Vec::new(),
             references: Vec::new(),
             conditions: Vec::new(),
+            registrations: Vec::new(),
+            driver: "".into(),
+            namespace: "".into(),
         }
     }
 }
