@@ -279,12 +279,12 @@ pub struct AddOn {
     pub defaults: Vec<(ConfigRef, Name)>,
     /// `status.installProgressions`, absent when nobody has written it yet.
     pub progressions: Option<Vec<Progression>>,
+    /// `status.conditions`
+    pub conditions: Vec<Condition>,
     /// `status.supportedVersions`
     pub supported_versions: Vec<Name>,
     /// `status.defaultVersion`, "" when it is absent.
     pub default_version: Name,
-    /// `status.conditions`
-    pub conditions: Vec<Condition>,
     /// What admission may ask about the add-on.
     pub facts: Arc<AddonFacts>,
 }

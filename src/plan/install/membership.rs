@@ -1,7 +1,7 @@
 //! Who is created, adopted, brought up to date, let go and removed.
 //!
-//! Never changes the spec of an instance, but for a version that nobody chose. Removal waits for the time of grace: a scheduler that forgets a cluster for a moment
-//! uninstalls nothing.
+//! Never changes the spec of an instance, but for a version that nobody chose (`version::follow`). Removal waits for the time
+//! of grace: a scheduler that forgets a cluster for a moment uninstalls nothing.
 
 use std::time::Duration;
 
@@ -147,7 +147,8 @@ fn whole_seconds(grace: Duration) -> Duration {
 
 /// The add-on owns its instances; marks follow what gives them now, and annotations follow the cluster.
 fn tend(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Action> {
-    let (mut annotations, mut metadata, mut patch) = (Map::new(), Map::new(), Map::new());
+    let mut annotations = Map::new();
+    let (mut metadata, mut patch) = (Map::new(), Map::new());
     let mut why = "the cluster's annotations travel to its add-ons";
     let cluster = view.cluster(&instance.cluster);
     if let Some(cluster) = cluster.filter(|_| follows(&view.addon.strategy)) {
@@ -161,9 +162,7 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Act
         annotations.insert(terms::INSTALLED_BY.to_owned(), Value::from(mark));
         why = "something else gives the add-on now";
     }
-    let home = wanted.home.get(&instance.cluster);
-    let home = home.and_then(|index| wanted.placements.get(*index));
-    if let Some(version) = version::follow(home, instance) {
+    if let Some(version) = version::follow(home(wanted, instance), instance) {
         annotations.insert(terms::GIVEN_VERSION.to_owned(), version.clone());
         patch.insert("spec".to_owned(), json!({"desiredVersion": version}));
         why = "the placement gives another version";
@@ -185,6 +184,12 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Act
         patch: Value::Object(patch),
         why,
     })
+}
+
+/// Returns the placement that configures the cluster of an instance.
+fn home<'w, 'v>(wanted: &'w Wanted<'v>, instance: &Instance) -> Option<&'w Selected<'v>> {
+    let index = wanted.home.get(&instance.cluster)?;
+    wanted.placements.get(*index)
 }
 
 /// Returns the new mark of an instance that something else gives now. A placement that is unknown gives nothing away: it may
