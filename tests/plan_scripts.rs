@@ -140,10 +140,6 @@ impl Teller {
             }
             ["delete", "object", reference] => self.any_kinds.delete(reference),
             ["delete", kind, place] => self.delete(kind, place),
-            ["template", name, version] => {
-                versions::put_template(&mut self.world, &self.addon, name, version);
-            }
-            ["desire", cluster, version] => versions::desire(&mut self.world, &self.addon, cluster, version),
             ["work", words @ ..] => self.act_on_work(words, line),
             ["deleting", kind, place] => {
                 let key = key(kind, place);
@@ -178,7 +174,7 @@ impl Teller {
                     self.show(&name);
                 }
             }
-            other => unknown(other),
+            other => versions::act(&mut self.world, &self.addon, other),
         }
     }
 

@@ -29,6 +29,7 @@ mod names;
 mod pairs;
 mod publish;
 mod record;
+mod reference;
 mod registration;
 mod requests;
 mod settings;
