@@ -7,10 +7,15 @@
 mod any_kind;
 #[path = "plan/templates.rs"]
 mod templates;
+#[path = "plan/versions.rs"]
+mod versions;
 #[path = "plan/words.rs"]
 mod words;
 #[path = "plan/world.rs"]
 mod world;
+
+#[path = "plan/registration.rs"]
+mod registration;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -108,7 +113,7 @@ impl Teller {
             self.any_kinds.look(&mut self.world.store);
         }
         self.world.settle(&self.addon);
-        assert!(self.world.plan(&self.addon).actions.is_empty());
+        assert!(self.world.is_settled(&self.addon));
         self.out
     }
 
@@ -142,6 +147,8 @@ impl Teller {
             }
             ["status", kind, place] => self.status(kind, place, block),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
+            ["refuse" | "accept" | "request", ..]
+            | ["show", "object" | "grants" | "registration", ..] => registration::act(self, &words, line),
             ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
             ["plan"] => self.print_plan(),
             ["apply"] => {
@@ -167,7 +174,7 @@ impl Teller {
                     self.show(&name);
                 }
             }
-            other => unknown(other),
+            other => versions::act(&mut self.world, &self.addon, other),
         }
     }
 
@@ -335,6 +342,7 @@ impl Teller {
         };
         let status = &instance["status"];
         let mut text = format!("  {cluster} spec={}\n", instance["spec"]);
+        text.push_str(&versions::told(status, "    ", "\n"));
         for reference in status["configReferences"].as_array().into_iter().flatten() {
             writeln!(text, "    {}", reference_line(reference)).expect("a string takes text");
         }
@@ -376,7 +384,7 @@ impl Teller {
 
     fn show_addon(&mut self) {
         let status = &self.world.objects[&ObjectKey::new(Kind::AddOn, "", self.addon.as_str())]["status"];
-        let mut text = String::new();
+        let mut text = versions::told(status, "  ", "\n");
         for condition in status["conditions"].as_array().into_iter().flatten() {
             writeln!(text, "  {}", condition_line(condition)).expect("a string takes text");
         }
@@ -431,9 +439,11 @@ fn describe(action: &Action) -> (String, String) {
         }
         Action::Replace { why, patch, .. } => format!("  patch {object} ({why}): {}", shape(patch)),
         Action::Delete { why, .. } => format!("  delete {object} ({why})"),
+        Action::Certify { answer, .. } => registration::describe(object, answer),
         Action::Status { patch, note, .. } => {
             let mut text = format!("  status {object}");
             let status = &patch["status"];
+            text.push_str(&versions::told(status, "\n      ", ""));
             for reference in status["configReferences"].as_array().into_iter().flatten() {
                 write!(text, "\n      {}", reference_line(reference)).expect("a string takes text");
             }

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::render::{Held, Recipe, RenderFault, Rendered, Share, Sizes, Subject, rendered, split};
 use super::rollout::{Member, Step};
 use super::types::WaitOn;
+use super::version::{carried_version, invalid};
 use super::work::{Body, Rendering, deploy_prefix, superseded};
 use crate::snapshot::{
     ConfigRef, Content, DeploymentConfig, Kind, Name, Reference, Template, View, Work, marks,
@@ -43,6 +44,7 @@ enum Kit {
 #[derive(Debug)]
 struct Ready {
     hashes: Arc<str>,
+    version: Name,
     rendered: Rendered,
     /// Everything in one work, where it fits.
     whole: Option<Arc<[Portion]>>,
@@ -101,6 +103,7 @@ impl<'v, 'm> Renderer<'v, 'm> {
                         .map(|(_, work)| *work),
                     gains: portion.gains,
                     hashes: Arc::clone(&ready.hashes),
+                    version: ready.version.clone(),
                     recipe: Arc::clone(&portion.recipe),
                 };
                 Rendering::Bodies(portions.iter().map(body).collect())
@@ -157,9 +160,14 @@ fn stored<'v>(view: &View<'v>, prefix: &str, cluster: &str) -> Vec<(u32, &'v Wor
 }
 
 impl Ready {
-    fn new(hashes: Arc<str>, rendered: Rendered, prefix: &str) -> Result<Self, RenderFault> {
+    fn new(
+        (hashes, version): (Arc<str>, Name),
+        rendered: Rendered,
+        prefix: &str,
+    ) -> Result<Self, RenderFault> {
         let mut ready = Self {
             hashes,
+            version,
             whole: None,
             sizes: None,
             layouts: BTreeMap::new(),
@@ -271,11 +279,16 @@ fn kit(view: &View<'_>, assigned: &[Reference], install_namespace: &str, image_r
         image_registries,
     };
     let ready = rendered(&subject)
-        .and_then(|rendered| Ready::new(render_hashes(assigned), rendered, &deploy_prefix(addon)));
+        .and_then(|rendered| Ready::new(head(view, assigned), rendered, &deploy_prefix(addon)));
     match ready {
         Ok(ready) => Kit::Ready(Box::new(ready)),
         Err(fault) => Kit::Refused(fault.to_string()),
     }
+}
+
+/// What every work says about itself: the hashes of its configurations and the version of the add-on.
+fn head(view: &View<'_>, assigned: &[Reference]) -> (Arc<str>, Name) {
+    (render_hashes(assigned), carried_version(view, assigned))
 }
 
 /// The first reference of each type counts.
@@ -325,6 +338,9 @@ fn waiting(view: &View<'_>, member: &Member<'_>) -> Option<WaitOn> {
     }
     if let Some(of) = &member.effective.unsupported {
         return Some(WaitOn::UnsupportedType(of.clone()));
+    }
+    if let Some(bad) = invalid(member) {
+        return Some(WaitOn::Version(bad.to_string()));
     }
     // A hash that only cannot be verified any more holds nothing up: what is rendered is still what it was.
     let desired = member.missing().filter(|desired| desired.hash.is_empty())?;

@@ -8,15 +8,17 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests};
+use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests, refused};
 use super::conditions::{Wish, merge};
 use super::config::{Configs, Trouble, trouble};
 use super::health::Standing;
 use super::judge::{PROGRESSING, state};
 use super::note::Note;
+use super::registration::Registering;
 use super::rollout::{Member, Step};
 use super::state::{Outcome, State, Words};
 use super::types::{WaitOn, not_driven};
+use super::version::{self, Memory};
 use super::work::{Rendering, superseded};
 use crate::snapshot::{Applied, Condition, ConfigType, Instance, Reference, Status, View};
 
@@ -31,6 +33,8 @@ pub(super) struct Report<'v> {
     pub references: Cow<'v, [Reference]>,
     /// `supportedConfigs`; absent when another program writes them.
     pub supported: Option<&'v BTreeSet<ConfigType>>,
+    /// `currentVersion` and `lastVersion`
+    pub memory: Memory,
     /// Whether the tide tells the health of the agent, so that nobody looks for a lease.
     pub probes: bool,
     /// `conditions`
@@ -41,6 +45,8 @@ pub(super) struct Report<'v> {
     pub note: Option<Note>,
     /// What holds it.
     pub waits: Vec<WaitOn>,
+    /// What registration adds.
+    pub registering: Registering<'v>,
 }
 
 /// Returns the report of one instance.
@@ -59,9 +65,10 @@ pub(super) fn report<'v>(
     }
     let trouble = trouble(member, rendering);
     let stuck = stuck(view, member, rendering, trouble.as_ref());
-    let words = state.progressing(view.settings().reasons);
+    let version = version::moving_to(view, member).map(|version| &**version);
+    let words = state.progressing(view.settings().reasons, version);
     let mut wishes = vec![configured(member, trouble.as_ref(), &stuck)];
-    wishes.extend(manifests(rendering));
+    wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
     let probed = available(view, member, rendering);
     let up = up(view, instance, probed.as_ref());
     wishes.extend(probed);
@@ -76,14 +83,16 @@ pub(super) fn report<'v>(
     let conditions = stated(instance, rendering, &wishes, now);
     Report {
         supported: deployed.then_some(&configs.supported),
-        probes: deployed,
         standing: standing(&state, &stuck, up),
+        probes: deployed,
         note: note(member, &state, words.reason, &stuck),
         waits: waits(member, rendering, &state),
+        memory: version::memory(view, member, state.is_done()),
         instance,
         state,
         references,
         conditions,
+        registering: Registering::default(),
     }
 }
 
@@ -116,7 +125,9 @@ fn stated<'v>(
 ) -> Cow<'v, [Condition]> {
     let generation = Some(instance.meta.generation);
     let is_stale = |condition: &Condition| {
-        matches!(rendering, Rendering::Bodies(_)) && &*condition.reason == RENDERING_FAILED
+        matches!(rendering, Rendering::Bodies(_))
+            && &*condition.reason == RENDERING_FAILED
+            && !wishes.iter().any(|wish| *wish.kind() == *condition.kind)
     };
     if !instance.conditions.iter().any(is_stale) {
         return merge(&instance.conditions, wishes, generation, now);
@@ -290,7 +301,7 @@ mod tests {
     use crate::snapshot::Vocabulary;
 
     fn told(state: &State, stuck: &Stuck, up: Option<Status>) -> String {
-        let words = state.progressing(Vocabulary::Lifecycle);
+        let words = state.progressing(Vocabulary::Lifecycle, None);
         let wishes = rollup(state, &words, stuck, up);
         let each = wishes.map(|wish| format!("{}={} {}", wish.kind(), wish.status().as_str(), wish.reason()));
         format!("{} → {:?}", each.join(", "), standing(state, stuck, up))

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::note::Note;
+use super::registration::Answer;
 use crate::snapshot::{ConfigRef, ConfigType, Meta, Name, ObjectKey};
 
 /// What the hub should look like next for one add-on, and what it is waiting for.
@@ -81,6 +82,15 @@ pub enum Action {
         /// The reason.
         why: &'static str,
     },
+    /// Answer a certificate signing request.
+    Certify {
+        /// Which request.
+        object: ObjectKey,
+        /// The revision it was planned from.
+        before: Revision,
+        /// The answer.
+        answer: Answer,
+    },
 }
 
 impl Action {
@@ -90,7 +100,8 @@ impl Action {
             Self::Create { object, .. }
             | Self::Replace { object, .. }
             | Self::Status { object, .. }
-            | Self::Delete { object, .. } => object,
+            | Self::Delete { object, .. }
+            | Self::Certify { object, .. } => object,
         }
     }
 }
@@ -119,6 +130,10 @@ pub enum WaitOn {
     Deletion,
     /// A configuration has no usable object.
     Config(ConfigRef, String),
+    /// A version that no template offers.
+    Version(String),
+    /// A template that offers no version although it has the label.
+    Template(String),
     /// A type of configuration that the add-on does not support.
     UnsupportedType(ConfigType),
     /// A rollout type that this version does not drive.
@@ -168,6 +183,7 @@ impl std::fmt::Display for Wait {
             WaitOn::ClusterDeletion => write!(f, "the ManagedCluster is being deleted"),
             WaitOn::Deletion => write!(f, "the add-on is still being deleted"),
             WaitOn::Config(config, why) => write!(f, "configuration {config} {why}"),
+            WaitOn::Version(why) | WaitOn::Template(why) => f.write_str(why),
             WaitOn::UnsupportedType(of) => write!(f, "configurations of type {of} are not supported"),
             WaitOn::Rollout(kind) => f.write_str(&not_driven(kind)),
             WaitOn::InstallStrategy(kind) => {

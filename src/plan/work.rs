@@ -38,6 +38,8 @@ pub(super) struct Body<'v> {
     pub gains: bool,
     /// Its configuration hashes, "" when the instance has no configuration.
     pub hashes: Arc<str>,
+    /// The version of the add-on that it carries, "" when its template has none.
+    pub version: Name,
     /// What its spec is made from.
     pub recipe: Arc<Recipe>,
 }
@@ -83,15 +85,20 @@ impl Body<'_> {
             && work.labelled
             && *self.hashes == *work.hashes
             && *self.hashes == *work.mirror
+            && self.version == work.version
             && owners::owned_by(instance, &work.owners).is_none()
     }
 
     /// Returns the whole work.
     pub(super) fn create(&self, instance: &Instance) -> Value {
+        let mut labels = labels(instance);
+        if !self.version.is_empty() {
+            labels.insert(terms::ADDON_VERSION.to_owned(), Value::from(&*self.version));
+        }
         let mut metadata = json!({
             "name": &*self.name,
             "namespace": &*instance.cluster,
-            "labels": labels(instance),
+            "labels": labels,
             "ownerReferences": [owners::of_instance(instance, true)],
         });
         if let Some(fields) = metadata.as_object_mut().filter(|_| !self.hashes.is_empty()) {
@@ -109,8 +116,16 @@ impl Body<'_> {
     pub(super) fn patch(&self, instance: &Instance, work: &Work) -> Value {
         let mut metadata = Map::new();
         metadata.insert("annotations".to_owned(), self.annotations());
+        let mut changed = Map::new();
         if !work.labelled {
-            metadata.insert("labels".to_owned(), labels(instance));
+            changed.extend(labels(instance));
+        }
+        if self.version != work.version {
+            let version = Some(&*self.version).filter(|version| !version.is_empty());
+            changed.insert(terms::ADDON_VERSION.to_owned(), json!(version));
+        }
+        if !changed.is_empty() {
+            metadata.insert("labels".to_owned(), Value::Object(changed));
         }
         if let Some(owners) = owners::owned_by(instance, &work.owners) {
             metadata.insert("ownerReferences".to_owned(), Value::Array(owners));
@@ -148,8 +163,8 @@ impl Body<'_> {
     }
 }
 
-fn labels(instance: &Instance) -> Value {
-    json!({(terms::ADDON_NAME): &*instance.addon})
+fn labels(instance: &Instance) -> Map<String, Value> {
+    Map::from_iter([(terms::ADDON_NAME.to_owned(), Value::from(&*instance.addon))])
 }
 
 fn name_absent(object: &mut Value, fields: &[&str]) {
