@@ -162,7 +162,7 @@ impl Teller {
             ["show", "work", cluster] => self.show_work(cluster),
             ["show", "holdings", cluster] => self.out.push_str(&templates::holdings(&self.world, cluster)),
             ["show", "pods", cluster] => self.out.push_str(&templates::pods(&self.world, cluster)),
-            ["template", name, "holds", sizes @ ..] => templates::put_sized(&mut self.world, name, sizes),
+            ["manifests", name, sizes @ ..] => templates::put_sized(&mut self.world, name, sizes),
             ["unlabelled", cluster] => templates::strip_labels(&mut self.world, cluster),
             ["show", "meta", names @ ..] => {
                 for name in expand(names) {
