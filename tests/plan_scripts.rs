@@ -47,6 +47,10 @@ fn settings(script: &str) -> Settings {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
+            ["setting", "startup", time] => {
+                let time: jiff::SignedDuration = time.parse().expect("a length of time");
+                settings.startup = time.try_into().expect("not negative");
+            }
             ["setting", ..] => panic!("unknown setting: {line}"),
             _ => {}
         }
@@ -113,6 +117,8 @@ impl Teller {
                 let key = key(kind, place);
                 self.world.mark_deleting(&key);
             }
+            ["condition", cluster, kind, status, ..] => self.condition(cluster, kind, status, line),
+            ["annotate", kind, place, text] => self.annotate(kind, place, text),
             ["status", kind, place] => self.status(kind, place, block),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
             ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
@@ -147,8 +153,55 @@ impl Teller {
             ["emptied"] => self
                 .world
                 .put_status(&decision, &serde_json::json!({"decisions": []})),
+            ["groups", groups @ ..] => self.decide_in_groups(name, groups),
             clusters => self.world.decide(name, &expand(clusters)),
         }
+    }
+
+    /// Groups are written `<name>@<index>=<clusters>`; `-=<clusters>` is a decision without labels.
+    fn decide_in_groups(&mut self, placement: &str, groups: &[&str]) {
+        let group = |text: &&'_ str| {
+            let (label, clusters) = text.split_once('=').expect("a group and its clusters");
+            let clusters: Vec<&str> = clusters.split(',').collect();
+            let label = label.split_once('@').map(|(name, index)| {
+                let index: u32 = index.parse().expect("an index");
+                (name.to_owned(), index)
+            });
+            (label, expand(&clusters))
+        };
+        let groups: Vec<(Option<(String, u32)>, Vec<String>)> = groups.iter().map(group).collect();
+        let borrowed: Vec<(Option<(&str, u32)>, Vec<String>)> = groups
+            .iter()
+            .map(|(label, clusters)| {
+                let label = label.as_ref().map(|(name, index)| (name.as_str(), *index));
+                (label, clusters.clone())
+            })
+            .collect();
+        self.world.decide_in(placement, &borrowed);
+    }
+
+    fn condition(&mut self, cluster: &str, kind: &str, status: &str, line: &str) {
+        let message = line.split('"').nth(1).unwrap_or_default();
+        let condition = serde_json::json!({"type": kind, "status": status, "reason": "Reported", "message": message,
+            "lastTransitionTime": self.world.now.to_string()});
+        let key = ObjectKey::new(Kind::Instance, cluster, self.addon.as_str());
+        self.world.put_condition(&key, condition);
+    }
+
+    /// `key=value` sets an annotation, `key-` takes it away.
+    fn annotate(&mut self, kind: &str, place: &str, text: &str) {
+        let key = key(kind, place);
+        let mut object = self.world.objects[&key].clone();
+        match (text.split_once('='), text.strip_suffix('-')) {
+            (Some((name, value)), _) => object["metadata"]["annotations"][name] = serde_json::json!(value),
+            (None, Some(name)) => {
+                if let Some(all) = object["metadata"]["annotations"].as_object_mut() {
+                    all.remove(name);
+                }
+            }
+            (None, None) => unknown(&[text]),
+        }
+        self.world.put(key.kind, object);
     }
 
     fn act_on_work(&mut self, words: &[&str], line: &str) {

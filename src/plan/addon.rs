@@ -17,18 +17,17 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let wanted = install::wanted(view);
     let configs = config::effective(view, &wanted);
     if !view.addon.managed {
-        let summary = rollup::summary(view, &wanted, &configs, &rollup::Tally::new(&wanted), now);
+        let summary = rollup::summary(view, &wanted, &configs, &[], now);
         return Plan {
             actions: diff::addon(view.addon, &summary).into_iter().collect(),
             ..Plan::default()
         };
     }
     let (membership, mut waits) = install::membership(view, &wanted);
-    let members = rollout::next(view, &wanted, &configs);
+    let rollout = rollout::next(view, &wanted, &configs, now);
     let mut renderer = work::Renderer::new(view);
     let mut actions = Vec::new();
-    let mut tally = rollup::Tally::new(&wanted);
-    for member in &members {
+    for member in &rollout.members {
         // What is going away is neither written to nor counted as done.
         if member.instance.meta.deleting {
             continue;
@@ -40,9 +39,8 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
         actions.extend(diff::works(view, &report, &rendering));
         let cluster = &report.instance.cluster;
         waits.extend(report.waits.into_iter().map(|on| Wait::cluster(cluster, on)));
-        tally.add(&wanted, member, &report.state);
     }
-    let summary = rollup::summary(view, &wanted, &configs, &tally, now);
+    let summary = rollup::summary(view, &wanted, &configs, &rollout.placed, now);
     let actions = settle(membership, actions)
         .chain(diff::addon(view.addon, &summary))
         .collect();
@@ -50,7 +48,7 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     Plan {
         actions,
         waits,
-        recheck_at: None,
+        recheck_at: rollout.recheck_at,
     }
 }
 

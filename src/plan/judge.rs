@@ -33,6 +33,14 @@ pub(super) fn state(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<
             own(member.instance, rendering)
         }
     };
+    // What counts as a failure in the rollout is shown as one.
+    let outcome = match (outcome, &member.failure) {
+        (Outcome::Failed(error), _) => Outcome::Failed(error),
+        (Outcome::Running(_) | Outcome::Succeeded, Some(error)) if member.step == Step::Settled => {
+            Outcome::Failed(error.clone())
+        }
+        (outcome, _) => outcome,
+    };
     State::Phase(phase(view, member, &outcome), outcome)
 }
 
@@ -62,7 +70,7 @@ fn reported(work: &Work) -> Outcome {
             .is_some_and(|signal| signal.current && signal.status == status)
     };
     if says(&work.applied, Status::False) {
-        return Outcome::Failed(failure(work));
+        return Outcome::Failed(apply_failure(work));
     }
     if says(&work.applied, Status::True) && says(&work.available, Status::True) {
         return Outcome::Succeeded;
@@ -70,7 +78,8 @@ fn reported(work: &Work) -> Outcome {
     running("work is not ready")
 }
 
-fn failure(work: &Work) -> String {
+/// Returns why a work could not be applied, in the words of its agent.
+pub(super) fn apply_failure(work: &Work) -> String {
     let said = work
         .applied
         .as_ref()
@@ -107,15 +116,13 @@ fn foreign(view: &View<'_>, member: &Member<'_>) -> Foreign {
             true
         }
     };
-    let works: Vec<&Work> = view.works(&instance.cluster).filter(is_here).collect();
+    let works = view.works(&instance.cluster).filter(is_here);
+    let works: Vec<&Work> = works.filter(|work| is_deployed(instance, work)).collect();
     if works.is_empty() {
         return Foreign::Outcome(running("no addon works"));
     }
-    let deployed = works
-        .into_iter()
-        .filter(|work| !is_hook_work(&instance.addon, &work.name));
-    Foreign::Outcome(worst(deployed.map(|work| {
-        if matches(&work.hashes, &member.assigned) {
+    Foreign::Outcome(worst(works.into_iter().map(|work| {
+        if carries(work, &member.assigned) {
             reported(work)
         } else {
             running("mca and work configs mismatch")
@@ -123,8 +130,23 @@ fn foreign(view: &View<'_>, member: &Member<'_>) -> Foreign {
     })))
 }
 
+/// Returns whether a work deploys the add-on: it is named like one, or the instance owns it. Others carry the label as
+/// well: hooks, and what users label by themselves.
+pub(super) fn is_deployed(instance: &Instance, work: &Work) -> bool {
+    if is_hook_work(&instance.addon, &work.name) {
+        return false;
+    }
+    let named = work
+        .name
+        .strip_prefix("addon-")
+        .and_then(|rest| rest.strip_prefix(&*instance.addon));
+    named.is_some_and(|rest| rest.starts_with("-deploy"))
+        || work.owners.iter().any(|owner| owner.uid == instance.meta.uid)
+}
+
 /// Returns whether the hashes that a work carries are the assigned ones, whoever wrote them.
-fn matches(hashes: &str, assigned: &[Reference]) -> bool {
+pub(super) fn carries(work: &Work, assigned: &[Reference]) -> bool {
+    let hashes = &*work.hashes;
     if hashes.is_empty() {
         return assigned.is_empty();
     }

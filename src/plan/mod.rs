@@ -15,6 +15,7 @@ mod check;
 mod conditions;
 mod config;
 mod diff;
+mod health;
 mod install;
 mod judge;
 mod owners;

@@ -12,9 +12,9 @@ use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests};
 use super::conditions::{Wish, merge};
 use super::config::{ConfigFault, Configs};
 use super::judge::{PROGRESSING, state};
-use super::rollout::{Member, Step};
+use super::rollout::{Attention, Member, Step, assigned};
 use super::state::{Outcome, State, Words};
-use super::types::{Note, WaitOn, not_driven};
+use super::types::{Note, WaitOn};
 use super::work::{Rendering, superseded};
 use crate::snapshot::{Applied, Condition, ConfigType, Content, Instance, Reference, Status, View};
 
@@ -23,8 +23,6 @@ use crate::snapshot::{Applied, Condition, ConfigType, Content, Instance, Referen
 pub(super) struct Report<'v> {
     /// The instance.
     pub instance: &'v Instance,
-    /// Its state.
-    pub state: State,
     /// `configReferences`
     pub references: Cow<'v, [Reference]>,
     /// `supportedConfigs`; absent when another program writes them.
@@ -55,17 +53,13 @@ pub(super) fn report<'v>(
     let words = state.progressing(view.settings().reasons);
     let not_applied = not_applied(view, member);
     let mut wishes = vec![configured(member, &stuck, not_applied)];
+    wishes.extend(assigned(member, now));
     wishes.extend(manifests(rendering));
     let probed = available(view, member, rendering);
     let up = up(view, instance, probed.as_ref());
     wishes.extend(probed);
-    wishes.push(Wish::new(
-        PROGRESSING,
-        words.status,
-        words.reason,
-        &*words.message,
-    ));
-    wishes.extend(rollup(&state, &words, &stuck, up));
+    wishes.push(progressing(instance, &state, &words, now));
+    wishes.extend(rollup(member, &state, &words, &stuck, up));
     let deployed = !matches!(rendering, Rendering::NotOurs);
     let conditions = stated(instance, rendering, &wishes, now);
     Report {
@@ -73,7 +67,6 @@ pub(super) fn report<'v>(
         note: note(member, &state, words.reason),
         waits: waits(member, rendering, &state, not_applied),
         instance,
-        state,
         references,
         conditions,
     }
@@ -121,6 +114,8 @@ fn stated<'v>(
     Cow::Owned(merge(&known, wishes, generation, now).into_owned())
 }
 
+const LATE: &str = "the agent has not confirmed the configuration within the progressDeadline of the rollout";
+
 /// Something that only a human can change: reason and message.
 type Stuck = Option<(&'static str, String)>;
 
@@ -145,8 +140,8 @@ fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Stu
             format!("configuration {} {}", desired.config, fault.as_str()),
         ));
     }
-    if let Step::Hold(kind) = &member.step {
-        return Some(("RolloutTypeNotDriven", not_driven(kind.as_str())));
+    if let Some(notice) = member.notice.as_ref().filter(|notice| notice.attention == Attention::Act) {
+        return Some((notice.reason, notice.message.to_string()));
     }
     match rendering {
         Rendering::Refused(error) => Some(("RenderingFailed", error.clone())),
@@ -165,22 +160,23 @@ fn is_for_others(fault: ConfigFault, rendering: &Rendering<'_>) -> bool {
     fault == ConfigFault::NotWatched && matches!(rendering, Rendering::NotOurs)
 }
 
-fn configured<'a>(member: &Member<'_>, stuck: &'a Stuck, not_applied: &[&str]) -> Wish<'a> {
-    match (stuck, &member.step) {
-        (
-            Some((
-                reason @ ("ConfigurationNotFound" | "ConfigurationUnsupported" | "RolloutTypeNotDriven"),
-                why,
-            )),
-            _,
-        ) => Wish::new("Configured", Status::False, reason, why.as_str()),
-        (_, Step::Hold(_)) => Wish::new(
-            "Configured",
-            Status::False,
-            "ConfigurationsNotConfigured",
-            "Configurations updated and not configured yet",
-        ),
-        (_, Step::Settled | Step::Move) => {
+/// The end of a failure is a time that counts for the rollout, although `Progressing` is False before and after.
+fn progressing<'a>(instance: &Instance, state: &State, words: &'a Words, now: Timestamp) -> Wish<'a> {
+    let wish = Wish::new(PROGRESSING, words.status, words.reason, &*words.message);
+    let failed = |condition: &Condition| State::is_failure(&condition.reason);
+    if state.is_done() && instance.condition(PROGRESSING).is_some_and(failed) {
+        return wish.since(now);
+    }
+    wish
+}
+
+fn configured<'a>(member: &'a Member<'_>, stuck: &'a Stuck, not_applied: &[&str]) -> Wish<'a> {
+    match (stuck, &member.notice) {
+        (Some((reason @ ("ConfigurationNotFound" | "ConfigurationUnsupported"), why)), _) => {
+            Wish::new("Configured", Status::False, reason, why.as_str())
+        }
+        (_, Some(notice)) => Wish::new("Configured", Status::False, notice.reason, &*notice.message),
+        (_, None) => {
             let message: Cow<'_, str> = if not_applied.is_empty() {
                 "Configurations configured".into()
             } else {
@@ -208,16 +204,28 @@ fn not_applied<'v>(view: &View<'v>, member: &Member<'_>) -> &'v [&'static str] {
     fields.find(|fields| !fields.is_empty()).unwrap_or_default()
 }
 
-/// `Ready` sums up; `Reconciling` and `Stalled` tell "wait" from "act".
-fn rollup<'a>(state: &State, words: &'a Words, stuck: &'a Stuck, up: Option<Status>) -> [Wish<'a>; 3] {
+/// `Ready` sums up; `Reconciling` and `Stalled` tell "wait" from "act". Who waits for a turn is not ready for what it should
+/// have; who is meant to keep what it has is.
+fn rollup<'a>(
+    member: &'a Member<'_>,
+    state: &State,
+    words: &'a Words,
+    stuck: &'a Stuck,
+    up: Option<Status>,
+) -> [Wish<'a>; 3] {
+    let turn = member.notice.as_ref().filter(|notice| notice.attention == Attention::Wait);
+    let late = member.timed_out && !state.is_done();
     let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));
     let stalled = match stuck {
         Some((reason, why)) => Wish::new("Stalled", Status::True, reason, why.as_str()),
         None if failed => Wish::new("Stalled", Status::True, words.reason, &*words.message),
+        None if late => Wish::new("Stalled", Status::True, "ProgressDeadlineExceeded", LATE),
         None => Wish::new("Stalled", Status::False, "NotStalled", ""),
     };
     let waits = stalled.status() == Status::False && !state.is_done();
-    let reconciling = if waits {
+    let reconciling = if let Some(notice) = turn.filter(|_| stalled.status() == Status::False) {
+        Wish::new("Reconciling", Status::True, notice.reason, &*notice.message)
+    } else if waits {
         Wish::new("Reconciling", Status::True, words.reason, &*words.message)
     } else {
         Wish::new("Reconciling", Status::False, "Settled", "")
@@ -225,6 +233,7 @@ fn rollup<'a>(state: &State, words: &'a Words, stuck: &'a Stuck, up: Option<Stat
     let ready = match (stuck, up) {
         (Some((reason, why)), _) => Wish::new("Ready", Status::False, reason, why.as_str()),
         (None, _) if !state.is_done() => Wish::new("Ready", Status::False, words.reason, &*words.message),
+        (None, _) if let Some(notice) = turn => Wish::new("Ready", Status::False, notice.reason, &*notice.message),
         (None, Some(Status::False)) => Wish::new(
             "Ready",
             Status::False,
@@ -268,9 +277,7 @@ fn waits(
     not_applied: &[&'static str],
 ) -> Vec<WaitOn> {
     let mut waits = Vec::new();
-    if let Step::Hold(kind) = &member.step {
-        waits.push(WaitOn::Rollout(kind.as_str().to_owned()));
-    }
+    waits.extend(member.notice.as_ref().map(|notice| WaitOn::Rollout(notice.wait.clone())));
     match (rendering, state) {
         (Rendering::Waiting(WaitOn::Rollout(_)), _) => {}
         (Rendering::Waiting(on), _) => waits.push(on.clone()),

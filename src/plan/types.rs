@@ -151,8 +151,8 @@ pub enum WaitOn {
     Config(ConfigRef, &'static str),
     /// A type of configuration that the add-on does not support.
     UnsupportedType(ConfigType),
-    /// A rollout type that this version does not drive.
-    Rollout(String),
+    /// The rollout: a turn, the end of a pause, or a strategy that has a meaning.
+    Rollout(Name),
     /// An install strategy that this version does not drive.
     InstallStrategy(Name),
     /// The assigned content has been edited and is no longer on the hub.
@@ -191,7 +191,7 @@ impl std::fmt::Display for Wait {
             WaitOn::Deletion => write!(f, "the add-on is still being deleted"),
             WaitOn::Config(config, why) => write!(f, "configuration {config} {why}"),
             WaitOn::UnsupportedType(of) => write!(f, "configurations of type {of} are not supported"),
-            WaitOn::Rollout(kind) => f.write_str(&not_driven(kind)),
+            WaitOn::Rollout(why) => f.write_str(why),
             WaitOn::InstallStrategy(kind) => {
                 write!(f, "install strategy {kind} is not driven by this version")
             }
@@ -207,7 +207,7 @@ impl std::fmt::Display for Wait {
     }
 }
 
-/// Says that a rollout type is not driven.
-pub(super) fn not_driven(kind: &str) -> String {
-    format!("rollout type {kind} is not driven by this version; the cluster keeps what it has")
+/// Returns the earlier of two moments, where there are any.
+pub(super) fn earliest(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    one.into_iter().chain(other).min()
 }

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::decode_addon::addon;
+use super::decode_rollout::group_size;
 use super::decode_status::{conditions, references, status_of};
 use super::decode_work::{Known, work};
 use super::kind::{Kind, ObjectKey};
@@ -185,6 +186,7 @@ fn placement(object: &cluster_api::Placement, names: &mut Names) -> Result<Place
     Ok(Placement {
         meta: meta(&object.metadata, names)?,
         selected: selected.map(i64::from),
+        per_group: group_size(&object.spec),
     })
 }
 

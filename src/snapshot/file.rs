@@ -9,6 +9,7 @@ use super::kind::{Kind, ObjectKey};
 use super::names::Name;
 use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Meta, Placement, Work};
 use super::store::{Place, Store, Touched};
+use crate::model::ConfigRollout;
 
 /// Puts `new` into `slot` and returns whether anything but the revision differs.
 fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&mut T) -> &mut Meta) -> bool {
@@ -227,6 +228,10 @@ impl Store {
     }
 
     fn index_addon(&mut self, addon: &AddOn, mentioned: Mentioned) {
+        if let Ok(ConfigRollout::RollingUpdateWithPlacement(update)) = &addon.configuration_rollout {
+            let place = (update.namespace.as_str().into(), update.name.as_str().into());
+            mentioned.note(&mut self.by_placement, &place, &addon.name);
+        }
         for used in &addon.placements {
             let place = (used.namespace.clone(), used.name.clone());
             mentioned.note(&mut self.by_placement, &place, &addon.name);

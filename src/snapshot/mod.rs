@@ -10,6 +10,7 @@
 
 mod decode;
 mod decode_addon;
+mod decode_rollout;
 mod decode_status;
 mod decode_work;
 mod digest;
@@ -33,8 +34,8 @@ pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
 pub use names::{Name, Names};
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, DeploymentConfig, InstallStrategy, Instance, Meta, Owner, Placement, PlacementUse,
-    Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Template, Work, Workload,
+    DefaultConfig, DeploymentConfig, InstallStrategy, Instance, Meta, Owner, Paused, Placement, PlacementUse,
+    Progression, ProgressionReference, Reference, Signal, Status, Template, Work, Workload,
 };
 pub use settings::{Settings, Vocabulary};
 pub use store::{Event, Place, Store, Touched};

@@ -2,7 +2,7 @@
 //!
 //! Decides which parts of an object matter. Never keeps managed fields, foreign spec or whole manifests of works.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::digest::Digest;
 use super::facts::AddonFacts;
 use super::names::Name;
+use crate::model::{ConfigRollout, Limit, RolloutStrategy};
 
 /// Identity and revision of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,6 +173,8 @@ pub struct Placement {
     pub meta: Meta,
     /// `status.numberOfSelectedClusters`: tells "selects nothing" from "not decided yet".
     pub selected: Option<i64>,
+    /// `spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup`
+    pub per_group: Option<Limit>,
 }
 
 /// A `PlacementDecision`.
@@ -200,31 +203,20 @@ pub enum InstallStrategy {
     Other(Name),
 }
 
-/// How a change travels over the clusters of a placement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RolloutKind {
-    /// Everywhere at once.
-    All,
-    /// In steps of a number of clusters.
-    Progressive,
-    /// Group after group.
-    ProgressivePerGroup,
-    /// Only clusters of another placement, a number at a time.
-    RollingUpdateWithPlacement,
-    /// A type that nobody knows.
-    Other(Name),
-}
+/// The placements whose rollouts somebody has paused.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Paused(pub(super) BTreeSet<Name>);
 
-impl RolloutKind {
-    /// Returns the name that the API uses.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::All => "All",
-            Self::Progressive => "Progressive",
-            Self::ProgressivePerGroup => "ProgressivePerGroup",
-            Self::RollingUpdateWithPlacement => "RollingUpdateWithPlacement",
-            Self::Other(name) => name,
-        }
+impl Paused {
+    /// Returns whether every rollout is paused.
+    pub fn everything(&self) -> bool {
+        self.0.contains("*")
+    }
+
+    /// Returns whether the rollout of a placement is paused.
+    pub fn placement(&self, namespace: &str, name: &str) -> bool {
+        let is_this = |place: &Name| place.split_once('/') == Some((namespace, name));
+        self.everything() || self.0.iter().any(is_this)
     }
 }
 
@@ -248,8 +240,8 @@ pub struct PlacementUse {
     pub name: Name,
     /// Configurations of the clusters that it selects.
     pub configs: Vec<ConfigRef>,
-    /// How changes travel over them.
-    pub rollout: RolloutKind,
+    /// How changes travel over them, or what is wrong with the strategy.
+    pub rollout: Result<RolloutStrategy, Name>,
     /// The spec that add-ons of this placement are created with.
     pub creation: Creation,
 }
@@ -302,8 +294,10 @@ pub struct AddOn {
     pub supported: Vec<DefaultConfig>,
     /// `spec.configuration.configs`, in order.
     pub configuration: Vec<ConfigRef>,
-    /// How changes of `spec.configuration.configs` travel.
-    pub configuration_rollout: RolloutKind,
+    /// How changes of `spec.configuration.configs` travel, or what is wrong with the strategy.
+    pub configuration_rollout: Result<ConfigRollout, Name>,
+    /// The rollouts that the annotation pauses.
+    pub paused: Paused,
     /// How the add-on finds its clusters.
     pub strategy: InstallStrategy,
     /// `spec.installStrategy.placements`, in order.

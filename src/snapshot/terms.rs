@@ -14,3 +14,5 @@ pub use crate::api::names::labels::{ADDON_NAME, ADDON_NAMESPACE};
 pub const INSTALLED_BY: &str = "tidegate.io/installed-by";
 /// Annotations of a `ManagedCluster` with this beginning are copied to the add-ons created for it.
 pub const COPIED_PREFIX: &str = "addon.open-cluster-management.io/";
+/// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
+pub const PAUSED: &str = "tidegate.io/paused";
