@@ -4,10 +4,12 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
 use crate::controllers::TideOptions;
+use crate::model::GoDuration;
 use crate::snapshot::{Settings, Vocabulary};
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
@@ -122,6 +124,15 @@ pub struct TideArgs {
     /// Words of the `Progressing` condition.
     #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
     pub progressing_reasons: Reasons,
+    /// How long an agent may be unavailable after a change until that counts as a failure, for instance `30s` or `2m`.
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = length)]
+    pub startup_time: Duration,
+}
+
+/// Reads a length of time as Kubernetes writes it.
+fn length(text: &str) -> Result<Duration, String> {
+    let read = GoDuration::parse(text).ok().and_then(GoDuration::length);
+    read.ok_or_else(|| "must be a length of time, such as 10s, 1m30s or 0".to_owned())
 }
 
 impl From<&TideArgs> for TideOptions {
@@ -133,6 +144,7 @@ impl From<&TideArgs> for TideOptions {
         Self {
             settings: Settings {
                 reasons,
+                startup: args.startup_time,
                 ..Settings::default()
             },
             ..Self::default()

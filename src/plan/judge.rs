@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::rollout::{Member, Step};
 use super::state::{Outcome, Phase, State};
+use super::types::WaitOn;
 use super::version::goes_down;
 use super::work::{Body, Rendering, is_hook_work};
 use crate::hash::{ConfigKey, parse_config_spec_hash};
@@ -30,7 +31,7 @@ pub(super) fn state(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<
             Foreign::Outcome(outcome) => outcome,
         },
         Rendering::Waiting(_) | Rendering::Refused(_) | Rendering::Bodies(_) => {
-            own(member.instance, rendering)
+            own(view, member, rendering)
         }
     };
     // What counts as a failure in the rollout is shown as one.
@@ -44,13 +45,29 @@ pub(super) fn state(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<
     State::Phase(phase(view, member, &outcome), outcome)
 }
 
-fn own(instance: &Instance, rendering: &Rendering<'_>) -> Outcome {
+fn own(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Outcome {
+    let instance = member.instance;
     match rendering {
         Rendering::NotOurs => Outcome::Succeeded,
+        // The works stay as they are, so what the agent says about them still holds.
+        Rendering::Waiting(WaitOn::Content(_)) if has_assigned_works(view, member) => {
+            worst(own_works(view, instance).map(reported))
+        }
         Rendering::Refused(error) => Outcome::Failed(error.clone()),
         Rendering::Waiting(on) => Outcome::Running(super::types::Wait::addon(on.clone()).to_string()),
         Rendering::Bodies(bodies) => worst(bodies.iter().map(|body| confirmed(instance, body))),
     }
+}
+
+/// Returns whether the works on the hub are those of the assigned content.
+fn has_assigned_works(view: &View<'_>, member: &Member<'_>) -> bool {
+    let mut works = own_works(view, member.instance).peekable();
+    works.peek().is_some() && works.all(|work| carries(work, &member.assigned))
+}
+
+fn own_works<'v>(view: &View<'v>, instance: &Instance) -> impl Iterator<Item = &'v Work> {
+    view.works(&instance.cluster)
+        .filter(move |work| !work.hosted && is_deployed(instance, work))
 }
 
 /// A work that this very plan writes cannot be ready; saying more would cost a second status write for every cluster.

@@ -49,16 +49,21 @@ pub(super) fn report<'v>(
     if state.is_done() && !references.iter().all(Reference::is_applied) {
         references.to_mut().iter_mut().for_each(confirm);
     }
-    let stuck = stuck(view, member, rendering);
+    let stuck = stuck(view, member, rendering, &state);
     let words = state.progressing(view.settings().reasons);
     let not_applied = not_applied(view, member);
     let mut wishes = vec![configured(member, &stuck, not_applied)];
-    wishes.extend(assigned(member, now));
+    wishes.extend(assigned(member, &state, now));
     wishes.extend(manifests(rendering));
     let probed = available(view, member, rendering);
     let up = up(view, instance, probed.as_ref());
     wishes.extend(probed);
-    wishes.push(progressing(instance, &state, &words, now));
+    wishes.push(Wish::new(
+        PROGRESSING,
+        words.status,
+        words.reason,
+        &*words.message,
+    ));
     wishes.extend(rollup(member, &state, &words, &stuck, up));
     let deployed = !matches!(rendering, Rendering::NotOurs);
     let conditions = stated(instance, rendering, &wishes, now);
@@ -119,7 +124,7 @@ const LATE: &str = "the agent has not confirmed the configuration within the pro
 /// Something that only a human can change: reason and message.
 type Stuck = Option<(&'static str, String)>;
 
-fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Stuck {
+fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>, state: &State) -> Stuck {
     if let Some(of) = &member.effective.unsupported {
         return Some((
             "ConfigurationUnsupported",
@@ -146,6 +151,8 @@ fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Stu
     match rendering {
         Rendering::Refused(error) => Some(("RenderingFailed", error.clone())),
         Rendering::NotOurs | Rendering::Bodies(_) => None,
+        // Who runs with what it was assigned needs nothing anew, and whose turn comes gets the present content.
+        Rendering::Waiting(_) if state.is_done() || is_queued(member) => None,
         Rendering::Waiting(_) => superseded(view, &member.assigned).map(|gone| {
             (
                 "ContentSuperseded",
@@ -155,19 +162,15 @@ fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Stu
     }
 }
 
+/// Returns whether the member waits for its turn.
+fn is_queued(member: &Member<'_>) -> bool {
+    let notice = member.notice.as_ref();
+    notice.is_some_and(|notice| notice.attention == Attention::Wait)
+}
+
 /// The hash of a kind that the tide does not watch comes from the program that deploys the add-on: that only takes time.
 fn is_for_others(fault: ConfigFault, rendering: &Rendering<'_>) -> bool {
     fault == ConfigFault::NotWatched && matches!(rendering, Rendering::NotOurs)
-}
-
-/// The end of a failure is a time that counts for the rollout, although `Progressing` is False before and after.
-fn progressing<'a>(instance: &Instance, state: &State, words: &'a Words, now: Timestamp) -> Wish<'a> {
-    let wish = Wish::new(PROGRESSING, words.status, words.reason, &*words.message);
-    let failed = |condition: &Condition| State::is_failure(&condition.reason);
-    if state.is_done() && instance.condition(PROGRESSING).is_some_and(failed) {
-        return wish.since(now);
-    }
-    wish
 }
 
 fn configured<'a>(member: &'a Member<'_>, stuck: &'a Stuck, not_applied: &[&str]) -> Wish<'a> {
@@ -280,6 +283,7 @@ fn waits(
     waits.extend(member.notice.as_ref().map(|notice| WaitOn::Rollout(notice.wait.clone())));
     match (rendering, state) {
         (Rendering::Waiting(WaitOn::Rollout(_)), _) => {}
+        (Rendering::Waiting(WaitOn::Content(_)), State::Phase(_, Outcome::Succeeded)) => {}
         (Rendering::Waiting(on), _) => waits.push(on.clone()),
         (_, State::Unsupported(of)) => waits.push(WaitOn::UnsupportedType(of.clone())),
         (_, State::Phase(_, Outcome::Running(why) | Outcome::Failed(why))) => {

@@ -48,6 +48,8 @@ pub(in crate::plan) struct Member<'v> {
     pub assigned: Cow<'v, [Reference]>,
     /// The failure that counts in its rollout.
     pub failure: Option<String>,
+    /// How long it must stay successful.
+    pub soak: Duration,
     /// Whether it took longer than its rollout allows.
     pub timed_out: bool,
 }
@@ -88,6 +90,7 @@ pub(super) struct Candidate<'v> {
     pub is_governed: bool,
     is_there: bool,
     settled: bool,
+    soak: Duration,
     seen: Seen,
     pub verdict: Verdict,
 }
@@ -227,6 +230,7 @@ fn candidate<'v>(
         is_governed: kept.is_governed,
         is_there,
         settled,
+        soak,
         seen,
         verdict: Verdict::Skipped,
     }
@@ -258,6 +262,7 @@ fn member<'v>(candidate: Candidate<'v>, notice: Option<Arc<Notice>>) -> Member<'
         notice,
         assigned,
         failure: candidate.seen.failure,
+        soak: candidate.soak,
         timed_out: candidate.verdict == Verdict::TimedOut,
         effective: candidate.effective,
     }

@@ -1,38 +1,56 @@
 //! The record of the assignment: condition `Assigned`, written in the same status as the references.
 //!
-//! Decides since when an instance is assigned what it is assigned. Its time moves with every assignment, although its
-//! status stays True: deadlines and soak times count from it.
+//! Decides from when deadlines and soak times count. The condition is always True, and its time moves all the same: to
+//! the assignment, then to the moment at which the agent confirmed it, and to the end of a failure within the soak.
 
 use jiff::Timestamp;
 
+use super::engine::end;
 use super::members::{Member, Step};
 use crate::plan::conditions::Wish;
 use crate::plan::judge::PROGRESSING;
+use crate::plan::state::State;
 use crate::snapshot::{Instance, Reference, Status};
 
 const ASSIGNED: &str = "Assigned";
+/// Reason while the agent has not confirmed the assignment.
+const OPEN: &str = "ConfigurationsAssigned";
+/// Reason since it has.
+const CONFIRMED: &str = "ConfigurationsConfirmed";
 /// So many references are named, and so much of each hash.
 const NAMED: usize = 8;
 const SHORT: usize = 8;
 
 /// Returns what `Assigned` should say; `None` leaves what stands there.
-pub(in crate::plan) fn assigned<'a>(member: &Member<'_>, now: Timestamp) -> Option<Wish<'a>> {
-    let since = match member.step {
-        Step::Move => now,
-        // Another program assigned it, or a version of this one that did not keep a record.
-        Step::Settled if member.instance.condition(ASSIGNED).is_none() => {
+pub(in crate::plan) fn assigned<'a>(member: &Member<'_>, state: &State, now: Timestamp) -> Option<Wish<'a>> {
+    let recorded = member.instance.condition(ASSIGNED);
+    let reason = if state.is_done() { CONFIRMED } else { OPEN };
+    let since = match (member.step, recorded) {
+        (Step::Move, _) => now,
+        (Step::Hold, _) => return None,
+        (Step::Settled, Some(known)) if state.is_done() => {
+            let is_new = *known.reason != *CONFIRMED || ends_trouble(member, now);
+            is_new.then_some(now)?
+        }
+        (Step::Settled, Some(_)) => return None,
+        // Another program assigned it, or a version of this one that kept no record.
+        (Step::Settled, None) => {
             let is_open = member.assigned.iter().any(|reference| !reference.is_applied());
             is_open.then(|| assigned_at(member.instance, now))?
         }
-        Step::Settled | Step::Hold => return None,
     };
-    let wish = Wish::new(
-        ASSIGNED,
-        Status::True,
-        "ConfigurationsAssigned",
-        message(&member.assigned),
-    );
+    let wish = Wish::new(ASSIGNED, Status::True, reason, message(&member.assigned));
     Some(wish.since(since))
+}
+
+/// Returns whether a success ends a trouble that began before the soak was over.
+fn ends_trouble(member: &Member<'_>, now: Timestamp) -> bool {
+    let Some(before) = member.instance.condition(PROGRESSING) else {
+        return false;
+    };
+    let soaked = end(confirmed_at(member.instance), member.soak);
+    let is_early = || soaked.is_none_or(|end| before.since.is_none_or(|since| since < end));
+    State::is_failure(&before.reason) || (before.status == Status::True && now > confirmed_at(member.instance) && is_early())
 }
 
 /// Returns since when an instance is assigned what it is assigned.
@@ -48,8 +66,9 @@ pub(super) fn assigned_at(instance: &Instance, now: Timestamp) -> Timestamp {
 /// Returns since when the agent has confirmed what is assigned, as far as anybody recorded it.
 pub(super) fn confirmed_at(instance: &Instance) -> Timestamp {
     let since = |kind: &str| instance.condition(kind).and_then(|condition| condition.since);
-    let latest = since(ASSIGNED).max(since(PROGRESSING));
-    latest.unwrap_or(Timestamp::UNIX_EPOCH)
+    since(ASSIGNED)
+        .or_else(|| since(PROGRESSING))
+        .unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 fn message(assigned: &[Reference]) -> String {
