@@ -3,15 +3,20 @@
 //! `UPDATE=1 cargo test --test plan_scripts` writes the outputs anew. Every story ends with a proof: after the last
 //! line, plans come to an end and leave nothing to write.
 
+#[path = "plan/any_kind.rs"]
+mod any_kind;
+#[path = "plan/rollout_words.rs"]
+mod rollout_words;
 #[path = "plan/world.rs"]
 mod world;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use any_kind::AnyKinds;
 use serde_json::Value;
 use tidegate::plan::{Action, Plan};
-use tidegate::snapshot::{Kind, ObjectKey, Settings, Vocabulary};
+use tidegate::snapshot::{ClusterConfigs, Kind, ObjectKey, Settings, Vocabulary};
 use world::World;
 
 #[test]
@@ -46,12 +51,13 @@ fn settings(script: &str) -> Settings {
     for line in script.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
+            ["setting", "cluster-configs", "rollout"] => settings.cluster_configs = ClusterConfigs::Rollout,
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
             ["setting", "startup", time] => {
                 let time: jiff::SignedDuration = time.parse().expect("a length of time");
                 settings.startup = time.try_into().expect("not negative");
             }
-            ["setting", ..] => panic!("unknown setting: {line}"),
+            ["setting", ..] => unknown(&words),
             _ => {}
         }
     }
@@ -60,6 +66,7 @@ fn settings(script: &str) -> Settings {
 
 struct Teller {
     world: World,
+    any_kinds: AnyKinds,
     addon: String,
     out: String,
 }
@@ -68,6 +75,7 @@ impl Teller {
     fn new(script: &str) -> Self {
         Self {
             world: World::new(settings(script)),
+            any_kinds: AnyKinds::default(),
             addon: "hello".to_owned(),
             out: String::new(),
         }
@@ -90,6 +98,7 @@ impl Teller {
             }
             writeln!(self.out, "> {line}").expect("a string takes text");
             self.act(line, &block);
+            self.any_kinds.look(&mut self.world.store);
         }
         self.world.settle(&self.addon);
         assert!(self.world.plan(&self.addon).actions.is_empty());
@@ -111,6 +120,13 @@ impl Teller {
                 .mark_deleting(&ObjectKey::new(Kind::Cluster, "", *name)),
             ["placement", name, words @ ..] => self.act_on_placement(name, words),
             ["config", "set", name, pairs @ ..] => self.config(name, pairs),
+            ["restart"] => self.world.store = self.any_kinds.restart(&self.world.objects),
+            ["type", of, how] => self.any_kinds.serve(of, how),
+            ["object", reference] => {
+                let content = serde_saphyr::from_str(block).expect("a block holds YAML");
+                self.any_kinds.put(reference, content);
+            }
+            ["delete", "object", reference] => self.any_kinds.delete(reference),
             ["delete", kind, place] => self.delete(kind, place),
             ["work", words @ ..] => self.act_on_work(words, line),
             ["deleting", kind, place] => {
@@ -156,52 +172,6 @@ impl Teller {
             ["groups", groups @ ..] => self.decide_in_groups(name, groups),
             clusters => self.world.decide(name, &expand(clusters)),
         }
-    }
-
-    /// Groups are written `<name>@<index>=<clusters>`; `-=<clusters>` is a decision without labels.
-    fn decide_in_groups(&mut self, placement: &str, groups: &[&str]) {
-        let group = |text: &&'_ str| {
-            let (label, clusters) = text.split_once('=').expect("a group and its clusters");
-            let clusters: Vec<&str> = clusters.split(',').collect();
-            let label = label.split_once('@').map(|(name, index)| {
-                let index: u32 = index.parse().expect("an index");
-                (name.to_owned(), index)
-            });
-            (label, expand(&clusters))
-        };
-        let groups: Vec<(Option<(String, u32)>, Vec<String>)> = groups.iter().map(group).collect();
-        let borrowed: Vec<(Option<(&str, u32)>, Vec<String>)> = groups
-            .iter()
-            .map(|(label, clusters)| {
-                let label = label.as_ref().map(|(name, index)| (name.as_str(), *index));
-                (label, clusters.clone())
-            })
-            .collect();
-        self.world.decide_in(placement, &borrowed);
-    }
-
-    fn condition(&mut self, cluster: &str, kind: &str, status: &str, line: &str) {
-        let message = line.split('"').nth(1).unwrap_or_default();
-        let condition = serde_json::json!({"type": kind, "status": status, "reason": "Reported", "message": message,
-            "lastTransitionTime": self.world.now.to_string()});
-        let key = ObjectKey::new(Kind::Instance, cluster, self.addon.as_str());
-        self.world.put_condition(&key, condition);
-    }
-
-    /// `key=value` sets an annotation, `key-` takes it away.
-    fn annotate(&mut self, kind: &str, place: &str, text: &str) {
-        let key = key(kind, place);
-        let mut object = self.world.objects[&key].clone();
-        match (text.split_once('='), text.strip_suffix('-')) {
-            (Some((name, value)), _) => object["metadata"]["annotations"][name] = serde_json::json!(value),
-            (None, Some(name)) => {
-                if let Some(all) = object["metadata"]["annotations"].as_object_mut() {
-                    all.remove(name);
-                }
-            }
-            (None, None) => unknown(&[text]),
-        }
-        self.world.put(key.kind, object);
     }
 
     fn act_on_work(&mut self, words: &[&str], line: &str) {

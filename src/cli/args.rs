@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::controllers::TideOptions;
 use crate::model::GoDuration;
-use crate::snapshot::{Settings, Vocabulary};
+use crate::snapshot::{ClusterConfigs, Settings, Vocabulary};
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
@@ -69,6 +69,12 @@ pub struct DevArgs {
     /// Port of the hub on 127.0.0.1; 0 takes any free one.
     #[arg(long, value_name = "P", default_value_t = 0)]
     pub port: u16,
+    /// Use this hub instead of one of our own: no other manager should drive its add-ons meanwhile.
+    ///
+    /// Definitions that it lacks are added and stay; the gate is registered while this runs. The hub has to reach
+    /// this machine's loopback address.
+    #[arg(long, value_name = "KUBECONFIG", conflicts_with = "port")]
+    pub hub: Option<PathBuf>,
     /// Start without the demo add-on.
     #[arg(long)]
     pub no_demo: bool,
@@ -124,6 +130,9 @@ pub struct TideArgs {
     /// Words of the `Progressing` condition.
     #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
     pub progressing_reasons: Reasons,
+    /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels.
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ClusterConfigsArg::AtOnce)]
+    pub cluster_configs: ClusterConfigsArg,
     /// How long an agent may be unavailable after a change until that counts as a failure, for instance `30s` or `2m`.
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = length)]
     pub startup_time: Duration,
@@ -135,6 +144,15 @@ fn length(text: &str) -> Result<Duration, String> {
     read.ok_or_else(|| "must be a length of time, such as 10s, 1m30s or 0".to_owned())
 }
 
+/// How an edit of a cluster's own configuration travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ClusterConfigsArg {
+    /// To all its clusters at once, whatever the rollout strategy is, as OCM does.
+    AtOnce,
+    /// By the rollout strategy of the cluster's placement.
+    Rollout,
+}
+
 impl From<&TideArgs> for TideOptions {
     fn from(args: &TideArgs) -> Self {
         let reasons = match args.progressing_reasons {
@@ -144,8 +162,11 @@ impl From<&TideArgs> for TideOptions {
         Self {
             settings: Settings {
                 reasons,
+                cluster_configs: match args.cluster_configs {
+                    ClusterConfigsArg::AtOnce => ClusterConfigs::AtOnce,
+                    ClusterConfigsArg::Rollout => ClusterConfigs::Rollout,
+                },
                 startup: args.startup_time,
-                ..Settings::default()
             },
             ..Self::default()
         }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests};
 use super::conditions::{Wish, merge};
-use super::config::{ConfigFault, Configs};
+use super::config::{Configs, Trouble, trouble};
 use super::judge::{PROGRESSING, state};
 use super::rollout::{Attention, Member, Step, assigned};
 use super::state::{Outcome, State, Words};
@@ -49,10 +49,11 @@ pub(super) fn report<'v>(
     if state.is_done() && !references.iter().all(Reference::is_applied) {
         references.to_mut().iter_mut().for_each(confirm);
     }
-    let stuck = stuck(view, member, rendering, &state);
+    let trouble = trouble(member, rendering);
+    let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
     let words = state.progressing(view.settings().reasons);
     let not_applied = not_applied(view, member);
-    let mut wishes = vec![configured(member, &stuck, not_applied)];
+    let mut wishes = vec![configured(member, trouble.as_ref(), not_applied)];
     wishes.extend(assigned(member, &state, now));
     wishes.extend(manifests(rendering));
     let probed = available(view, member, rendering);
@@ -124,26 +125,14 @@ const LATE: &str = "the agent has not confirmed the configuration within the pro
 /// Something that only a human can change: reason and message.
 type Stuck = Option<(&'static str, String)>;
 
-fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>, state: &State) -> Stuck {
-    if let Some(of) = &member.effective.unsupported {
-        return Some((
-            "ConfigurationUnsupported",
-            format!("configurations of type {of} are not supported"),
-        ));
-    }
-    if let Some((desired, fault)) = member
-        .missing()
-        .and_then(|desired| Some((desired, desired.fault?)))
-        .filter(|(_, fault)| !is_for_others(*fault, rendering))
-    {
-        let reason = match fault {
-            ConfigFault::NotFound | ConfigFault::NoNamespace => "ConfigurationNotFound",
-            ConfigFault::NotWatched => "ConfigurationUnsupported",
-        };
-        return Some((
-            reason,
-            format!("configuration {} {}", desired.config, fault.as_str()),
-        ));
+fn stuck(
+    view: &View<'_>,
+    member: &Member<'_>,
+    rendering: &Rendering<'_>,
+    (state, trouble): (&State, Option<&Trouble>),
+) -> Stuck {
+    if let Some(trouble) = trouble.filter(|trouble| trouble.is_stuck) {
+        return Some((trouble.reason, trouble.message.clone()));
     }
     if let Some(notice) = member.notice.as_ref().filter(|notice| notice.attention == Attention::Act) {
         return Some((notice.reason, notice.message.to_string()));
@@ -168,18 +157,18 @@ fn is_queued(member: &Member<'_>) -> bool {
     notice.is_some_and(|notice| notice.attention == Attention::Wait)
 }
 
-/// The hash of a kind that the tide does not watch comes from the program that deploys the add-on: that only takes time.
-fn is_for_others(fault: ConfigFault, rendering: &Rendering<'_>) -> bool {
-    fault == ConfigFault::NotWatched && matches!(rendering, Rendering::NotOurs)
-}
-
-fn configured<'a>(member: &'a Member<'_>, stuck: &'a Stuck, not_applied: &[&str]) -> Wish<'a> {
-    match (stuck, &member.notice) {
-        (Some((reason @ ("ConfigurationNotFound" | "ConfigurationUnsupported"), why)), _) => {
-            Wish::new("Configured", Status::False, reason, why.as_str())
-        }
-        (_, Some(notice)) => Wish::new("Configured", Status::False, notice.reason, &*notice.message),
-        (_, None) => {
+fn configured<'a>(member: &'a Member<'_>, trouble: Option<&'a Trouble>, not_applied: &[&str]) -> Wish<'a> {
+    if let Some(trouble) = trouble {
+        return Wish::new(
+            "Configured",
+            Status::False,
+            trouble.reason,
+            trouble.message.as_str(),
+        );
+    }
+    match &member.notice {
+        Some(notice) => Wish::new("Configured", Status::False, notice.reason, &*notice.message),
+        None => {
             let message: Cow<'_, str> = if not_applied.is_empty() {
                 "Configurations configured".into()
             } else {

@@ -14,11 +14,23 @@ pub enum Vocabulary {
     Ocm,
 }
 
+/// How an edit of a configuration that a cluster refers to by itself travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClusterConfigs {
+    /// At once, to all clusters that refer to it, whatever their placement's rollout strategy is.
+    #[default]
+    AtOnce,
+    /// By the rollout strategy of the cluster's placement, like every other change.
+    Rollout,
+}
+
 /// What the operator chose for all add-ons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The words of the `Progressing` condition.
     pub reasons: Vocabulary,
+    /// How an edit of a cluster's own configuration travels.
+    pub cluster_configs: ClusterConfigs,
     /// How long an agent may be unavailable after a change until that is a failure.
     pub startup: Duration,
 }
@@ -27,6 +39,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             reasons: Vocabulary::default(),
+            cluster_configs: ClusterConfigs::default(),
             startup: Duration::from_mins(2),
         }
     }

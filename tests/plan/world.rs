@@ -256,15 +256,6 @@ impl World {
         }
     }
 
-    /// Sets one condition in the status of an object, as another program would.
-    pub(crate) fn put_condition(&mut self, key: &ObjectKey, condition: Value) {
-        let stored = self.objects[key].pointer("/status/conditions").and_then(Value::as_array);
-        let mut conditions = stored.cloned().unwrap_or_default();
-        conditions.retain(|known| known["type"] != condition["type"]);
-        conditions.push(condition);
-        self.put_status(key, &json!({"conditions": conditions}));
-    }
-
     /// Returns the works of a cluster.
     pub(crate) fn works(&self, cluster: &str) -> Vec<ObjectKey> {
         let here = |key: &&ObjectKey| key.kind == Kind::Work && &*key.namespace == cluster;

@@ -20,7 +20,7 @@ use super::standing::{Seen, seen};
 use crate::plan::config::{Configs, Desired, Effective};
 use crate::plan::install::Wanted;
 use crate::plan::types::earliest;
-use crate::snapshot::{Instance, Reference, View};
+use crate::snapshot::{ClusterConfigs, Instance, Reference, View};
 
 /// What the rollout says about one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,12 +57,12 @@ pub(in crate::plan) struct Member<'v> {
 impl Member<'_> {
     /// Returns the first assigned configuration whose object cannot be used.
     pub(in crate::plan) fn missing(&self) -> Option<&Desired> {
-        let faulty = |reference: &&Reference| reference.desired.is_empty();
-        let reference = self.assigned.iter().find(faulty)?;
-        self.effective
-            .refs
-            .iter()
-            .find(|desired| desired.config == reference.config)
+        let is_assigned = |desired: &Desired| {
+            let mut assigned = self.assigned.iter();
+            assigned.any(|one| one.config == desired.config && one.desired == desired.hash)
+        };
+        let mut refs = self.effective.refs.iter();
+        refs.find(|desired| desired.fault.is_some() && is_assigned(desired))
     }
 }
 
@@ -89,6 +89,8 @@ pub(super) struct Candidate<'v> {
     /// Whether a change of `spec.configuration` is a part of its next step.
     pub is_governed: bool,
     is_there: bool,
+    /// Whether an edit of its own configurations passes its rollout by.
+    passes: bool,
     settled: bool,
     soak: Duration,
     seen: Seen,
@@ -104,9 +106,17 @@ impl Candidate<'_> {
     /// Returns its standing. What it is kept from by others than its placement takes no slot there.
     pub(super) fn standing(&self) -> Standing {
         match self.seen.standing {
+            Standing::ToApply if self.moves_at_once() => Standing::Held,
             Standing::Succeeded(_) if self.kept.is_some() && self.settled => Standing::Held,
             standing => standing,
         }
+    }
+}
+
+impl Candidate<'_> {
+    /// Returns whether it moves whatever its rollout says, because of an edit that passes it by.
+    fn moves_at_once(&self) -> bool {
+        self.passes && !self.settled && self.effective.moves_at_once(&self.instance.references)
     }
 }
 
@@ -222,7 +232,9 @@ fn candidate<'v>(
     } else {
         Seen::at(Standing::ToApply)
     };
+    let paused = feed.map_or(view.addon.paused.everything(), |feed| feed.paused);
     Candidate {
+        passes: view.settings().cluster_configs == ClusterConfigs::AtOnce && !paused,
         instance,
         effective: Arc::clone(effective),
         home,
@@ -241,6 +253,7 @@ fn member<'v>(candidate: Candidate<'v>, notice: Option<Arc<Notice>>) -> Member<'
     let target = candidate.kept.as_deref().unwrap_or(&candidate.effective.refs);
     let step = match candidate.verdict {
         _ if candidate.settled => Step::Settled,
+        _ if candidate.moves_at_once() => Step::Move,
         Verdict::Start => Step::Move,
         Verdict::Wait(_)
         | Verdict::Going
@@ -254,7 +267,11 @@ fn member<'v>(candidate: Candidate<'v>, notice: Option<Arc<Notice>>) -> Member<'
     let assigned = match step {
         Step::Settled if is_exact(old, target) => Cow::Borrowed(old.as_slice()),
         Step::Settled | Step::Move => Cow::Owned(assign(old, target)),
-        Step::Hold => Cow::Borrowed(old.as_slice()),
+        // Who waits keeps what it has; the content of its own configurations may have changed all the same.
+        Step::Hold => {
+            let passes = || candidate.passes.then(|| candidate.effective.refreshed(old)).flatten();
+            passes().map_or(Cow::Borrowed(old.as_slice()), Cow::Owned)
+        }
     };
     Member {
         instance: candidate.instance,
@@ -306,6 +323,7 @@ impl<'a> Notices<'a> {
             }
             (Verdict::Wait(hold), None) => Kind::Waiting(hold),
             _ if candidate.kept.is_some() => Kind::Outside,
+            _ if candidate.moves_at_once() => return None,
             (Verdict::Skipped, _) if !candidate.settled => Kind::Gone,
             _ => return None,
         };

@@ -32,7 +32,8 @@ pub(in crate::plan) fn assigned<'a>(member: &Member<'_>, state: &State, now: Tim
             let is_new = *known.reason != *CONFIRMED || ends_trouble(member, now);
             is_new.then_some(now)?
         }
-        (Step::Settled, Some(_)) => return None,
+        // A program that knows the kind of a configuration may have noted another hash.
+        (Step::Settled, Some(known)) => (*known.message != *message(&member.assigned)).then_some(now)?,
         // Another program assigned it, or a version of this one that kept no record.
         (Step::Settled, None) => {
             let is_open = member.assigned.iter().any(|reference| !reference.is_applied());

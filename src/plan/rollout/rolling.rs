@@ -10,7 +10,7 @@ use super::engine::Course;
 use super::notice::Notice;
 use super::references::is_settled;
 use crate::model::{ConfigRollout, Limit};
-use crate::plan::config::{Desired, Effective};
+use crate::plan::config::{Desired, Effective, Source};
 use crate::snapshot::{ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Reference, View};
 
 /// The rollout of `spec.configuration.configs`, where it does not simply reach every cluster.
@@ -97,6 +97,7 @@ impl<'v> Rolling<'v> {
 fn as_desired(reference: &Reference) -> Desired {
     Desired {
         config: reference.config.clone(),
+        source: Source::Default,
         hash: reference.desired.clone(),
         generation: None,
         fault: None,
