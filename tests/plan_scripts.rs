@@ -157,23 +157,6 @@ impl Teller {
         }
     }
 
-    fn act_on_placement(&mut self, name: &str, words: &[&str]) {
-        let decision = ObjectKey::new(Kind::Decision, "default", format!("{name}-decision-1"));
-        match words {
-            ["deleted"] => {
-                self.world
-                    .delete(&ObjectKey::new(Kind::Placement, "default", name));
-                self.world.delete(&decision);
-            }
-            ["undecided"] => self.world.delete(&decision),
-            ["emptied"] => self
-                .world
-                .put_status(&decision, &serde_json::json!({"decisions": []})),
-            ["groups", groups @ ..] => self.decide_in_groups(name, groups),
-            clusters => self.world.decide(name, &expand(clusters)),
-        }
-    }
-
     fn act_on_work(&mut self, words: &[&str], line: &str) {
         match words {
             ["applied", names @ ..] => {

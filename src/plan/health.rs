@@ -59,7 +59,10 @@ pub(super) fn under_way(
     deployed: bool,
     assigned: Timestamp,
 ) -> Option<Trouble> {
-    let works = || view.works(&instance.cluster).filter(|work| is_deployed(instance, work));
+    let works = || {
+        view.works(&instance.cluster)
+            .filter(|work| is_deployed(instance, work))
+    };
     let carried = |work: &&Work| carries(work, &instance.references);
     if let Some(work) = works().filter(|work| says(work, Status::False)).find(carried) {
         return Some(Trouble::Failed(assigned, apply_failure(work)));
@@ -78,8 +81,8 @@ pub(super) fn under_way(
     let said = complaints.degraded.or(complaints.unavailable)?;
     // What was said before counts as soon as the agent runs with the new content, and still says so.
     let mut here = works().peekable();
-    let is_applied =
-        here.peek().is_some() && here.all(|work| says(work, Status::True) && carries(work, &instance.references));
+    let is_applied = here.peek().is_some()
+        && here.all(|work| says(work, Status::True) && carries(work, &instance.references));
     if !is_applied {
         return None;
     }
@@ -94,7 +97,10 @@ pub(super) fn after_success(instance: &Instance) -> Option<Trouble> {
     let complaints = Complaints::of(instance);
     let epoch = Timestamp::UNIX_EPOCH;
     let failures = [complaints.degraded, complaints.manifests];
-    let first = failures.into_iter().flatten().min_by_key(|condition| condition.since);
+    let first = failures
+        .into_iter()
+        .flatten()
+        .min_by_key(|condition| condition.since);
     first.map(|condition| failed(condition, epoch)).or_else(|| {
         let condition = complaints.unavailable?;
         Some(Trouble::Unavailable(began(condition, epoch), words(condition)))

@@ -30,9 +30,7 @@ pub(super) fn state(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<
             Foreign::State(state) => return state,
             Foreign::Outcome(outcome) => outcome,
         },
-        Rendering::Waiting(_) | Rendering::Refused(_) | Rendering::Bodies(_) => {
-            own(view, member, rendering)
-        }
+        Rendering::Waiting(_) | Rendering::Refused(_) | Rendering::Bodies(_) => own(view, member, rendering),
     };
     // What counts as a failure in the rollout is shown as one.
     let outcome = match (outcome, &member.failure) {

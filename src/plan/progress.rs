@@ -134,7 +134,11 @@ fn stuck(
     if let Some(trouble) = trouble.filter(|trouble| trouble.is_stuck) {
         return Some((trouble.reason, trouble.message.clone()));
     }
-    if let Some(notice) = member.notice.as_ref().filter(|notice| notice.attention == Attention::Act) {
+    if let Some(notice) = member
+        .notice
+        .as_ref()
+        .filter(|notice| notice.attention == Attention::Act)
+    {
         return Some((notice.reason, notice.message.to_string()));
     }
     match rendering {
@@ -205,7 +209,10 @@ fn rollup<'a>(
     stuck: &'a Stuck,
     up: Option<Status>,
 ) -> [Wish<'a>; 3] {
-    let turn = member.notice.as_ref().filter(|notice| notice.attention == Attention::Wait);
+    let turn = member
+        .notice
+        .as_ref()
+        .filter(|notice| notice.attention == Attention::Wait);
     let late = member.timed_out && !state.is_done();
     let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));
     let stalled = match stuck {
@@ -225,7 +232,9 @@ fn rollup<'a>(
     let ready = match (stuck, up) {
         (Some((reason, why)), _) => Wish::new("Ready", Status::False, reason, why.as_str()),
         (None, _) if !state.is_done() => Wish::new("Ready", Status::False, words.reason, &*words.message),
-        (None, _) if let Some(notice) = turn => Wish::new("Ready", Status::False, notice.reason, &*notice.message),
+        (None, _) if let Some(notice) = turn => {
+            Wish::new("Ready", Status::False, notice.reason, &*notice.message)
+        }
         (None, Some(Status::False)) => Wish::new(
             "Ready",
             Status::False,
@@ -269,7 +278,12 @@ fn waits(
     not_applied: &[&'static str],
 ) -> Vec<WaitOn> {
     let mut waits = Vec::new();
-    waits.extend(member.notice.as_ref().map(|notice| WaitOn::Rollout(notice.wait.clone())));
+    waits.extend(
+        member
+            .notice
+            .as_ref()
+            .map(|notice| WaitOn::Rollout(notice.wait.clone())),
+    );
     match (rendering, state) {
         (Rendering::Waiting(WaitOn::Rollout(_)), _) => {}
         (Rendering::Waiting(WaitOn::Content(_)), State::Phase(_, Outcome::Succeeded)) => {}

@@ -10,7 +10,8 @@ use super::install::{Known, Selected, Wanted};
 use super::judge::PROGRESSING;
 use super::rollout::{Breach, Counts, Placed};
 use crate::snapshot::{
-    Applied, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status, View, terms,
+    Applied, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status, View,
+    terms,
 };
 
 /// What the status of the add-on should be.
@@ -117,7 +118,9 @@ fn counted(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
     let Placed {
         counts, configured, ..
     } = placed;
-    let Counts { failed, timed_out, .. } = counts;
+    let Counts {
+        failed, timed_out, ..
+    } = counts;
     let started = counts.progressing.saturating_add(counts.done);
     let head = format!("selected clusters {selected}. configured addons {started}/{configured}");
     if done {
@@ -145,7 +148,9 @@ fn stalled(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {
             format!("placement {namespace}/{name} is not decided yet"),
         ),
         (Known::Decided, Some(fault), _) => ("RolloutStrategyInvalid", fault.to_string()),
-        (Known::Decided, None, Some(breach)) if placed.counts.waiting > 0 => ("TooManyFailures", too_many(placed, breach)),
+        (Known::Decided, None, Some(breach)) if placed.counts.waiting > 0 => {
+            ("TooManyFailures", too_many(placed, breach))
+        }
         (Known::Decided, None, _) => return None,
     };
     Some(Wish::new(STALLED, Status::True, reason, message))

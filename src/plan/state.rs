@@ -90,7 +90,10 @@ impl Phase {
 impl State {
     /// Reads back whether an earlier plan wrote a failure, in either vocabulary.
     pub fn is_failure(reason: &str) -> bool {
-        matches!(reason, "InstallFailed" | "UpgradeFailed" | "RollbackFailed" | "Failed")
+        matches!(
+            reason,
+            "InstallFailed" | "UpgradeFailed" | "RollbackFailed" | "Failed"
+        )
     }
 
     /// Returns whether everything desired is applied.

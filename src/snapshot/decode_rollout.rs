@@ -25,7 +25,10 @@ pub(super) fn rollout(
     raw.all = raw.all.filter(|_| !progressive && !per_group);
     raw.progressive = raw.progressive.filter(|_| progressive);
     raw.progressive_per_group = raw.progressive_per_group.filter(|_| per_group);
-    for block in [&mut raw.progressive, &mut raw.progressive_per_group].into_iter().flatten() {
+    for block in [&mut raw.progressive, &mut raw.progressive_per_group]
+        .into_iter()
+        .flatten()
+    {
         let mut seen = Vec::new();
         block.groups.retain(|group| {
             let is_new = !seen.contains(group);
@@ -89,10 +92,15 @@ mod tests {
             json!({"progressivePerGroup": {"maxFailures": -1}}),
         ];
         for strategy in rows {
-            assert_eq!(read(strategy.clone()), Ok(RolloutStrategy::default()), "{strategy}");
+            assert_eq!(
+                read(strategy.clone()),
+                Ok(RolloutStrategy::default()),
+                "{strategy}"
+            );
         }
         let group = json!({"groupName": "canary"});
-        let twice = json!({"type": "Progressive", "progressive": {"mandatoryDecisionGroups": [group, group]}});
+        let twice =
+            json!({"type": "Progressive", "progressive": {"mandatoryDecisionGroups": [group, group]}});
         assert!(read(twice).is_ok());
         assert_eq!(RolloutKind::default(), RolloutKind::All);
     }

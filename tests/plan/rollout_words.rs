@@ -1,4 +1,4 @@
-//! The lines of stories that are about rollouts: decision groups, conditions that other programs write, annotations.
+//! The lines of stories about placements and rollouts: decisions, decision groups, conditions that other programs write, annotations.
 //!
 //! Decides nothing; carries out what a story says.
 
@@ -8,6 +8,24 @@ use tidegate::snapshot::{Kind, ObjectKey};
 use super::{Teller, expand, key, unknown};
 
 impl Teller {
+    /// `placement <name> …`
+    pub(super) fn act_on_placement(&mut self, name: &str, words: &[&str]) {
+        let decision = ObjectKey::new(Kind::Decision, "default", format!("{name}-decision-1"));
+        match words {
+            ["deleted"] => {
+                self.world
+                    .delete(&ObjectKey::new(Kind::Placement, "default", name));
+                self.world.delete(&decision);
+            }
+            ["undecided"] => self.world.delete(&decision),
+            ["emptied"] => self
+                .world
+                .put_status(&decision, &serde_json::json!({"decisions": []})),
+            ["groups", groups @ ..] => self.decide_in_groups(name, groups),
+            clusters => self.world.decide(name, &expand(clusters)),
+        }
+    }
+
     /// Groups are written `<name>@<index>=<clusters>`; `-=<clusters>` is a decision without labels.
     pub(super) fn decide_in_groups(&mut self, placement: &str, groups: &[&str]) {
         let group = |text: &&'_ str| {
@@ -41,7 +59,8 @@ impl Teller {
         let mut conditions = stored.cloned().unwrap_or_default();
         conditions.retain(|known| known["type"] != condition["type"]);
         conditions.push(condition);
-        self.world.put_status(&key, &serde_json::json!({"conditions": conditions}));
+        self.world
+            .put_status(&key, &serde_json::json!({"conditions": conditions}));
     }
 
     /// `key=value` sets an annotation, `key-` takes it away.

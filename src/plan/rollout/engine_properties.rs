@@ -16,7 +16,11 @@ fn at(second: i64) -> Timestamp {
 fn limit() -> impl Strategy<Value = Limit> {
     let percent = |share| Limit::Percent(Percent::new(share).expect("a share"));
     let clusters = |count| NonZeroU32::new(count).map_or(Limit::All, Limit::Clusters);
-    prop_oneof![Just(Limit::All), (1..6_u32).prop_map(clusters), (1..=100_u8).prop_map(percent)]
+    prop_oneof![
+        Just(Limit::All),
+        (1..6_u32).prop_map(clusters),
+        (1..=100_u8).prop_map(percent)
+    ]
 }
 
 fn tolerance() -> impl Strategy<Value = Option<Tolerance>> {
@@ -41,14 +45,16 @@ fn course() -> impl Strategy<Value = Course> {
         0..20_u64,
         prop::option::of(1..20_u64),
     );
-    parts.prop_map(|(mandatory, limit_mandatory, rest, tolerance, soak, deadline)| Course {
-        mandatory,
-        limit_mandatory,
-        rest,
-        tolerance,
-        soak: Duration::from_secs(soak),
-        deadline: deadline.map(Duration::from_secs),
-    })
+    parts.prop_map(
+        |(mandatory, limit_mandatory, rest, tolerance, soak, deadline)| Course {
+            mandatory,
+            limit_mandatory,
+            rest,
+            tolerance,
+            soak: Duration::from_secs(soak),
+            deadline: deadline.map(Duration::from_secs),
+        },
+    )
 }
 
 const NAMES: [&str; 4] = ["", "a", "b", "c"];

@@ -61,7 +61,13 @@ fn letter(verdict: Verdict) -> char {
 
 fn show(line: &str, decision: &Decision) -> String {
     let mut verdicts = decision.verdicts.iter().copied().map(letter);
-    let shown = line.chars().map(|one| if one == '|' { '|' } else { verdicts.next().unwrap_or('?') });
+    let shown = line.chars().map(|one| {
+        if one == '|' {
+            '|'
+        } else {
+            verdicts.next().unwrap_or('?')
+        }
+    });
     shown.collect()
 }
 
@@ -75,7 +81,11 @@ fn decided(course: &Course, line: &str, paused: bool, now: i64) -> Decision {
 
 fn check(course: &Course, rows: &[(&str, &str)]) {
     for (line, expected) in rows {
-        assert_eq!(show(line, &decided(course, line, false, NOW)), *expected, "{line}");
+        assert_eq!(
+            show(line, &decided(course, line, false, NOW)),
+            *expected,
+            "{line}"
+        );
     }
 }
 
@@ -106,7 +116,10 @@ fn soaking(course: Course) -> Course {
 
 #[test]
 fn everything_moves_at_once_without_a_limit() {
-    check(&Course::at_once(), &[("...", ">>>"), ("if.", "if>"), ("", ""), ("-h.", "-h>")]);
+    check(
+        &Course::at_once(),
+        &[("...", ">>>"), ("if.", "if>"), ("", ""), ("-h.", "-h>")],
+    );
 }
 
 #[test]
@@ -163,14 +176,28 @@ fn more_tolerated_failures_than_units_are_all_units() {
 #[test]
 fn a_failure_without_any_tolerance_breaches_and_says_how_far() {
     let decision = decided(&progressive(clusters(2), 1), "ff..", false, NOW);
-    assert_eq!(decision.breach, Some(Breach { failures: 2, tolerated: 1 }));
+    assert_eq!(
+        decision.breach,
+        Some(Breach {
+            failures: 2,
+            tolerated: 1
+        })
+    );
     assert_eq!(decision.counts.waiting, 2);
 }
 
 #[test]
 fn a_unit_keeps_its_slot_while_it_soaks() {
     let course = soaking(progressive(clusters(2), 0));
-    check(&course, &[("s...", "s>kk"), ("ss..", "sskk"), ("ii..", "iiww"), ("S...", "d>>w")]);
+    check(
+        &course,
+        &[
+            ("s...", "s>kk"),
+            ("ss..", "sskk"),
+            ("ii..", "iiww"),
+            ("S...", "d>>w"),
+        ],
+    );
     assert_eq!(decided(&course, "s.", false, NOW).recheck_at, Some(at(NOW + 60)));
     assert_eq!(show("ss.", &decided(&course, "ss.", false, NOW + 59)), "ssk");
     assert_eq!(show("ss.", &decided(&course, "ss.", false, NOW + 60)), "dd>");
@@ -212,7 +239,10 @@ fn a_mandatory_group_obeys_the_limit_only_where_it_is_told_to() {
         limit_mandatory: true,
         ..course
     };
-    check(&limited, &[("...|..", ">ww|gg"), ("i..|..", "iww|gg"), ("...", ">ww")]);
+    check(
+        &limited,
+        &[("...|..", ">ww|gg"), ("i..|..", "iww|gg"), ("...", ">ww")],
+    );
 }
 
 #[test]
@@ -237,7 +267,14 @@ fn groups_go_one_by_one_the_whole_of_a_group_at_once() {
             ("SSS||..", "ddd||>>"),
         ],
     );
-    check(&per_group(1), &[("SSf|..|.", "ddf|>>|g"), ("SSf|fS|.", "ddf|fd|>"), ("Sff|..", "dff|xx")]);
+    check(
+        &per_group(1),
+        &[
+            ("SSf|..|.", "ddf|>>|g"),
+            ("SSf|fS|.", "ddf|fd|>"),
+            ("Sff|..", "dff|xx"),
+        ],
+    );
     check(&soaking(per_group(0)), &[("sS|..", "sd|gg"), ("SS|..", "dd|>>")]);
 }
 
@@ -257,7 +294,10 @@ fn the_deadline_counts_from_the_moment_of_the_assignment() {
         ..progressive(clusters(2), 1)
     };
     let before = decided(&course, "ii..", false, NOW + 4);
-    assert_eq!((show("ii..", &before).as_str(), before.recheck_at), ("iiww", Some(at(NOW + 5))));
+    assert_eq!(
+        (show("ii..", &before).as_str(), before.recheck_at),
+        ("iiww", Some(at(NOW + 5)))
+    );
     let after = decided(&course, "ii..", false, NOW + 5);
     assert_eq!((show("ii..", &after).as_str(), after.recheck_at), ("ttxx", None));
     assert_eq!(after.counts.timed_out, 2);
@@ -277,7 +317,9 @@ fn a_pause_starts_nothing_and_stops_nothing() {
 
 #[test]
 fn lengths_of_time_end_with_their_second_or_never() {
-    let half = at(NOW).checked_add(jiff::SignedDuration::from_millis(500)).expect("a time");
+    let half = at(NOW)
+        .checked_add(jiff::SignedDuration::from_millis(500))
+        .expect("a time");
     assert_eq!(end(half, Duration::from_secs(1)), Some(at(NOW + 2)));
     assert_eq!(end(at(NOW), Duration::from_millis(100)), Some(at(NOW + 1)));
     assert_eq!(end(at(NOW), Duration::from_secs(u64::MAX)), None);

@@ -84,6 +84,12 @@ impl<'v> Feed<'v> {
         self.selected.by
     }
 
+    /// Returns whether clusters that no placement seems to configure may be its own: it exists, it has turns, and nobody has
+    /// decided it. A scheduler that writes its decisions anew leaves such moments.
+    pub(super) fn may_claim(&self) -> bool {
+        self.selected.known == Known::NoDecision && (self.paused || self.shut.is_some())
+    }
+
     /// Decides about the candidates of placement `index`, and writes each verdict down.
     pub(super) fn decide(
         &self,
@@ -139,7 +145,10 @@ impl<'v> Feed<'v> {
 
 fn failed(decision: &Decision, places: &[Option<usize>], candidates: &[Candidate<'_>]) -> Vec<Name> {
     let is_failure = |verdict: &Verdict| matches!(verdict, Verdict::Failed | Verdict::TimedOut);
-    let at = places.iter().zip(&decision.verdicts).filter(|(_, verdict)| is_failure(verdict));
+    let at = places
+        .iter()
+        .zip(&decision.verdicts)
+        .filter(|(_, verdict)| is_failure(verdict));
     at.filter_map(|(at, _)| candidates.get((*at)?))
         .take(NAMED)
         .map(|candidate| candidate.instance.cluster.clone())
@@ -150,10 +159,15 @@ fn failed(decision: &Decision, places: &[Option<usize>], candidates: &[Candidate
 fn joined<'a>(clusters: &BTreeSet<&'a Name>, candidates: &[Candidate<'_>]) -> Vec<(&'a Name, Option<usize>)> {
     let mut at = 0;
     let find = |cluster: &&'a Name| {
-        while candidates.get(at).is_some_and(|one| one.instance.cluster < **cluster) {
+        while candidates
+            .get(at)
+            .is_some_and(|one| one.instance.cluster < **cluster)
+        {
             at = at.saturating_add(1);
         }
-        let found = candidates.get(at).is_some_and(|one| one.instance.cluster == **cluster);
+        let found = candidates
+            .get(at)
+            .is_some_and(|one| one.instance.cluster == **cluster);
         (*cluster, found.then_some(at))
     };
     clusters.iter().map(find).collect()
@@ -197,14 +211,19 @@ impl<'v> Groups<'v> {
 
 /// Decides about the candidates that no course counts: those that no placement configures, and those whose cluster is gone.
 /// They move at once, unless that would be out of turn.
-pub(super) fn decide_others(candidates: &mut [Candidate<'_>], feeds: &[Feed<'_>], paused: bool, now: Timestamp) {
+pub(super) fn decide_others(
+    candidates: &mut [Candidate<'_>],
+    feeds: &[Feed<'_>],
+    paused: bool,
+    now: Timestamp,
+) {
     let course = Course::at_once();
     for candidate in candidates {
         let shut = match candidate.home.and_then(|home| feeds.get(home)) {
             Some(_) if candidate.is_there() => continue,
             Some(feed) if feed.course != course || feed.shut.is_some() => continue,
             Some(feed) => feed.paused,
-            None => paused,
+            None => paused || feeds.iter().any(Feed::may_claim),
         };
         if candidate.instance.meta.deleting {
             continue;
@@ -231,7 +250,9 @@ pub(super) fn decide_rolling(
             continue;
         }
         let standing = match candidate.standing() {
-            Standing::ToApply if !candidate.is_governed || candidate.verdict != Verdict::Start => Standing::Held,
+            Standing::ToApply if !candidate.is_governed || candidate.verdict != Verdict::Start => {
+                Standing::Held
+            }
             standing => standing,
         };
         units.push(Unit { group: 0, standing });

@@ -89,8 +89,10 @@ pub(super) struct Candidate<'v> {
     /// Whether a change of `spec.configuration` is a part of its next step.
     pub is_governed: bool,
     is_there: bool,
-    /// Whether an edit of its own configurations passes its rollout by.
+    /// Whether edits of its own configurations pass its rollout by.
     passes: bool,
+    /// Whether such an edit is all that it has to take.
+    at_once: bool,
     settled: bool,
     soak: Duration,
     seen: Seen,
@@ -106,17 +108,9 @@ impl Candidate<'_> {
     /// Returns its standing. What it is kept from by others than its placement takes no slot there.
     pub(super) fn standing(&self) -> Standing {
         match self.seen.standing {
-            Standing::ToApply if self.moves_at_once() => Standing::Held,
             Standing::Succeeded(_) if self.kept.is_some() && self.settled => Standing::Held,
             standing => standing,
         }
-    }
-}
-
-impl Candidate<'_> {
-    /// Returns whether it moves whatever its rollout says, because of an edit that passes it by.
-    fn moves_at_once(&self) -> bool {
-        self.passes && !self.settled && self.effective.moves_at_once(&self.instance.references)
     }
 }
 
@@ -227,14 +221,19 @@ fn candidate<'v>(
     let target = kept.target.as_deref().unwrap_or(&effective.refs);
     let settled = is_settled(&instance.references, target);
     let soak = feed.map_or(Duration::ZERO, |feed| feed.course.soak);
+    let paused = feed.map_or(view.addon.paused.everything(), |feed| feed.paused);
+    let passes = view.settings().cluster_configs == ClusterConfigs::AtOnce && !paused;
+    let at_once = !settled && passes && effective.moves_at_once(&instance.references);
     let seen = if settled {
         seen(view, instance, effective.deployed, soak, now)
+    } else if at_once {
+        Seen::at(Standing::InFlight(now))
     } else {
         Seen::at(Standing::ToApply)
     };
-    let paused = feed.map_or(view.addon.paused.everything(), |feed| feed.paused);
     Candidate {
-        passes: view.settings().cluster_configs == ClusterConfigs::AtOnce && !paused,
+        passes,
+        at_once,
         instance,
         effective: Arc::clone(effective),
         home,
@@ -253,7 +252,7 @@ fn member<'v>(candidate: Candidate<'v>, notice: Option<Arc<Notice>>) -> Member<'
     let target = candidate.kept.as_deref().unwrap_or(&candidate.effective.refs);
     let step = match candidate.verdict {
         _ if candidate.settled => Step::Settled,
-        _ if candidate.moves_at_once() => Step::Move,
+        _ if candidate.at_once => Step::Move,
         Verdict::Start => Step::Move,
         Verdict::Wait(_)
         | Verdict::Going
@@ -269,7 +268,12 @@ fn member<'v>(candidate: Candidate<'v>, notice: Option<Arc<Notice>>) -> Member<'
         Step::Settled | Step::Move => Cow::Owned(assign(old, target)),
         // Who waits keeps what it has; the content of its own configurations may have changed all the same.
         Step::Hold => {
-            let passes = || candidate.passes.then(|| candidate.effective.refreshed(old)).flatten();
+            let passes = || {
+                candidate
+                    .passes
+                    .then(|| candidate.effective.refreshed(old))
+                    .flatten()
+            };
             passes().map_or(Cow::Borrowed(old.as_slice()), Cow::Owned)
         }
     };
@@ -315,15 +319,22 @@ impl<'a> Notices<'a> {
 
     fn of(&mut self, at: usize, candidate: &Candidate<'_>) -> Option<Arc<Notice>> {
         let feeds = self.feeds;
-        let feed = candidate.home.and_then(|home| feeds.get(home));
+        let claims = || {
+            feeds
+                .iter()
+                .find(|feed| candidate.home.is_none() && feed.may_claim())
+        };
+        let feed = candidate.home.and_then(|home| feeds.get(home)).or_else(claims);
         let kind = match (candidate.verdict, self.refused.get(&at)) {
             (Verdict::Wait(_), Some(hold)) => Kind::Rolling(*hold),
-            (Verdict::Wait(Hold::Paused), None) if feed.is_some_and(|feed| feed.shut.is_some() && !feed.paused) => {
+            (Verdict::Wait(Hold::Paused), None)
+                if feed.is_some_and(|feed| feed.shut.is_some() && !feed.paused) =>
+            {
                 Kind::Shut
             }
             (Verdict::Wait(hold), None) => Kind::Waiting(hold),
             _ if candidate.kept.is_some() => Kind::Outside,
-            _ if candidate.moves_at_once() => return None,
+            _ if candidate.at_once => return None,
             (Verdict::Skipped, _) if !candidate.settled => Kind::Gone,
             _ => return None,
         };

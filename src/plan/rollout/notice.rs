@@ -47,7 +47,8 @@ impl Notice {
 
     /// The strategy of `what` has no meaning.
     pub(super) fn fault(what: &str, fault: &str) -> Self {
-        let message = format!("the rollout strategy of {what} has no meaning, the cluster keeps what it has: {fault}");
+        let message =
+            format!("the rollout strategy of {what} has no meaning, the cluster keeps what it has: {fault}");
         Self::new("RolloutStrategyInvalid", Attention::Act, message)
     }
 
@@ -59,7 +60,9 @@ impl Notice {
 
     /// The change is only for the clusters of `what`.
     pub(super) fn outside(what: &str) -> Self {
-        let message = format!("changes of spec.configuration only reach the clusters of {what}; this one keeps what it has");
+        let message = format!(
+            "changes of spec.configuration only reach the clusters of {what}; this one keeps what it has"
+        );
         Self::new("OutsideRollout", Attention::Meant, message)
     }
 
@@ -75,7 +78,10 @@ impl Notice {
         match hold {
             Hold::Paused => wait(
                 "RolloutPaused",
-                format!("the rollout of {what} is paused by the annotation {}", terms::PAUSED),
+                format!(
+                    "the rollout of {what} is paused by the annotation {}",
+                    terms::PAUSED
+                ),
             ),
             Hold::Failures => wait(
                 "TooManyFailures",
@@ -83,7 +89,10 @@ impl Notice {
             ),
             Hold::Group => wait(
                 "WaitingForGroup",
-                format!("waits for decision groups of {what} that go first{}", soaking(course)),
+                format!(
+                    "waits for decision groups of {what} that go first{}",
+                    soaking(course)
+                ),
             ),
             Hold::Slot => wait("WaitingForSlot", slot(what, course)),
             Hold::Soak => Self {
@@ -102,7 +111,10 @@ fn slot(what: &str, course: &Course) -> String {
         Rest::Within(_) => "only so many clusters change at once",
         Rest::GroupByGroup => "its group is not open",
     };
-    format!("waits for a slot in the rollout of {what}: {limited}{}", soaking(course))
+    format!(
+        "waits for a slot in the rollout of {what}: {limited}{}",
+        soaking(course)
+    )
 }
 
 fn soaking(course: &Course) -> String {

@@ -51,7 +51,8 @@ fn ends_trouble(member: &Member<'_>, now: Timestamp) -> bool {
     };
     let soaked = end(confirmed_at(member.instance), member.soak);
     let is_early = || soaked.is_none_or(|end| before.since.is_none_or(|since| since < end));
-    State::is_failure(&before.reason) || (before.status == Status::True && now > confirmed_at(member.instance) && is_early())
+    State::is_failure(&before.reason)
+        || (before.status == Status::True && now > confirmed_at(member.instance) && is_early())
 }
 
 /// Returns since when an instance is assigned what it is assigned.
@@ -86,5 +87,8 @@ fn word(reference: &Reference) -> String {
     let slash = if config.namespace.is_empty() { "" } else { "/" };
     let hash = reference.desired.get(..SHORT).unwrap_or(&reference.desired);
     let hash = if hash.is_empty() { "unknown" } else { hash };
-    format!("{} {}{slash}{} {hash}", config.of.resource, config.namespace, config.name)
+    format!(
+        "{} {}{slash}{} {hash}",
+        config.of.resource, config.namespace, config.name
+    )
 }

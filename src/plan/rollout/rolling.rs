@@ -83,13 +83,19 @@ impl<'v> Rolling<'v> {
             let of = &reference.config.of;
             governed.has(of) || !effective.refs.iter().any(|desired| desired.config.of == *of)
         };
-        let new = effective.refs.iter().filter(|desired| !governed.has(&desired.config.of));
+        let new = effective
+            .refs
+            .iter()
+            .filter(|desired| !governed.has(&desired.config.of));
         let kept = instance.references.iter().filter(is_kept).map(as_desired);
         let mut target: Vec<Desired> = new.cloned().chain(kept).collect();
         target.sort_by(|one, other| one.config.of.cmp(&other.config.of));
         let is_same = |one: &Desired, other: &Desired| one.config == other.config && one.hash == other.hash;
         let same = target.len() == effective.refs.len()
-            && target.iter().zip(&effective.refs).all(|(one, other)| is_same(one, other));
+            && target
+                .iter()
+                .zip(&effective.refs)
+                .all(|(one, other)| is_same(one, other));
         (!same).then_some(target)
     }
 }
@@ -128,7 +134,11 @@ impl<'a> Governed<'a> {
         };
         let is = |of: &ConfigType, kind| Kind::of_config(&of.group, &of.resource) == Some(kind);
         let by_version = types.iter().any(|of| is(of, Kind::HubConfig) && governed.has(of));
-        let mut named = view.addon.supported.iter().filter(|supported| supported.config.is_some());
+        let mut named = view
+            .addon
+            .supported
+            .iter()
+            .filter(|supported| supported.config.is_some());
         governed.template = by_version && !named.any(|supported| is(&supported.of, Kind::Template));
         governed
     }
