@@ -170,18 +170,16 @@ fn configured<'a>(member: &'a Member<'_>, trouble: Option<&'a Trouble>, not_appl
             trouble.message.as_str(),
         );
     }
-    match &member.notice {
-        Some(notice) => Wish::new("Configured", Status::False, notice.reason, &*notice.message),
-        None => {
-            let message: Cow<'_, str> = if not_applied.is_empty() {
-                "Configurations configured".into()
-            } else {
-                let fields = not_applied.join(", ");
-                format!("Configurations configured; not applied by this version: {fields}").into()
-            };
-            Wish::new("Configured", Status::True, "ConfigurationsConfigured", message)
-        }
+    if let Some(notice) = &member.notice {
+        return Wish::new("Configured", Status::False, notice.reason, &*notice.message);
     }
+    let message: Cow<'_, str> = if not_applied.is_empty() {
+        "Configurations configured".into()
+    } else {
+        let fields = not_applied.join(", ");
+        format!("Configurations configured; not applied by this version: {fields}").into()
+    };
+    Wish::new("Configured", Status::True, "ConfigurationsConfigured", message)
 }
 
 /// Fields of the deployment configuration that rendering leaves out; silence would look like success.
@@ -285,8 +283,8 @@ fn waits(
             .map(|notice| WaitOn::Rollout(notice.wait.clone())),
     );
     match (rendering, state) {
-        (Rendering::Waiting(WaitOn::Rollout(_)), _) => {}
-        (Rendering::Waiting(WaitOn::Content(_)), State::Phase(_, Outcome::Succeeded)) => {}
+        (Rendering::Waiting(WaitOn::Rollout(_)), _)
+        | (Rendering::Waiting(WaitOn::Content(_)), State::Phase(_, Outcome::Succeeded)) => {}
         (Rendering::Waiting(on), _) => waits.push(on.clone()),
         (_, State::Unsupported(of)) => waits.push(WaitOn::UnsupportedType(of.clone())),
         (_, State::Phase(_, Outcome::Running(why) | Outcome::Failed(why))) => {

@@ -80,7 +80,8 @@ mod tests {
     use serde_json::json;
 
     fn read(strategy: serde_json::Value) -> Result<RolloutStrategy, String> {
-        let strategy: wire::RolloutStrategy = serde_json::from_value(strategy).expect("the shape is right");
+        let strategy: wire::RolloutStrategy =
+            serde_json::from_value(strategy).map_err(|error| error.to_string())?;
         rollout(Some(&strategy), 1).map_err(|text| text.to_string())
     }
 

@@ -380,7 +380,7 @@ impl Stages {
             };
             gates.push(gate);
             let is_open = tally.to_apply > 0 || tally.going > 0 || tally.soaking > 0;
-            shut = shut.or(is_open.then_some(Hold::Group));
+            shut = shut.or_else(|| is_open.then_some(Hold::Group));
         }
         gates
     }

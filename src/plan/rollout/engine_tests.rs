@@ -109,7 +109,7 @@ fn per_group(failures: u32) -> Course {
 
 fn soaking(course: Course) -> Course {
     Course {
-        soak: Duration::from_secs(60),
+        soak: Duration::from_mins(1),
         ..course
     }
 }

@@ -13,7 +13,7 @@ use super::engine::{Breach, Counts, Course, Decision, Group, Hold, Rest, Standin
 use super::members::Candidate;
 use super::notice::Notice;
 use super::rolling::Rolling;
-use crate::plan::install::{Known, Selected, Wanted};
+use crate::plan::install::{Known, Selected};
 use crate::snapshot::{Name, PlacementUse, View};
 
 /// The rollout over one placement.
@@ -46,13 +46,20 @@ pub(super) struct Feed<'v> {
     /// What is wrong with its strategy.
     pub fault: Option<Name>,
     selected: &'v Selected<'v>,
+    /// Every cluster with the placement that configures it.
+    homes: &'v BTreeMap<&'v Name, usize>,
+    index: usize,
 }
 
 /// Failed clusters that are named.
 const NAMED: usize = 3;
 
 impl<'v> Feed<'v> {
-    pub(super) fn of(view: &View<'_>, selected: &'v Selected<'v>) -> Self {
+    pub(super) fn of(
+        view: &View<'_>,
+        (homes, index): (&'v BTreeMap<&'v Name, usize>, usize),
+        selected: &'v Selected<'v>,
+    ) -> Self {
         let by = selected.by;
         let what = format!("placement {}/{}", by.namespace, by.name);
         let per_group = view
@@ -76,6 +83,8 @@ impl<'v> Feed<'v> {
             shut,
             fault,
             selected,
+            homes,
+            index,
         }
     }
 
@@ -90,12 +99,10 @@ impl<'v> Feed<'v> {
         self.selected.known == Known::NoDecision && (self.paused || self.shut.is_some())
     }
 
-    /// Decides about the candidates of placement `index`, and writes each verdict down.
+    /// Decides about the candidates of the placement, and writes each verdict down.
     pub(super) fn decide(
         &self,
         view: &View<'_>,
-        wanted: &Wanted<'_>,
-        index: usize,
         candidates: &mut [Candidate<'_>],
         now: Timestamp,
     ) -> (Placed, Option<Timestamp>) {
@@ -105,41 +112,44 @@ impl<'v> Feed<'v> {
         let mut configured: usize = 0;
         for (cluster, found) in joined(&self.selected.clusters, candidates) {
             let at = found.filter(|at| candidates.get(*at).is_some_and(Candidate::is_there));
-            let standing = match at.and_then(|at| candidates.get(at)) {
-                Some(candidate) if candidate.home == Some(index) => {
-                    configured = configured.saturating_add(1);
-                    candidate.standing()
-                }
-                Some(_) => Standing::Skipped,
-                None => {
-                    let may_come = || view.cluster(cluster).is_some_and(|found| !found.meta.deleting);
-                    if wanted.home.get(cluster) == Some(&index) && may_come() {
-                        configured = configured.saturating_add(1);
-                    }
-                    Standing::Skipped
-                }
-            };
-            let group = groups.of_cluster(cluster);
-            units.push(Unit { group, standing });
+            let standing = self.standing(at.and_then(|at| candidates.get(at)));
+            if standing != Standing::Skipped || (at.is_none() && self.awaits(view, cluster)) {
+                configured = configured.saturating_add(1);
+            }
+            units.push(Unit {
+                group: groups.of_cluster(cluster),
+                standing,
+            });
             places.push(at.filter(|_| standing != Standing::Skipped));
         }
         let shut = self.paused || self.shut.is_some();
         let decision = decide(&self.course, &groups.list, &units, shut, now);
-        let failed = failed(&decision, &places, candidates);
-        for (at, verdict) in places.iter().zip(&decision.verdicts) {
-            if let Some(candidate) = at.and_then(|at| candidates.get_mut(at)) {
-                candidate.verdict = *verdict;
-            }
-        }
         let placed = Placed {
             counts: decision.counts,
             configured,
             breach: decision.breach,
             paused: self.paused,
             fault: self.fault.clone(),
-            failed,
+            failed: failed(&decision, &places, candidates),
         };
+        for (at, verdict) in places.iter().zip(&decision.verdicts) {
+            if let Some(candidate) = at.and_then(|at| candidates.get_mut(at)) {
+                candidate.verdict = *verdict;
+            }
+        }
         (placed, decision.recheck_at)
+    }
+
+    /// Whom another placement configures, and who is not there, is none of this placement's business.
+    fn standing(&self, candidate: Option<&Candidate<'_>>) -> Standing {
+        let own = candidate.filter(|candidate| candidate.home == Some(self.index));
+        own.map_or(Standing::Skipped, Candidate::standing)
+    }
+
+    /// Returns whether a cluster without an instance will get one from this placement.
+    fn awaits(&self, view: &View<'_>, cluster: &Name) -> bool {
+        self.homes.get(cluster) == Some(&self.index)
+            && view.cluster(cluster).is_some_and(|found| !found.meta.deleting)
     }
 }
 
@@ -253,7 +263,12 @@ pub(super) fn decide_rolling(
             Standing::ToApply if !candidate.is_governed || candidate.verdict != Verdict::Start => {
                 Standing::Held
             }
-            standing => standing,
+            standing @ (Standing::ToApply
+            | Standing::InFlight(_)
+            | Standing::Failed(_)
+            | Standing::Succeeded(_)
+            | Standing::Skipped
+            | Standing::Held) => standing,
         };
         units.push(Unit { group: 0, standing });
         places.push(at);

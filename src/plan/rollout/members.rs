@@ -77,8 +77,20 @@ pub(in crate::plan) struct Rollout<'v> {
     pub recheck_at: Option<Timestamp>,
 }
 
+/// What becomes of edits of an instance's own configurations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OwnEdits {
+    /// They travel by its rollout.
+    Travel,
+    /// They pass its rollout by.
+    Pass,
+    /// They pass it by, and are all that the instance has to take.
+    MoveAlone,
+}
+
 /// One instance before its step is decided.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "three facts that do not depend on each other")]
 pub(super) struct Candidate<'v> {
     pub instance: &'v Instance,
     effective: Arc<Effective>,
@@ -89,10 +101,7 @@ pub(super) struct Candidate<'v> {
     /// Whether a change of `spec.configuration` is a part of its next step.
     pub is_governed: bool,
     is_there: bool,
-    /// Whether edits of its own configurations pass its rollout by.
-    passes: bool,
-    /// Whether such an edit is all that it has to take.
-    at_once: bool,
+    own: OwnEdits,
     settled: bool,
     soak: Duration,
     seen: Seen,
@@ -109,7 +118,12 @@ impl Candidate<'_> {
     pub(super) fn standing(&self) -> Standing {
         match self.seen.standing {
             Standing::Succeeded(_) if self.kept.is_some() && self.settled => Standing::Held,
-            standing => standing,
+            standing @ (Standing::ToApply
+            | Standing::InFlight(_)
+            | Standing::Failed(_)
+            | Standing::Succeeded(_)
+            | Standing::Skipped
+            | Standing::Held) => standing,
         }
     }
 }
@@ -125,7 +139,8 @@ pub(in crate::plan) fn next<'v>(
     let feeds: Vec<Feed<'_>> = wanted
         .placements
         .iter()
-        .map(|selected| Feed::of(view, selected))
+        .enumerate()
+        .map(|(index, selected)| Feed::of(view, (&wanted.home, index), selected))
         .collect();
     let mut candidates: Vec<Candidate<'v>> = configs
         .instances
@@ -139,8 +154,8 @@ pub(in crate::plan) fn next<'v>(
         .collect();
     let mut recheck_at = candidates.iter().filter_map(|one| one.seen.recheck_at).min();
     let mut placed = Vec::with_capacity(feeds.len());
-    for (index, feed) in feeds.iter().enumerate() {
-        let (done, at) = feed.decide(view, wanted, index, &mut candidates, now);
+    for feed in &feeds {
+        let (done, at) = feed.decide(view, &mut candidates, now);
         recheck_at = earliest(recheck_at, at);
         placed.push(done);
     }
@@ -221,19 +236,24 @@ fn candidate<'v>(
     let target = kept.target.as_deref().unwrap_or(&effective.refs);
     let settled = is_settled(&instance.references, target);
     let soak = feed.map_or(Duration::ZERO, |feed| feed.course.soak);
-    let paused = feed.map_or(view.addon.paused.everything(), |feed| feed.paused);
-    let passes = view.settings().cluster_configs == ClusterConfigs::AtOnce && !paused;
-    let at_once = !settled && passes && effective.moves_at_once(&instance.references);
+    let paused = feed.map_or_else(|| view.addon.paused.everything(), |feed| feed.paused);
+    let own = match view.settings().cluster_configs {
+        ClusterConfigs::AtOnce if paused => OwnEdits::Travel,
+        ClusterConfigs::AtOnce if !settled && effective.moves_at_once(&instance.references) => {
+            OwnEdits::MoveAlone
+        }
+        ClusterConfigs::AtOnce => OwnEdits::Pass,
+        ClusterConfigs::Rollout => OwnEdits::Travel,
+    };
     let seen = if settled {
         seen(view, instance, effective.deployed, soak, now)
-    } else if at_once {
+    } else if own == OwnEdits::MoveAlone {
         Seen::at(Standing::InFlight(now))
     } else {
         Seen::at(Standing::ToApply)
     };
     Candidate {
-        passes,
-        at_once,
+        own,
         instance,
         effective: Arc::clone(effective),
         home,
@@ -247,12 +267,12 @@ fn candidate<'v>(
     }
 }
 
-fn member<'v>(candidate: Candidate<'v>, notice: Option<Arc<Notice>>) -> Member<'v> {
+fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>) -> Member<'_> {
     let old = &candidate.instance.references;
     let target = candidate.kept.as_deref().unwrap_or(&candidate.effective.refs);
     let step = match candidate.verdict {
         _ if candidate.settled => Step::Settled,
-        _ if candidate.at_once => Step::Move,
+        _ if candidate.own == OwnEdits::MoveAlone => Step::Move,
         Verdict::Start => Step::Move,
         Verdict::Wait(_)
         | Verdict::Going
@@ -268,13 +288,9 @@ fn member<'v>(candidate: Candidate<'v>, notice: Option<Arc<Notice>>) -> Member<'
         Step::Settled | Step::Move => Cow::Owned(assign(old, target)),
         // Who waits keeps what it has; the content of its own configurations may have changed all the same.
         Step::Hold => {
-            let passes = || {
-                candidate
-                    .passes
-                    .then(|| candidate.effective.refreshed(old))
-                    .flatten()
-            };
-            passes().map_or(Cow::Borrowed(old.as_slice()), Cow::Owned)
+            let passes = candidate.own != OwnEdits::Travel;
+            let refreshed = passes.then(|| candidate.effective.refreshed(old)).flatten();
+            refreshed.map_or(Cow::Borrowed(old.as_slice()), Cow::Owned)
         }
     };
     Member {
@@ -334,7 +350,7 @@ impl<'a> Notices<'a> {
             }
             (Verdict::Wait(hold), None) => Kind::Waiting(hold),
             _ if candidate.kept.is_some() => Kind::Outside,
-            _ if candidate.at_once => return None,
+            _ if candidate.own == OwnEdits::MoveAlone => return None,
             (Verdict::Skipped, _) if !candidate.settled => Kind::Gone,
             _ => return None,
         };
