@@ -7,6 +7,10 @@
 mod any_kind;
 #[path = "plan/rollout_words.rs"]
 mod rollout_words;
+#[path = "plan/versions.rs"]
+mod versions;
+#[path = "plan/words.rs"]
+mod words;
 #[path = "plan/world.rs"]
 mod world;
 
@@ -16,7 +20,8 @@ use std::path::{Path, PathBuf};
 use any_kind::AnyKinds;
 use serde_json::Value;
 use tidegate::plan::{Action, Plan};
-use tidegate::snapshot::{ClusterConfigs, Kind, ObjectKey, Settings, Vocabulary};
+use tidegate::snapshot::{ClusterConfigs, EmptyLifecycle, Kind, ObjectKey, Settings, Vocabulary};
+use words::{condition_line, expand, reference_line};
 use world::World;
 
 #[test]
@@ -57,6 +62,14 @@ fn settings(script: &str) -> Settings {
                 let time: jiff::SignedDuration = time.parse().expect("a length of time");
                 settings.startup = time.try_into().expect("not negative");
             }
+            ["setting", "decision-grace", time] => {
+                settings.decision_grace = time
+                    .parse::<jiff::SignedDuration>()
+                    .ok()
+                    .and_then(|time| time.try_into().ok())
+                    .expect("a length of time");
+            }
+            ["setting", "empty-lifecycle", "self"] => settings.empty_lifecycle = EmptyLifecycle::Own,
             ["setting", ..] => unknown(&words),
             _ => {}
         }
@@ -128,6 +141,10 @@ impl Teller {
             }
             ["delete", "object", reference] => self.any_kinds.delete(reference),
             ["delete", kind, place] => self.delete(kind, place),
+            ["template", name, version] => {
+                versions::put_template(&mut self.world, &self.addon, name, version);
+            }
+            ["desire", cluster, version] => versions::desire(&mut self.world, &self.addon, cluster, version),
             ["work", words @ ..] => self.act_on_work(words, line),
             ["deleting", kind, place] => {
                 let key = key(kind, place);
@@ -148,6 +165,11 @@ impl Teller {
             }
             ["show", "addon"] => self.show_addon(),
             ["show", "work", cluster] => self.show_work(cluster),
+            ["show", "meta", names @ ..] => {
+                for name in expand(names) {
+                    self.show_meta(&name);
+                }
+            }
             ["show", names @ ..] => {
                 for name in expand(names) {
                     self.show(&name);
@@ -305,6 +327,7 @@ impl Teller {
         };
         let status = &instance["status"];
         let mut text = format!("  {cluster} spec={}\n", instance["spec"]);
+        text.push_str(&versions::told(status, "    ", "\n"));
         for reference in status["configReferences"].as_array().into_iter().flatten() {
             writeln!(text, "    {}", reference_line(reference)).expect("a string takes text");
         }
@@ -314,9 +337,42 @@ impl Teller {
         self.out.push_str(&text);
     }
 
+    /// Annotations and owners of an instance.
+    fn show_meta(&mut self, cluster: &str) {
+        let key = ObjectKey::new(Kind::Instance, cluster, self.addon.as_str());
+        let metadata = self.world.objects.get(&key).map(|instance| &instance["metadata"]);
+        let mut text = format!("  {cluster}\n");
+        let annotations = metadata.and_then(|metadata| metadata["annotations"].as_object());
+        for (name, value) in annotations.into_iter().flatten() {
+            writeln!(text, "    {name}: {}", value.as_str().unwrap_or_default())
+                .expect("a string takes text");
+        }
+        let owners = metadata.and_then(|metadata| metadata["ownerReferences"].as_array());
+        for owner in owners.into_iter().flatten() {
+            let controller = if owner["controller"] == true {
+                " (controller)"
+            } else {
+                ""
+            };
+            let word = |field: &str| owner[field].as_str().unwrap_or_default();
+            writeln!(
+                text,
+                "    owner {} {} {}{controller}",
+                word("kind"),
+                word("name"),
+                word("uid")
+            )
+            .expect("a string takes text");
+        }
+        self.out.push_str(&text);
+    }
+
     fn show_addon(&mut self) {
         let status = &self.world.objects[&ObjectKey::new(Kind::AddOn, "", self.addon.as_str())]["status"];
-        let mut text = String::new();
+        let mut text = versions::told(status, "  ", "\n");
+        for condition in status["conditions"].as_array().into_iter().flatten() {
+            writeln!(text, "  {}", condition_line(condition)).expect("a string takes text");
+        }
         for reference in status["defaultconfigReferences"].as_array().into_iter().flatten() {
             writeln!(text, "  default {}", reference_line(reference)).expect("a string takes text");
         }
@@ -371,6 +427,7 @@ fn describe(action: &Action) -> (String, String) {
         Action::Status { patch, note, .. } => {
             let mut text = format!("  status {object}");
             let status = &patch["status"];
+            text.push_str(&versions::told(status, "\n      ", ""));
             for reference in status["configReferences"].as_array().into_iter().flatten() {
                 write!(text, "\n      {}", reference_line(reference)).expect("a string takes text");
             }
@@ -414,73 +471,10 @@ fn shape(value: &Value) -> String {
     }
 }
 
-fn reference_line(reference: &Value) -> String {
-    let text = |pointer: &str| {
-        reference
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let short = |hash: &str| hash.chars().take(6).collect::<String>();
-    let hash = |pointer: &str| match text(pointer) {
-        "" => "none".to_owned(),
-        hash => short(hash),
-    };
-    let place = |form: &str| match text(&format!("/{form}/namespace")) {
-        "" => text(&format!("/{form}/name")).to_owned(),
-        namespace => format!("{namespace}/{}", text(&format!("/{form}/name"))),
-    };
-    let mut line = format!(
-        "{} {} desired={}",
-        text("/resource"),
-        place("desiredConfig"),
-        hash("/desiredConfig/specHash")
-    );
-    if reference.get("lastAppliedConfig").is_some() {
-        write!(line, " applied={}", hash("/lastAppliedConfig/specHash")).expect("a string takes text");
-        if place("lastAppliedConfig") != place("desiredConfig") {
-            write!(line, " ({})", place("lastAppliedConfig")).expect("a string takes text");
-        }
-    }
-    line
-}
-
-fn condition_line(condition: &Value) -> String {
-    let text = |field: &str| condition[field].as_str().unwrap_or_default();
-    let since = text("lastTransitionTime")
-        .split_once('T')
-        .map_or("", |(_, time)| time.trim_end_matches('Z'));
-    format!(
-        "{}={} {} {since} | {}",
-        text("type"),
-        text("status"),
-        text("reason"),
-        text("message")
-    )
-}
-
 #[expect(
     clippy::panic,
     reason = "a line that nobody understands must not pass for one that was carried out"
 )]
 fn unknown(words: &[&str]) {
     panic!("no such line: {words:?}");
-}
-
-fn expand(names: &[&str]) -> Vec<String> {
-    let range = |name: &str| {
-        let (first, last) = name.split_once("..")?;
-        let number = |text: &str| text.trim_start_matches('c').parse::<usize>().ok();
-        Some(
-            (number(first)?..=number(last)?)
-                .map(|n| format!("c{n}"))
-                .collect::<Vec<_>>(),
-        )
-    };
-    let one = |name: &&str| range(name).unwrap_or_else(|| vec![(*name).to_owned()]);
-    names
-        .iter()
-        .filter(|name| **name != "none")
-        .flat_map(one)
-        .collect()
 }

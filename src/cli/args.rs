@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::controllers::TideOptions;
 use crate::model::GoDuration;
-use crate::snapshot::{ClusterConfigs, Settings, Vocabulary};
+use crate::snapshot::{ClusterConfigs, EmptyLifecycle, Settings, Vocabulary};
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
@@ -130,12 +130,28 @@ pub struct TideArgs {
     /// Words of the `Progressing` condition.
     #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
     pub progressing_reasons: Reasons,
+    /// How long an add-on stays on a cluster that nothing selects any more, for instance `10s` or `2m`; 0 removes it at once.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = length)]
+    pub decision_grace: Duration,
+    /// What a ClusterManagementAddOn means whose lifecycle annotation is there, but empty.
+    #[arg(long, value_enum, value_name = "WHO", default_value_t = EmptyMeans::Managed)]
+    pub empty_lifecycle: EmptyMeans,
     /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ClusterConfigsArg::AtOnce)]
     pub cluster_configs: ClusterConfigsArg,
     /// How long an agent may be unavailable after a change until that counts as a failure, for instance `30s` or `2m`.
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = length)]
     pub startup_time: Duration,
+}
+
+/// What an empty lifecycle annotation means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum EmptyMeans {
+    /// The hub manages the add-on, as if there were no annotation.
+    Managed,
+    /// The add-on manages itself, as current OCM reads it.
+    #[value(name = "self")]
+    Own,
 }
 
 /// Reads a length of time as Kubernetes writes it.
@@ -162,6 +178,11 @@ impl From<&TideArgs> for TideOptions {
         Self {
             settings: Settings {
                 reasons,
+                decision_grace: args.decision_grace,
+                empty_lifecycle: match args.empty_lifecycle {
+                    EmptyMeans::Managed => EmptyLifecycle::Managed,
+                    EmptyMeans::Own => EmptyLifecycle::Own,
+                },
                 cluster_configs: match args.cluster_configs {
                     ClusterConfigsArg::AtOnce => ClusterConfigs::AtOnce,
                     ClusterConfigsArg::Rollout => ClusterConfigs::Rollout,

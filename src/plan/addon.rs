@@ -4,8 +4,8 @@
 
 use jiff::Timestamp;
 
-use super::types::{Plan, Wait};
-use super::{config, diff, install, progress, rollout, rollup, work};
+use super::types::{Plan, Wait, WaitOn, earliest};
+use super::{config, diff, health, install, progress, rollout, rollup, work};
 use crate::snapshot::View;
 
 /// Returns what the hub should look like next for one add-on, and what it is waiting for.
@@ -18,18 +18,21 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let configs = config::effective(view, &wanted);
     if !view.addon.managed {
         let summary = rollup::summary(view, &wanted, &configs, &[], now);
+        let verdict = health::unmanaged(view, now);
         return Plan {
-            actions: diff::addon(view.addon, &summary).into_iter().collect(),
+            actions: diff::addon(view.addon, &summary, verdict).into_iter().collect(),
             ..Plan::default()
         };
     }
-    let (membership, mut waits) = install::membership(view, &wanted);
+    let membership = install::membership(view, &wanted, now);
+    let mut waits = membership.waits;
     let rollout = rollout::next(view, &wanted, &configs, now);
     let mut renderer = work::Renderer::new(view);
     let mut actions = Vec::new();
+    let mut health = health::Health::new(membership.missing);
     for member in &rollout.members {
         // What is going away is neither written to nor counted as done.
-        if member.instance.meta.deleting {
+        if member.instance.meta.deleting || wanted.is_leaving(&member.instance.cluster) {
             continue;
         }
         let rendering = renderer.rendering(member);
@@ -39,16 +42,20 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
         actions.extend(diff::works(view, &report, &rendering));
         let cluster = &report.instance.cluster;
         waits.extend(report.waits.into_iter().map(|on| Wait::cluster(cluster, on)));
+        health.add(cluster, report.standing);
     }
     let summary = rollup::summary(view, &wanted, &configs, &rollout.placed, now);
-    let actions = settle(membership, actions)
-        .chain(diff::addon(view.addon, &summary))
+    let verdict = health::managed(view, &wanted, &health, now);
+    let actions = settle(membership.actions, actions)
+        .chain(diff::addon(view.addon, &summary, verdict))
         .collect();
+    let oddities = configs.versions.oddities.iter().map(ToString::to_string);
+    waits.extend(oddities.map(|oddity| Wait::addon(WaitOn::Template(oddity))));
     waits.sort();
     Plan {
         actions,
         waits,
-        recheck_at: rollout.recheck_at,
+        recheck_at: earliest(rollout.recheck_at, membership.recheck_at),
     }
 }
 

@@ -53,6 +53,14 @@ impl<'a> Wish<'a> {
     pub(super) fn status(&self) -> Status {
         self.status
     }
+
+    pub(super) fn reason(&self) -> &'static str {
+        self.reason
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
 }
 
 fn cut(message: Cow<'_, str>) -> Cow<'_, str> {

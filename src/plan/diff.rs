@@ -5,6 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::conditions;
+use super::health::Verdict;
 use super::progress::Report;
 use super::rollup::Summary;
 use super::types::{Action, Revision};
@@ -36,6 +37,19 @@ pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
             "configReferences".to_owned(),
             report.references.iter().map(render_reference).collect(),
         );
+    }
+    let versions = [
+        (
+            "currentVersion",
+            &report.memory.current,
+            &instance.current_version,
+        ),
+        ("lastVersion", &report.memory.last, &instance.last_version),
+    ];
+    for (field, new, old) in versions {
+        if new != old {
+            status.insert(field.to_owned(), render_version(new));
+        }
     }
     if *report.conditions != *instance.conditions {
         status.insert("conditions".to_owned(), conditions::render(&report.conditions));
@@ -85,8 +99,11 @@ pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering<
 }
 
 /// Returns the write of the add-on's status, if anything in it changes.
-pub(super) fn addon(addon: &AddOn, summary: &Summary) -> Option<Action> {
+pub(super) fn addon(addon: &AddOn, summary: &Summary, verdict: Verdict<'_>) -> Option<Action> {
     let mut status = Map::new();
+    if *verdict.conditions != *addon.conditions {
+        status.insert("conditions".to_owned(), conditions::render(&verdict.conditions));
+    }
     if summary.defaults != addon.defaults {
         status.insert(
             "defaultconfigReferences".to_owned(),
@@ -101,12 +118,29 @@ pub(super) fn addon(addon: &AddOn, summary: &Summary) -> Option<Action> {
             progressions.iter().map(render_progression).collect(),
         );
     }
+    if let Some((supported, default)) = &summary.versions {
+        if *supported != addon.supported_versions {
+            let texts = supported.iter().map(|version| Value::from(&**version));
+            status.insert("supportedVersions".to_owned(), texts.collect());
+        }
+        if *default != addon.default_version {
+            status.insert("defaultVersion".to_owned(), render_version(default));
+        }
+    }
     (!status.is_empty()).then(|| Action::Status {
         object: ObjectKey::new(Kind::AddOn, "", addon.name.clone()),
         before: Revision::from(&addon.meta),
         patch: json!({"status": status}),
-        note: None,
+        note: verdict.note,
     })
+}
+
+/// A merge patch takes a field away with a null.
+fn render_version(version: &str) -> Value {
+    if version.is_empty() {
+        return Value::Null;
+    }
+    Value::from(version)
 }
 
 fn render_type(of: &ConfigType) -> Value {

@@ -11,10 +11,13 @@ use jiff::Timestamp;
 use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests};
 use super::conditions::{Wish, merge};
 use super::config::{Configs, Trouble, trouble};
+use super::health::Standing;
 use super::judge::{PROGRESSING, state};
-use super::rollout::{Attention, Member, Step, assigned};
+use super::note::Note;
+use super::rollout::{Attention, Member, Notice, Step, assigned};
 use super::state::{Outcome, State, Words};
-use super::types::{Note, WaitOn};
+use super::types::WaitOn;
+use super::version::{self, Memory};
 use super::work::{Rendering, superseded};
 use crate::snapshot::{Applied, Condition, ConfigType, Content, Instance, Reference, Status, View};
 
@@ -27,8 +30,12 @@ pub(super) struct Report<'v> {
     pub references: Cow<'v, [Reference]>,
     /// `supportedConfigs`; absent when another program writes them.
     pub supported: Option<&'v BTreeSet<ConfigType>>,
+    /// `currentVersion` and `lastVersion`
+    pub memory: Memory,
     /// `conditions`
     pub conditions: Cow<'v, [Condition]>,
+    /// How it counts for the add-on.
+    pub standing: Standing,
     /// What to tell a spectator.
     pub note: Option<Note>,
     /// What holds it.
@@ -51,7 +58,8 @@ pub(super) fn report<'v>(
     }
     let trouble = trouble(member, rendering);
     let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
-    let words = state.progressing(view.settings().reasons);
+    let version = version::moving_to(view, member).map(|version| &**version);
+    let words = state.progressing(view.settings().reasons, version);
     let not_applied = not_applied(view, member);
     let mut wishes = vec![configured(member, trouble.as_ref(), not_applied)];
     wishes.extend(assigned(member, &state, now));
@@ -65,13 +73,15 @@ pub(super) fn report<'v>(
         words.reason,
         &*words.message,
     ));
-    wishes.extend(rollup(member, &state, &words, &stuck, up));
+    wishes.extend(rollup(turn(member), &state, &words, &stuck, up));
     let deployed = !matches!(rendering, Rendering::NotOurs);
     let conditions = stated(instance, rendering, &wishes, now);
     Report {
         supported: deployed.then_some(&configs.supported),
-        note: note(member, &state, words.reason),
+        standing: standing(turn(member), &state, &stuck, up),
+        note: note(member, &state, words.reason, &stuck),
         waits: waits(member, rendering, &state, not_applied),
+        memory: version::memory(view, member, state.is_done()),
         instance,
         references,
         conditions,
@@ -141,11 +151,14 @@ fn stuck(
     {
         return Some((notice.reason, notice.message.to_string()));
     }
+    if member.timed_out && matches!(state, State::Phase(_, Outcome::Running(_))) {
+        return Some(("ProgressDeadlineExceeded", LATE.to_owned()));
+    }
     match rendering {
         Rendering::Refused(error) => Some(("RenderingFailed", error.clone())),
         Rendering::NotOurs | Rendering::Bodies(_) => None,
         // Who runs with what it was assigned needs nothing anew, and whose turn comes gets the present content.
-        Rendering::Waiting(_) if state.is_done() || is_queued(member) => None,
+        Rendering::Waiting(_) if state.is_done() || turn(member).is_some() => None,
         Rendering::Waiting(_) => superseded(view, &member.assigned).map(|gone| {
             (
                 "ContentSuperseded",
@@ -155,10 +168,10 @@ fn stuck(
     }
 }
 
-/// Returns whether the member waits for its turn.
-fn is_queued(member: &Member<'_>) -> bool {
-    let notice = member.notice.as_ref();
-    notice.is_some_and(|notice| notice.attention == Attention::Wait)
+/// Returns the turn that the member waits for.
+fn turn<'a>(member: &'a Member<'_>) -> Option<&'a Notice> {
+    let notice = member.notice.as_deref()?;
+    (notice.attention == Attention::Wait).then_some(notice)
 }
 
 fn configured<'a>(member: &'a Member<'_>, trouble: Option<&'a Trouble>, not_applied: &[&str]) -> Wish<'a> {
@@ -201,22 +214,16 @@ fn not_applied<'v>(view: &View<'v>, member: &Member<'_>) -> &'v [&'static str] {
 /// `Ready` sums up; `Reconciling` and `Stalled` tell "wait" from "act". Who waits for a turn is not ready for what it should
 /// have; who is meant to keep what it has is.
 fn rollup<'a>(
-    member: &'a Member<'_>,
+    turn: Option<&'a Notice>,
     state: &State,
     words: &'a Words,
     stuck: &'a Stuck,
     up: Option<Status>,
 ) -> [Wish<'a>; 3] {
-    let turn = member
-        .notice
-        .as_ref()
-        .filter(|notice| notice.attention == Attention::Wait);
-    let late = member.timed_out && !state.is_done();
     let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));
     let stalled = match stuck {
         Some((reason, why)) => Wish::new("Stalled", Status::True, reason, why.as_str()),
         None if failed => Wish::new("Stalled", Status::True, words.reason, &*words.message),
-        None if late => Wish::new("Stalled", Status::True, "ProgressDeadlineExceeded", LATE),
         None => Wish::new("Stalled", Status::False, "NotStalled", ""),
     };
     let waits = stalled.status() == Status::False && !state.is_done();
@@ -250,18 +257,42 @@ fn rollup<'a>(
     [ready, reconciling, stalled]
 }
 
-fn note(member: &Member<'_>, state: &State, reason: &str) -> Option<Note> {
+/// How an instance counts for the add-on; the conditions above say the same in words.
+fn standing(turn: Option<&Notice>, state: &State, stuck: &Stuck, up: Option<Status>) -> Standing {
+    if stuck.is_some() || matches!(state, State::Phase(_, Outcome::Failed(_))) {
+        return Standing::Stalled;
+    }
+    match up {
+        _ if !state.is_done() || turn.is_some() => Standing::Moving,
+        Some(Status::False) => Standing::Unavailable,
+        Some(Status::Unknown) => Standing::Unreachable,
+        Some(Status::True) | None => Standing::Ready,
+    }
+}
+
+fn note(member: &Member<'_>, state: &State, reason: &str, stuck: &Stuck) -> Option<Note> {
     let instance = member.instance;
-    let same = instance
-        .condition(PROGRESSING)
-        .is_some_and(|before| *before.reason == *reason);
+    let was = |kind: &str, reason: &str| instance.condition(kind).is_some_and(|one| *one.reason == *reason);
+    let (addon, cluster) = (instance.addon.clone(), instance.cluster.clone());
+    // A failure has the words of its phase; whatever else only a human can change has the reason of `Stalled`.
+    let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));
+    if let Some((reason, message)) = stuck.as_ref().filter(|_| !failed) {
+        return (!was("Stalled", reason)).then(|| Note::Stuck {
+            addon,
+            cluster,
+            reason,
+            message: message.clone(),
+        });
+    }
     match state {
-        State::Phase(phase, outcome) if !same || member.step == Step::Move => Some(Note {
-            addon: instance.addon.clone(),
-            cluster: instance.cluster.clone(),
-            phase: *phase,
-            outcome: outcome.clone(),
-        }),
+        State::Phase(phase, outcome) if !was(PROGRESSING, reason) || member.step == Step::Move => {
+            Some(Note::Cluster {
+                addon,
+                cluster,
+                phase: *phase,
+                outcome: outcome.clone(),
+            })
+        }
         State::Phase(..)
         | State::Unsupported(_)
         | State::WaitingForManifests
@@ -301,4 +332,55 @@ fn waits(
         waits.push(WaitOn::NotApplied(not_applied.to_vec()));
     }
     waits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::Phase;
+    use super::*;
+    use crate::snapshot::Vocabulary;
+
+    fn told(state: &State, stuck: &Stuck, up: Option<Status>) -> String {
+        let words = state.progressing(Vocabulary::Lifecycle, None);
+        let wishes = rollup(None, state, &words, stuck, up);
+        let each = wishes.map(|wish| format!("{}={} {}", wish.kind(), wish.status().as_str(), wish.reason()));
+        format!("{} → {:?}", each.join(", "), standing(None, state, stuck, up))
+    }
+
+    const TOLD: &str = "\
+Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving
+Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving
+Ready=False UpgradeFailed, Reconciling=False Settled, Stalled=True UpgradeFailed → Stalled
+Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready
+Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready
+Ready=False Unavailable, Reconciling=False Settled, Stalled=False NotStalled → Unavailable
+Ready=False AvailabilityUnknown, Reconciling=False Settled, Stalled=False NotStalled → Unreachable
+Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled
+Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled
+Ready=False WaitingForManifestApplied, Reconciling=True WaitingForManifestApplied, Stalled=False NotStalled → Moving
+Ready=False WaitingForHostingManifestApplied, Reconciling=True WaitingForHostingManifestApplied, Stalled=False NotStalled → Moving";
+
+    /// Delivery tools read: `Stalled` is a failure, `Reconciling` means wait, and `Ready` is the end. Never two of them.
+    #[test]
+    fn every_state_says_wait_act_or_done() {
+        let running = State::Phase(Phase::Install, Outcome::Running("x".to_owned()));
+        let failed = State::Phase(Phase::Upgrade, Outcome::Failed("x".to_owned()));
+        let done = State::Phase(Phase::Install, Outcome::Succeeded);
+        let (up, down) = (Some(Status::True), Some(Status::False));
+        let missing = Some(("ConfigurationNotFound", "x".to_owned()));
+        let rows = [
+            told(&running, &None, None),
+            told(&running, &None, down),
+            told(&failed, &None, up),
+            told(&done, &None, up),
+            told(&done, &None, None),
+            told(&done, &None, down),
+            told(&done, &None, Some(Status::Unknown)),
+            told(&running, &missing, up),
+            told(&done, &missing, up),
+            told(&State::WaitingForManifests, &None, None),
+            told(&State::WaitingForHostingManifests, &None, None),
+        ];
+        assert_eq!(rows.join("\n"), TOLD);
+    }
 }

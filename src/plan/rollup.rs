@@ -10,8 +10,8 @@ use super::install::{Known, Selected, Wanted};
 use super::judge::PROGRESSING;
 use super::rollout::{Breach, Counts, Placed};
 use crate::snapshot::{
-    Applied, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status, View,
-    terms,
+    Applied, Condition, ConfigRef, InstallStrategy, Name, Offer, Progression, ProgressionReference, Status,
+    View, terms,
 };
 
 /// What the status of the add-on should be.
@@ -21,6 +21,8 @@ pub(super) struct Summary {
     pub defaults: Vec<(ConfigRef, Name)>,
     /// `installProgressions`; absent leaves what stands there.
     pub progressions: Option<Vec<Progression>>,
+    /// `supportedVersions` and `defaultVersion`; absent leaves what stands there.
+    pub versions: Option<(Vec<Name>, Name)>,
 }
 
 /// Returns the status of the add-on.
@@ -49,6 +51,14 @@ pub(super) fn summary(
     Summary {
         defaults: defaults.collect(),
         progressions,
+        versions: view.addon.managed.then(|| {
+            let listed = configs.versions.supported();
+            let default = configs.versions.preset().map(Offer::text);
+            (
+                listed.map(|offer| Name::from(offer.text())).collect(),
+                Name::from(default.unwrap_or_default()),
+            )
+        }),
     }
 }
 

@@ -2,19 +2,20 @@
 //!
 //! Decides what a record keeps. An object that does not decode is refused with the reason; nothing here panics or guesses.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::copied::record_of;
 use super::decode_addon::addon;
 use super::decode_rollout::group_size;
 use super::decode_status::{conditions, references, status_of};
 use super::decode_work::{Known, work};
 use super::kind::{Kind, ObjectKey};
 use super::names::{Name, Names};
+use super::pairs::Pairs;
 use super::record::{
     AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, DeploymentConfig, Instance, Meta,
     Owner, Placement, Template, Work,
@@ -24,6 +25,7 @@ use crate::api::cluster as cluster_api;
 use crate::api::names::{conditions as condition_types, labels};
 use crate::api::v1alpha1 as wire;
 use crate::hash::SpecHash;
+use crate::model::AddonVersion;
 
 /// A decoded object.
 #[derive(Debug)]
@@ -161,21 +163,30 @@ pub(super) fn owners(owners: Option<&Vec<OwnerReference>>, names: &mut Names) ->
 }
 
 fn cluster(object: &cluster_api::ManagedCluster, names: &mut Names) -> Result<Cluster, String> {
-    let annotations = object.metadata.annotations.iter().flatten();
-    let copied: BTreeMap<Name, Name> = annotations
-        .filter(|(key, _)| key.starts_with(terms::COPIED_PREFIX))
-        .map(|(key, value)| (names.share(key), names.share(value)))
-        .collect();
     let stated = object.status.iter().flat_map(|status| &status.conditions);
     let available = stated
         .filter(|condition| condition.type_ == condition_types::CLUSTER_AVAILABLE)
         .map(|condition| status_of(&condition.status))
         .next();
+    let annotations = travelling(&object.metadata, names);
     Ok(Cluster {
         meta: meta(&object.metadata, names)?,
-        annotations: copied,
+        copied: names.share(&record_of(&annotations)),
+        annotations,
+        labels: Pairs::share(object.metadata.labels.iter().flatten(), names),
+        accepted: object.spec.hub_accepts_client == Some(true),
+        opt_out: shared(annotation(&object.metadata, terms::OPT_OUT), names),
         available,
     })
+}
+
+/// The annotations that travel from a cluster to its add-ons, wherever they stand.
+fn travelling(metadata: &ObjectMeta, names: &mut Names) -> Pairs {
+    let all = metadata.annotations.iter().flatten();
+    Pairs::share(
+        all.filter(|(key, _)| key.starts_with(terms::COPIED_PREFIX)),
+        names,
+    )
 }
 
 fn placement(object: &cluster_api::Placement, names: &mut Names) -> Result<Placement, String> {
@@ -216,6 +227,10 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
         cluster: shared(metadata.namespace.as_ref(), names),
         owners: owners(metadata.owner_references.as_ref(), names),
         installed_by: shared(annotation(metadata, terms::INSTALLED_BY), names),
+        // A time that nobody can read counts as none: it is written anew.
+        deselected_at: annotation(metadata, terms::DESELECTED_AT).and_then(|text| text.parse().ok()),
+        annotations: travelling(metadata, names),
+        copied: shared(annotation(metadata, terms::COPIED_ANNOTATIONS), names),
         hosting_cluster: shared(annotation(metadata, terms::HOSTING_CLUSTER), names),
         install_namespace: names.share(
             object
@@ -225,6 +240,10 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
                 .unwrap_or(crate::api::names::DEFAULT_INSTALL_NAMESPACE),
         ),
         configs: configs(&object.spec.configs, names),
+        desired_version: names.share(&object.spec.desired_version),
+        given_version: shared(annotation(metadata, terms::GIVEN_VERSION), names),
+        current_version: shared(status.map(|status| &status.current_version), names),
+        last_version: shared(status.map(|status| &status.last_version), names),
         supported: types
             .map(|of| config_type(&of.group, &of.resource, names))
             .collect(),
@@ -238,6 +257,7 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
 }
 
 fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, String> {
+    let mut addon = names.share("");
     let (metadata, version, content) = match kind {
         Kind::DeploymentConfig => {
             let object: wire::AddOnDeploymentConfig = parse(object)?;
@@ -252,6 +272,7 @@ fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, Strin
             let agent = object.pointer("/spec/agentSpec").cloned().unwrap_or_default();
             let registers = parsed.spec.registration.is_some();
             let version = label(&parsed.metadata, labels::TEMPLATE_VERSION).cloned();
+            addon = names.share(&parsed.spec.addon_name);
             let content = Content::Template(Template { agent, registers });
             (parsed.metadata, version, content)
         }
@@ -270,7 +291,14 @@ fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, Strin
     Ok(Config {
         meta: meta(&metadata, names)?,
         hash,
-        version: version.as_deref().map(|version| names.share(version)),
+        version: version
+            .as_deref()
+            .filter(|version| !version.is_empty())
+            .map(|version| names.share(version)),
+        is_version: version
+            .as_deref()
+            .is_some_and(|version| AddonVersion::parse(version).is_ok()),
+        addon,
         content: Arc::new(content),
     })
 }

@@ -4,7 +4,7 @@
 //! what is wrong with it: a change that asked for care must never travel without it.
 
 use super::names::Name;
-use super::record::Paused;
+use super::record_rollout::Paused;
 use crate::api::v1alpha1 as wire;
 use crate::field::{Path, Violation};
 use crate::model::{ConfigRollout, Limit, RawConfigRollout, RawStrategy, RolloutStrategy, Scalar};

@@ -8,6 +8,7 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod copied;
 mod decode;
 mod decode_addon;
 mod decode_rollout;
@@ -20,25 +21,32 @@ mod file;
 mod index;
 mod kind;
 mod names;
+mod pairs;
 mod publish;
 mod record;
+mod record_rollout;
 mod settings;
 mod sight;
 mod store;
 pub mod terms;
+mod versions;
 mod view;
 
+pub use copied::{copied_digest, copied_record};
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
-pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts};
+pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts, VersionFacts};
 pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
 pub use names::{Name, Names};
+pub use pairs::Pairs;
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, DeploymentConfig, InstallStrategy, Instance, Meta, Owner, Paused, Placement, PlacementUse,
-    Progression, ProgressionReference, Reference, Signal, Status, Template, Work, Workload,
+    DefaultConfig, DeploymentConfig, InstallStrategy, Instance, Lifecycle, Meta, Owner, Placement,
+    PlacementUse, Reference, Signal, Status, Template, Work, Workload,
 };
-pub use settings::{ClusterConfigs, Settings, Vocabulary};
+pub use record_rollout::{Paused, Progression, ProgressionReference};
+pub use settings::{ClusterConfigs, EmptyLifecycle, Settings, Vocabulary};
 pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
 pub use store::{Event, Place, Store, Touched};
+pub use versions::{MOST_VERSIONS, Oddity, Offer, Versions};
 pub use view::View;

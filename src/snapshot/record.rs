@@ -2,7 +2,6 @@
 //!
 //! Decides which parts of an object matter. Never keeps managed fields, foreign spec or whole manifests of works.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -11,7 +10,9 @@ use serde_json::Value;
 use super::digest::Digest;
 use super::facts::AddonFacts;
 use super::names::Name;
-use crate::model::{ConfigRollout, Limit, RolloutStrategy};
+use super::pairs::Pairs;
+use super::record_rollout::{Paused, Progression};
+use crate::model::{ConfigRollout, Limit, RolloutStrategy, Selector};
 
 /// Identity and revision of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -160,10 +161,31 @@ pub struct Owner {
 pub struct Cluster {
     /// Identity and revision.
     pub meta: Meta,
-    /// Annotations that travel to the add-on when it is created.
-    pub annotations: BTreeMap<Name, Name>,
+    /// Annotations that travel to its add-ons.
+    pub annotations: Pairs,
+    /// The record of an add-on to which all of them were copied, "" when there are none.
+    pub copied: Name,
+    /// Its labels.
+    pub labels: Pairs,
+    /// Whether the hub has accepted it; before that it has no namespace.
+    pub accepted: bool,
+    /// The add-ons that it does not want, as its annotation lists them.
+    pub opt_out: Name,
     /// The cluster's own availability.
     pub available: Option<Status>,
+}
+
+impl Cluster {
+    /// Returns whether the cluster has opted out of an add-on.
+    pub fn opts_out_of(&self, addon: &str) -> bool {
+        let mut listed = self.opt_out.split(',').map(str::trim);
+        listed.any(|name| name == "*" || name == addon)
+    }
+
+    /// Returns whether a selector matches the cluster's labels.
+    pub fn is_matched_by(&self, selector: &Selector) -> bool {
+        selector.matches(|key| self.labels.get(key).map(|value| &**value))
+    }
 }
 
 /// A `Placement`.
@@ -199,25 +221,23 @@ pub enum InstallStrategy {
     Manual,
     /// The union of placements.
     Placements,
+    /// The labels of clusters; without a selector it selects nothing.
+    Labels(Option<Selector>),
+    /// A selector of labels that has no meaning, with the reason.
+    BadLabels(Name),
     /// A type that this version does not drive.
     Other(Name),
 }
 
-/// The placements whose rollouts somebody has paused.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Paused(pub(super) BTreeSet<Name>);
-
-impl Paused {
-    /// Returns whether every rollout is paused.
-    pub fn everything(&self) -> bool {
-        self.0.contains("*")
-    }
-
-    /// Returns whether the rollout of a placement is paused.
-    pub fn placement(&self, namespace: &str, name: &str) -> bool {
-        let is_this = |place: &Name| place.split_once('/') == Some((namespace, name));
-        self.everything() || self.0.iter().any(is_this)
-    }
+/// What the lifecycle annotation of an add-on says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// The hub manages the add-on: it says so, or there is no annotation.
+    Managed,
+    /// The annotation has no value.
+    Empty,
+    /// Anything else: the add-on manages itself.
+    Own(Name),
 }
 
 /// The spec that a `ManagedClusterAddOn` is created with.
@@ -255,32 +275,6 @@ pub struct DefaultConfig {
     pub config: Option<ConfigRef>,
 }
 
-/// One entry of `status.installProgressions`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Progression {
-    /// Namespace of the placement.
-    pub namespace: Name,
-    /// Name of the placement.
-    pub name: Name,
-    /// What its clusters are configured with.
-    pub references: Vec<ProgressionReference>,
-    /// How far they are.
-    pub conditions: Vec<Condition>,
-}
-
-/// One configuration of a progression.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProgressionReference {
-    /// The object.
-    pub config: ConfigRef,
-    /// Its hash, "" when unknown.
-    pub desired: Name,
-    /// What all clusters of the placement confirmed last.
-    pub applied: Option<Applied>,
-    /// What was last known to be good.
-    pub known_good: Option<Applied>,
-}
-
 /// A `ClusterManagementAddOn`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddOn {
@@ -288,7 +282,9 @@ pub struct AddOn {
     pub meta: Meta,
     /// The add-on's name.
     pub name: Name,
-    /// Whether the lifecycle annotation leaves the add-on to us.
+    /// What the lifecycle annotation says.
+    pub lifecycle: Lifecycle,
+    /// Whether that leaves the add-on to us.
     pub managed: bool,
     /// `spec.supportedConfigs`, in order.
     pub supported: Vec<DefaultConfig>,
@@ -306,6 +302,12 @@ pub struct AddOn {
     pub defaults: Vec<(ConfigRef, Name)>,
     /// `status.installProgressions`, absent when nobody has written it yet.
     pub progressions: Option<Vec<Progression>>,
+    /// `status.conditions`
+    pub conditions: Vec<Condition>,
+    /// `status.supportedVersions`
+    pub supported_versions: Vec<Name>,
+    /// `status.defaultVersion`, "" when it is absent.
+    pub default_version: Name,
     /// What admission may ask about the add-on.
     pub facts: Arc<AddonFacts>,
 }
@@ -321,14 +323,28 @@ pub struct Instance {
     pub cluster: Name,
     /// Its owners.
     pub owners: Vec<Owner>,
-    /// The placement that made us create it, "" when the mark is absent: then we never delete it.
+    /// What made us create it, "" when the mark is absent: then we never delete it.
     pub installed_by: Name,
+    /// Since when nothing selects its cluster any more.
+    pub deselected_at: Option<Timestamp>,
+    /// Its annotations of the kind that travels from the cluster.
+    pub annotations: Pairs,
+    /// Which of them were copied from the cluster, as our annotation says; "" when it is absent.
+    pub copied: Name,
     /// The hosting cluster, "" when the agent runs on the cluster itself.
     pub hosting_cluster: Name,
     /// `spec.installNamespace`
     pub install_namespace: Name,
     /// `spec.configs`
     pub configs: Vec<ConfigRef>,
+    /// `spec.desiredVersion`, "" when it is absent.
+    pub desired_version: Name,
+    /// The version that a placement gave, as far as we have recorded it, "" when it gave none.
+    pub given_version: Name,
+    /// `status.currentVersion`, "" when it is absent.
+    pub current_version: Name,
+    /// `status.lastVersion`, "" when it is absent.
+    pub last_version: Name,
     /// `status.supportedConfigs`
     pub supported: Vec<ConfigType>,
     /// `status.configReferences`
@@ -384,8 +400,19 @@ pub struct Config {
     pub hash: Name,
     /// The version of the add-on that it stands for: the label of a template, or what an `AddOnHubConfig` asks for.
     pub version: Option<Name>,
+    /// Whether `version` can be read as one; asked for every cluster, so it is found out once.
+    pub is_version: bool,
+    /// The add-on that a template is for, "" for other kinds.
+    pub addon: Name,
     /// What it says.
     pub content: Arc<Content>,
+}
+
+impl Config {
+    /// Returns the version, if it can be read as one.
+    pub fn readable_version(&self) -> Option<&Name> {
+        self.version.as_ref().filter(|_| self.is_version)
+    }
 }
 
 /// What an agent says about one work.
@@ -435,6 +462,8 @@ pub struct Work {
     pub hashes: Name,
     /// The lifecycle mirror of the annotation, "" unless both are there.
     pub mirror: Name,
+    /// The version of the add-on that it carries, "" when its label is absent.
+    pub version: Name,
     /// Condition `Applied`.
     pub applied: Option<Signal>,
     /// Condition `Available`.

@@ -24,11 +24,25 @@ pub enum ClusterConfigs {
     Rollout,
 }
 
+/// What a lifecycle annotation without a value means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EmptyLifecycle {
+    /// The same as no annotation: the hub manages the add-on.
+    #[default]
+    Managed,
+    /// The add-on manages itself, as current Open Cluster Management reads it.
+    Own,
+}
+
 /// What the operator chose for all add-ons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The words of the `Progressing` condition.
     pub reasons: Vocabulary,
+    /// How long an add-on stays on a cluster that nothing selects any more.
+    pub decision_grace: Duration,
+    /// What a lifecycle annotation without a value means.
+    pub empty_lifecycle: EmptyLifecycle,
     /// How an edit of a cluster's own configuration travels.
     pub cluster_configs: ClusterConfigs,
     /// How long an agent may be unavailable after a change until that is a failure.
@@ -39,6 +53,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             reasons: Vocabulary::default(),
+            decision_grace: Duration::from_secs(10),
+            empty_lifecycle: EmptyLifecycle::default(),
             cluster_configs: ClusterConfigs::default(),
             startup: Duration::from_mins(2),
         }

@@ -90,7 +90,10 @@ enum OwnEdits {
 
 /// One instance before its step is decided.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "three facts that do not depend on each other")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "three facts that do not depend on each other"
+)]
 pub(super) struct Candidate<'v> {
     pub instance: &'v Instance,
     effective: Arc<Effective>,
@@ -149,7 +152,9 @@ pub(in crate::plan) fn next<'v>(
             let home = wanted.home.get(&instance.cluster).copied();
             let feed = home.and_then(|home| feeds.get(home));
             let kept = Kept::of(view, rolling.as_ref(), feed, (instance, effective));
-            candidate(view, (instance, effective, home), kept, feed, now)
+            let mut candidate = candidate(view, (instance, effective, home), kept, feed, now);
+            candidate.is_there &= !wanted.is_leaving(&instance.cluster);
+            candidate
         })
         .collect();
     let mut recheck_at = candidates.iter().filter_map(|one| one.seen.recheck_at).min();

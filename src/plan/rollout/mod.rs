@@ -5,6 +5,7 @@
 //! | `engine` | who may move, for units of any kind |
 //! | `course` | what a placement's strategy means to the engine |
 //! | `standing` | how far one instance is |
+//! | `health` | what goes wrong there |
 //! | `rolling` | whom a change of `spec.configuration` reaches |
 //! | `feed` | the engine's units, placement by placement |
 //! | `members` | every instance with its next step |
@@ -15,6 +16,7 @@
 mod course;
 mod engine;
 mod feed;
+mod health;
 mod members;
 mod notice;
 mod record;
@@ -30,5 +32,5 @@ mod engine_tests;
 pub(super) use engine::{Breach, Counts};
 pub(super) use feed::Placed;
 pub(super) use members::{Member, Step, next};
-pub(super) use notice::Attention;
+pub(super) use notice::{Attention, Notice};
 pub(super) use record::assigned;

@@ -139,7 +139,9 @@ impl<'a> Governed<'a> {
             .supported
             .iter()
             .filter(|supported| supported.config.is_some());
-        governed.template = by_version && !named.any(|supported| is(&supported.of, Kind::Template));
+        let asks_itself = !instance.desired_version.is_empty();
+        governed.template =
+            by_version && !asks_itself && !named.any(|supported| is(&supported.of, Kind::Template));
         governed
     }
 

@@ -8,8 +8,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::engine::{Standing, end};
+use super::health::{Trouble, after_success, under_way};
 use super::record::{assigned_at, confirmed_at};
-use crate::plan::health::{Trouble, after_success, under_way};
+use crate::plan::judge::PROGRESSING;
+use crate::plan::state::State;
 use crate::snapshot::{Instance, Reference, View};
 
 /// How far an instance is.
@@ -45,6 +47,8 @@ pub(super) fn seen(
     if !instance.references.iter().all(Reference::is_applied) {
         let since = assigned_at(instance, now);
         return match under_way(view, instance, deployed, since) {
+            // What the last plan found out by making the manifests stands there; this one has yet to make them.
+            None if has_failed(instance) => Seen::at(Standing::Failed(since)),
             None => Seen::at(Standing::InFlight(since)),
             Some(trouble) => judged(trouble, since, startup, now),
         };
@@ -60,6 +64,11 @@ pub(super) fn seen(
     }
     // A deadline that the success has met must not hit the trouble after it.
     judged(trouble, began.max(since), startup, now)
+}
+
+fn has_failed(instance: &Instance) -> bool {
+    let progressing = instance.condition(PROGRESSING);
+    progressing.is_some_and(|condition| State::is_failure(&condition.reason))
 }
 
 fn judged(trouble: Trouble, since: Timestamp, startup: Duration, now: Timestamp) -> Seen {
