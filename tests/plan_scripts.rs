@@ -5,6 +5,8 @@
 
 #[path = "plan/any_kind.rs"]
 mod any_kind;
+#[path = "plan/rollout_words.rs"]
+mod rollout_words;
 #[path = "plan/templates.rs"]
 mod templates;
 #[path = "plan/versions.rs"]
@@ -61,6 +63,10 @@ fn settings(script: &str) -> Settings {
         match words.as_slice() {
             ["setting", "cluster-configs", "rollout"] => settings.cluster_configs = ClusterConfigs::Rollout,
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
+            ["setting", "startup", time] => {
+                let time: jiff::SignedDuration = time.parse().expect("a length of time");
+                settings.startup = time.try_into().expect("not negative");
+            }
             ["setting", "decision-grace", time] => {
                 settings.decision_grace = time
                     .parse::<jiff::SignedDuration>()
@@ -145,6 +151,8 @@ impl Teller {
                 let key = key(kind, place);
                 self.world.mark_deleting(&key);
             }
+            ["condition", cluster, kind, status, ..] => self.condition(cluster, kind, status, line),
+            ["annotate", kind, place, text] => self.annotate(kind, place, text),
             ["status", kind, place] => self.status(kind, place, block),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
             ["refuse" | "accept" | "request", ..]
@@ -175,22 +183,6 @@ impl Teller {
                 }
             }
             other => versions::act(&mut self.world, &self.addon, other),
-        }
-    }
-
-    fn act_on_placement(&mut self, name: &str, words: &[&str]) {
-        let decision = ObjectKey::new(Kind::Decision, "default", format!("{name}-decision-1"));
-        match words {
-            ["deleted"] => {
-                self.world
-                    .delete(&ObjectKey::new(Kind::Placement, "default", name));
-                self.world.delete(&decision);
-            }
-            ["undecided"] => self.world.delete(&decision),
-            ["emptied"] => self
-                .world
-                .put_status(&decision, &serde_json::json!({"decisions": []})),
-            clusters => self.world.decide(name, &expand(clusters)),
         }
     }
 
