@@ -130,7 +130,7 @@ impl World {
         };
         let plan = plan::addon(&view, self.now);
         assert_eq!(
-            plan::check(&view, &plan),
+            plan::check(&view, &plan, self.now),
             Vec::<String>::new(),
             "a plan breaks an invariant"
         );
