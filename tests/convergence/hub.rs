@@ -206,6 +206,7 @@ impl Hub {
     pub(crate) fn delete(&mut self, key: &ObjectKey, before: Option<&Revision>) -> Result<(), Refusal> {
         let stored = Arc::clone(self.objects.get(key).ok_or(Refusal::NotFound)?);
         guard(&stored, before)?;
+        self.unswept = true;
         if !has_finalizers(&stored) {
             self.remove(key, (*stored).clone());
         } else if !is_deleting(&stored) {

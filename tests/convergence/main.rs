@@ -120,9 +120,12 @@ fn bugs_that_are_put_in_are_found() {
         Mutant::LoseWorks,
     ];
     for bug in bugs {
-        let found = first_failure(0..MUTANT_SEEDS, bug);
-        let found = found.map(|(case, failure)| format!("{bug:?}: seed {}, {}", case.seed, failure.sentence));
-        assert!(found.is_some(), "{bug:?} is not found within {MUTANT_SEEDS} seeds");
+        let Some((case, failure)) = first_failure(0..MUTANT_SEEDS, bug) else {
+            panic!("{bug:?} is not found within {MUTANT_SEEDS} seeds");
+        };
+        let sound = run(&Case::new(case.seed, Mutant::None));
+        assert!(sound.is_ok(), "without {bug:?} seed {} must not fail: {}", case.seed, failure.sentence);
+        eprintln!("{bug:?}: seed {}, {}", case.seed, failure.sentence.lines().next().unwrap_or_default());
     }
 }
 

@@ -296,6 +296,14 @@ pub(crate) fn closing(steps: &[Step], clusters: usize) -> Vec<Step> {
         });
         closing.push(configured.unwrap_or(Step::Config(which, 0)));
     }
+    // Works stay as they were while nothing can be rendered.
+    let renders = |step: &Step| match step {
+        Step::Template(variant, _) => Some(*variant < 3),
+        _ => None,
+    };
+    if steps.iter().rev().find_map(renders) == Some(false) {
+        closing.push(Step::Template(0, 1));
+    }
     closing
 }
 
