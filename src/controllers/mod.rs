@@ -3,6 +3,7 @@
 //! Decides nothing about add-ons; `plan` does. Only `apply` writes.
 
 mod apply;
+mod audit;
 mod cause;
 mod drive;
 mod pauses;

@@ -24,11 +24,13 @@ pub(crate) enum Fault {
     RefusedWrite,
     /// A write is answered with 500 and has happened.
     LostAnswer,
+    /// A write of a process that died arrives when the next process is at work.
+    LateWrite,
     /// Some watches are much slower than others.
     SlowWatch,
 }
 
-pub(crate) const FAULTS: [Fault; 8] = [
+pub(crate) const FAULTS: [Fault; 9] = [
     Fault::Crash,
     Fault::LostEvent,
     Fault::RepeatedEvent,
@@ -36,6 +38,7 @@ pub(crate) const FAULTS: [Fault; 8] = [
     Fault::StaleList,
     Fault::RefusedWrite,
     Fault::LostAnswer,
+    Fault::LateWrite,
     Fault::SlowWatch,
 ];
 

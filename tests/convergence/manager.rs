@@ -36,8 +36,8 @@ pub(crate) enum Mutant {
     ForgetAbsent,
     /// Takes add-ons away that people made.
     PruneHandMade,
-    /// Loses every second work write of a plan.
-    LoseWorks,
+    /// Takes every rollout for one of all clusters at once.
+    Hurry,
 }
 
 /// A watch of one kind.
@@ -168,6 +168,12 @@ impl Manager {
     fn take_in(&mut self, event: Event, now: Timestamp) {
         self.remember(&event);
         let event = match event {
+            Event::Applied { kind: Kind::AddOn, object } if self.mutant == Mutant::Hurry => {
+                Event::Applied { kind: Kind::AddOn, object: hurried(object) }
+            }
+            Event::Listed { kind: Kind::AddOn, objects } if self.mutant == Mutant::Hurry => {
+                Event::Listed { kind: Kind::AddOn, objects: objects.into_iter().map(hurried).collect() }
+            }
             Event::Listed { kind, objects } if self.mutant == Mutant::ForgetAbsent => {
                 // Every object is taken in, but nothing is found missing.
                 let mut objects = objects;
@@ -299,14 +305,7 @@ impl Manager {
 
     fn begin(&mut self, addon: &Name, actions: Vec<Action>) {
         let mut groups: BTreeMap<Name, VecDeque<Action>> = BTreeMap::new();
-        let mut works = 0;
         for action in actions {
-            if self.mutant == Mutant::LoseWorks && action.object().kind == Kind::Work {
-                works += 1;
-                if works % 2 == 0 {
-                    continue;
-                }
-            }
             let namespace = action.object().namespace.clone();
             groups.entry(namespace).or_default().push_back(action);
         }
@@ -367,6 +366,15 @@ impl Manager {
         Some(Tried { action, before, result: result.map(|_| ()), met_own, seen })
     }
 
+    /// Returns a write that would come next, as one that was sent before the process died.
+    pub(crate) fn last_words(&mut self, choice: usize) -> Option<(Action, Arc<Seen>)> {
+        let run = self.running.values_mut().next()?;
+        run.groups.retain(|group| !group.is_empty());
+        let index = choice % run.groups.len().max(1);
+        let group = run.groups.get_mut(index).unwrap_or(&mut run.hub);
+        Some((group.pop_front()?, Arc::clone(&run.seen)))
+    }
+
     fn settle(&mut self, addon: &Name, now: Timestamp) {
         let Some(run) = self.running.remove(addon) else { return };
         for (object, expected) in run.expected {
@@ -394,6 +402,14 @@ impl Manager {
     }
 }
 
+fn hurried(mut addon: Value) -> Value {
+    let placements = addon.pointer_mut("/spec/installStrategy/placements").and_then(Value::as_array_mut);
+    for placement in placements.into_iter().flatten() {
+        placement["rolloutStrategy"] = Value::Null;
+    }
+    addon
+}
+
 fn prune_hand_made(view: &tidegate::snapshot::View<'_>, plan: &mut Plan) {
     let written: BTreeSet<Name> = plan.actions.iter().map(|action| action.object().namespace.clone()).collect();
     let made = view
@@ -406,7 +422,8 @@ fn prune_hand_made(view: &tidegate::snapshot::View<'_>, plan: &mut Plan) {
     }));
 }
 
-fn send(hub: &mut Hub, action: &Action, mutant: Mutant) -> Result<Expected, Refusal> {
+/// Sends a write as the applier does.
+pub(crate) fn send(hub: &mut Hub, action: &Action, mutant: Mutant) -> Result<Expected, Refusal> {
     let guard = |before: &'_ Revision| (mutant != Mutant::IgnorePreconditions).then(|| before.clone());
     let version = |object: &Object| Expected::Version(text(object, "/metadata/resourceVersion").into());
     match action {

@@ -3,15 +3,17 @@
 //! Runs a case to its end: a storm while the user edits, then calm until nothing is left to do. Watchdogs look at every write.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use tidegate::plan::Action;
 use tidegate::snapshot::{Kind, Name, ObjectKey, Settings};
 
 use super::agents::Agents;
 use super::case::{Case, Fault};
 use super::dice::Dice;
 use super::hub::Hub;
-use super::manager::{Answer, Manager};
+use super::manager::{Answer, Manager, Mutant, Seen, Tried, send};
 use super::user::{Step, act, closing};
 use super::watchdog;
 
@@ -30,7 +32,17 @@ enum Turn {
     Write,
     Agent(ObjectKey),
     Sweep,
+    /// A write of a process that has died arrives.
+    Late,
     User,
+}
+
+/// A write that outlives the process that sent it.
+#[derive(Debug)]
+struct Late {
+    at: Timestamp,
+    action: Action,
+    seen: Arc<Seen>,
 }
 
 /// A world that runs.
@@ -44,6 +56,7 @@ pub(crate) struct Sim {
     story: VecDeque<(Timestamp, Step)>,
     calm: bool,
     slow: Option<Kind>,
+    late: Option<Late>,
     pub(crate) trail: VecDeque<String>,
     pub(crate) writes: usize,
 }
@@ -65,7 +78,7 @@ impl Sim {
 
     /// Returns a world without chance and without faults.
     pub(crate) fn canonical(hub: Hub, case: &Case) -> Self {
-        let mut sim = Self::bare(hub, Case { faults: Vec::new(), ..case.clone() }, Dice::Steady);
+        let mut sim = Self::bare(hub, Case { faults: Vec::new(), mutant: Mutant::None, ..case.clone() }, Dice::Steady);
         sim.calm = true;
         sim
     }
@@ -80,6 +93,7 @@ impl Sim {
             story: VecDeque::new(),
             calm: false,
             slow: None,
+            late: None,
             trail: VecDeque::new(),
             writes: 0,
         }
@@ -112,6 +126,7 @@ impl Sim {
             if self.writes != writes {
                 (jumps, writes) = (0, self.writes);
             }
+            self.agents.notice(&mut self.hub, &mut self.dice);
             if self.turns().is_empty() {
                 let Some(next) = self.next() else { return Ok(()) };
                 jumps += 1;
@@ -128,6 +143,7 @@ impl Sim {
 
     /// A new process finds nothing to do.
     pub(crate) fn restart(&mut self) -> Result<(), String> {
+        self.tell(|| "restart".to_owned());
         self.crash();
         let writes = self.writes;
         self.rest()?;
@@ -148,6 +164,9 @@ impl Sim {
         if self.hub.is_restless() {
             turns.push(Turn::Sweep);
         }
+        if self.late.as_ref().is_some_and(|late| late.at <= now) {
+            turns.push(Turn::Late);
+        }
         if self.story.front().is_some_and(|(at, _)| *at <= now) {
             turns.push(Turn::User);
         }
@@ -156,7 +175,8 @@ impl Sim {
 
     fn next(&self) -> Option<Timestamp> {
         let story = self.story.front().map(|(at, _)| *at);
-        [self.manager.next(), self.agents.next(), story].into_iter().flatten().min()
+        let late = self.late.as_ref().map(|late| late.at);
+        [self.manager.next(), self.agents.next(), story, late].into_iter().flatten().min()
     }
 
     fn turn(&mut self) -> Result<(), String> {
@@ -191,6 +211,7 @@ impl Sim {
             Turn::Write => self.write()?,
             Turn::Agent(work) => self.agents.act(&mut self.hub, &work),
             Turn::Sweep => self.hub.sweep(),
+            Turn::Late => self.arrive()?,
             Turn::User => {
                 if let Some((_, step)) = self.story.pop_front() {
                     self.user(&step);
@@ -205,8 +226,29 @@ impl Sim {
         act(&mut self.hub, &mut self.agents, step);
     }
 
+    /// What was on its way when the process died may still arrive, after the next process has begun.
     fn crash(&mut self) {
+        if self.case.has(Fault::LateWrite) && self.late.is_none() {
+            let delay = i64::try_from(self.dice.below(3_000)).unwrap_or(0);
+            let at = self.hub.now + SignedDuration::from_millis(delay);
+            let choice = self.dice.below(64);
+            self.late = self.manager.last_words(choice).map(|(action, seen)| Late { at, action, seen });
+        }
         self.manager = Manager::start(Settings::default(), self.case.mutant);
+    }
+
+    fn arrive(&mut self) -> Result<(), String> {
+        let Some(Late { action, seen, .. }) = self.late.take() else {
+            return Ok(());
+        };
+        let before = self.hub.get(action.object()).cloned();
+        let result = send(&mut self.hub, &action, self.case.mutant).map(|_| ());
+        self.writes += usize::from(result.is_ok());
+        let line = format!("  late: {} {result:?} {}", action.object(), what(&action));
+        let tried = Tried { action, before, result, met_own: false, seen };
+        self.tell(|| line);
+        // What it was planned from is true of the object, but no longer of everything else.
+        watchdog::look(&self.hub, &tried, false)
     }
 
     fn deliver(&mut self, kind: Kind) {
@@ -251,7 +293,7 @@ impl Sim {
         self.writes += usize::from(tried.result.is_ok() && answer != Answer::Refused);
         let (action, result) = (&tried.action, &tried.result);
         let object = action.object().clone();
-        let line = format!("  {object}: {answer:?} {result:?}");
+        let line = format!("  {object}: {answer:?} {result:?} {}", what(action));
         let verdict = watchdog::look(&self.hub, &tried, self.case.is_ordered());
         self.tell(|| line);
         verdict
@@ -262,5 +304,22 @@ impl Sim {
             self.trail.pop_front();
         }
         self.trail.push_back(line());
+    }
+}
+
+/// The fields that a write reaches.
+fn what(action: &Action) -> String {
+    let fields = |patch: &serde_json::Value| {
+        let each = |(key, value): (&String, &serde_json::Value)| {
+            let inner = value.as_object().map(|fields| fields.keys().cloned().collect::<Vec<_>>());
+            format!("{key} {}", inner.unwrap_or_default().join(","))
+        };
+        let all = patch.as_object().into_iter().flatten();
+        all.map(each).collect::<Vec<_>>().join("; ")
+    };
+    match action {
+        Action::Create { .. } => "created".to_owned(),
+        Action::Delete { why, .. } => format!("deleted, {why}"),
+        Action::Replace { patch, .. } | Action::Status { patch, .. } => fields(patch),
     }
 }

@@ -28,6 +28,9 @@ pub(crate) fn look(hub: &Hub, tried: &Tried, ordered: bool) -> Result<(), String
     if tried.result.is_err() {
         return Ok(());
     }
+    if let Some(before) = overwritten(tried) {
+        return Err(format!("overwritten: {object} was planned from revision {before}, and another one was there"));
+    }
     let fault = match &tried.action {
         Action::Delete { .. } if object.kind == Kind::Instance => unmarked(tried),
         Action::Create { .. } if object.kind == Kind::Instance => leaving(&tried.seen, object),
@@ -36,6 +39,16 @@ pub(crate) fn look(hub: &Hub, tried: &Tried, ordered: bool) -> Result<(), String
         _ => None,
     };
     fault.map_or(Ok(()), |fault| Err(format!("unsafe: {object}: {fault}")))
+}
+
+/// A write lands on the revision that it was planned from, or not at all.
+fn overwritten(tried: &Tried) -> Option<&str> {
+    let planned = match &tried.action {
+        Action::Create { .. } => return None,
+        Action::Replace { before, .. } | Action::Status { before, .. } | Action::Delete { before, .. } => before,
+    };
+    let stored = text(tried.before.as_ref()?, "/metadata/resourceVersion");
+    (*stored != *planned.version).then_some(&*planned.version)
 }
 
 /// What a human made stays, unless its cluster or the whole add-on goes.
