@@ -348,7 +348,10 @@ mod tests {
         (hub, addon)
     }
 
-    async fn driver(hub: &devhub::DevHub, addon: &ClusterManagementAddOn) -> (Driver, mpsc::Receiver<Event>, mpsc::Sender<Event>) {
+    async fn driver(
+        hub: &devhub::DevHub,
+        addon: &ClusterManagementAddOn,
+    ) -> (Driver, mpsc::Receiver<Event>, mpsc::Sender<Event>) {
         let outlets = Outlets {
             facts: Arc::default(),
             progress: broadcast::channel(1).0,
@@ -358,7 +361,12 @@ mod tests {
         for event in listed(addon) {
             sender.send(event).await.expect("the loop listens");
         }
-        let driver = Driver::new(hub.client(), TideOptions::default(), outlets, CancellationToken::new());
+        let driver = Driver::new(
+            hub.client(),
+            TideOptions::default(),
+            outlets,
+            CancellationToken::new(),
+        );
         (driver, events, sender)
     }
 

@@ -58,7 +58,10 @@ impl Agents {
 
     /// Returns the works that an agent would look at now.
     pub(crate) fn ready(&self, now: Timestamp) -> Vec<ObjectKey> {
-        let due = self.due.iter().filter(|(key, at)| **at <= now && !self.is_offline(key));
+        let due = self
+            .due
+            .iter()
+            .filter(|(key, at)| **at <= now && !self.is_offline(key));
         due.map(|(key, _)| key.clone()).collect()
     }
 
@@ -145,10 +148,15 @@ fn manifest_report(index: usize, manifest: &Value, available: bool) -> Value {
         Some("Job") => ("batch", "jobs"),
         _ => ("", "configmaps"),
     };
-    let number = |name: &str, value: i64| json!({"name": name, "fieldValue": {"type": "Integer", "integer": value}});
-    let truth = |name: &str, value: &str| json!({"name": name, "fieldValue": {"type": "String", "string": value}});
+    let number =
+        |name: &str, value: i64| json!({"name": name, "fieldValue": {"type": "Integer", "integer": value}});
+    let truth =
+        |name: &str, value: &str| json!({"name": name, "fieldValue": {"type": "String", "string": value}});
     let values = match resource.1 {
-        "deployments" => json!([number("Replicas", 1), number("ReadyReplicas", i64::from(available))]),
+        "deployments" => json!([
+            number("Replicas", 1),
+            number("ReadyReplicas", i64::from(available))
+        ]),
         "jobs" if available => json!([truth("JobComplete", "True")]),
         _ => json!([]),
     };

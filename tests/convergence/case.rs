@@ -65,7 +65,10 @@ impl Case {
         let faults = FAULTS.into_iter().filter(|_| dice.happens(50)).collect();
         let mut steps: Vec<(u32, Step)> = (0..clusters).map(|n| (0, Step::Join(n))).collect();
         let everybody = u8::try_from(dice.below(256)).unwrap_or(0) | 1;
-        let spec = AddonSpec { manual: false, ..addon_spec(&mut dice, &PACES) };
+        let spec = AddonSpec {
+            manual: false,
+            ..addon_spec(&mut dice, &PACES)
+        };
         let start = [
             Step::Config(0, 1),
             Step::Config(1, 1),
@@ -78,7 +81,13 @@ impl Case {
             let pause = dice.pick(&[0, 20, 200, 1_500, 4_000, 9_000, 20_000]);
             steps.push((pause, random(&mut dice, clusters, edition, &PACES)));
         }
-        Self { seed, clusters, steps, faults, mutant }
+        Self {
+            seed,
+            clusters,
+            steps,
+            faults,
+            mutant,
+        }
     }
 
     pub(crate) fn has(&self, fault: Fault) -> bool {
@@ -92,9 +101,10 @@ impl Case {
 
     /// Writes the case as a plan script.
     pub(crate) fn script(&self) -> String {
-        let mut lines = vec![
-            format!("# seed {}, faults: {:?}, bug put in: {:?}", self.seed, self.faults, self.mutant),
-        ];
+        let mut lines = vec![format!(
+            "# seed {}, faults: {:?}, bug put in: {:?}",
+            self.seed, self.faults, self.mutant
+        )];
         for (pause, step) in &self.steps {
             if *pause > 0 {
                 lines.push(format!("tick {pause}ms"));

@@ -355,9 +355,7 @@ impl Hub {
 
     fn inside(&self, namespace: &str) -> Vec<ObjectKey> {
         let keys = self.objects.keys();
-        keys.filter(|key| &*key.namespace == namespace)
-            .cloned()
-            .collect()
+        keys.filter(|key| &*key.namespace == namespace).cloned().collect()
     }
 
     /// Takes all finalizers from an object that is being deleted.

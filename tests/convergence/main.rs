@@ -47,7 +47,10 @@ pub(crate) fn run(case: &Case) -> Result<usize, Failure> {
     }));
     let verdict = judged.unwrap_or_else(|_| Err("panic: the planner or the simulator panicked".to_owned()));
     let writes = sim.writes;
-    verdict.map(|()| writes).map_err(|sentence| Failure { sentence, trail: sim.trail.into() })
+    verdict.map(|()| writes).map_err(|sentence| Failure {
+        sentence,
+        trail: sim.trail.into(),
+    })
 }
 
 fn number(name: &str) -> Option<u64> {
@@ -63,7 +66,9 @@ fn first_failure(seeds: std::ops::Range<u64>, mutant: Mutant) -> Option<(Case, F
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    let over = found.lock().is_ok_and(|found| found.as_ref().is_some_and(|(case, _)| case.seed < seed));
+                    let over = found
+                        .lock()
+                        .is_ok_and(|found| found.as_ref().is_some_and(|(case, _)| case.seed < seed));
                     if seed >= seeds.end || over {
                         return;
                     }
@@ -77,7 +82,9 @@ fn first_failure(seeds: std::ops::Range<u64>, mutant: Mutant) -> Option<(Case, F
             });
         }
     });
-    found.into_inner().expect("no thread panics while it holds the result")
+    found
+        .into_inner()
+        .expect("no thread panics while it holds the result")
 }
 
 fn report(case: &Case, failure: Failure) -> String {
@@ -85,9 +92,19 @@ fn report(case: &Case, failure: Failure) -> String {
     let whole = case.steps.len();
     let (smallest, failure) = shrink::shrink(case, failure);
     let mut text = format!("seed {seed} fails: {}\n", failure.sentence);
-    writeln!(text, "smallest script ({} of {whole} steps):\n{}", smallest.steps.len(), smallest.script()).expect("text");
+    writeln!(
+        text,
+        "smallest script ({} of {whole} steps):\n{}",
+        smallest.steps.len(),
+        smallest.script()
+    )
+    .expect("text");
     writeln!(text, "what happened last:\n  {}", failure.trail.join("\n  ")).expect("text");
-    writeln!(text, "again: CONVERGENCE_SEED={seed} cargo test --test convergence").expect("text");
+    writeln!(
+        text,
+        "again: CONVERGENCE_SEED={seed} cargo test --test convergence"
+    )
+    .expect("text");
     text
 }
 
@@ -103,7 +120,12 @@ fn every_order_of_events_comes_to_the_same_end() {
 
 #[test]
 fn a_seed_means_the_same_everywhere() {
-    let one = |seed| (Case::new(seed, Mutant::None).script(), run(&Case::new(seed, Mutant::None)).ok());
+    let one = |seed| {
+        (
+            Case::new(seed, Mutant::None).script(),
+            run(&Case::new(seed, Mutant::None)).ok(),
+        )
+    };
     for seed in [3, 5, 8] {
         assert_eq!(one(seed), one(seed));
     }
@@ -123,8 +145,17 @@ fn bugs_that_are_put_in_are_found() {
             panic!("{bug:?} is not found within {MUTANT_SEEDS} seeds");
         };
         let sound = run(&Case::new(case.seed, Mutant::None));
-        assert!(sound.is_ok(), "without {bug:?} seed {} must not fail: {}", case.seed, failure.sentence);
-        eprintln!("{bug:?}: seed {}, {}", case.seed, failure.sentence.lines().next().unwrap_or_default());
+        assert!(
+            sound.is_ok(),
+            "without {bug:?} seed {} must not fail: {}",
+            case.seed,
+            failure.sentence
+        );
+        eprintln!(
+            "{bug:?}: seed {}, {}",
+            case.seed,
+            failure.sentence.lines().next().unwrap_or_default()
+        );
     }
 }
 
@@ -132,7 +163,15 @@ fn bugs_that_are_put_in_are_found() {
 fn a_failing_story_is_cut_down() {
     let (case, failure) = first_failure(0..MUTANT_SEEDS, Mutant::PruneHandMade).expect("the bug is found");
     let (smallest, failure) = shrink::shrink(&case, failure);
-    assert!(smallest.steps.len() < case.steps.len() / 2, "{}", smallest.script());
-    assert!(smallest.script().contains("ManagedClusterAddOn"), "{}", smallest.script());
+    assert!(
+        smallest.steps.len() < case.steps.len() / 2,
+        "{}",
+        smallest.script()
+    );
+    assert!(
+        smallest.script().contains("ManagedClusterAddOn"),
+        "{}",
+        smallest.script()
+    );
     assert!(failure.sentence.contains("human"), "{}", failure.sentence);
 }

@@ -106,7 +106,10 @@ impl Manager {
     pub(crate) fn start(settings: Settings, mutant: Mutant) -> Self {
         Self {
             store: Store::new(settings),
-            watches: Kind::ALL.into_iter().map(|kind| (kind, Watch::default())).collect(),
+            watches: Kind::ALL
+                .into_iter()
+                .map(|kind| (kind, Watch::default()))
+                .collect(),
             due: BTreeMap::new(),
             running: BTreeMap::new(),
             waiting: BTreeMap::new(),
@@ -150,7 +153,10 @@ impl Manager {
         let length = hub.history(kind);
         let (event, next) = match self.watches[&kind].at {
             Some(at) => (hub.event(kind, at), at + 1),
-            None => (hub.list(kind, length.saturating_sub(behind)), length.saturating_sub(behind)),
+            None => (
+                hub.list(kind, length.saturating_sub(behind)),
+                length.saturating_sub(behind),
+            ),
         };
         if let Some(watch) = self.watches.get_mut(&kind) {
             watch.at = Some(next);
@@ -168,12 +174,20 @@ impl Manager {
     fn take_in(&mut self, event: Event, now: Timestamp) {
         self.remember(&event);
         let event = match event {
-            Event::Applied { kind: Kind::AddOn, object } if self.mutant == Mutant::Hurry => {
-                Event::Applied { kind: Kind::AddOn, object: hurried(object) }
-            }
-            Event::Listed { kind: Kind::AddOn, objects } if self.mutant == Mutant::Hurry => {
-                Event::Listed { kind: Kind::AddOn, objects: objects.into_iter().map(hurried).collect() }
-            }
+            Event::Applied {
+                kind: Kind::AddOn,
+                object,
+            } if self.mutant == Mutant::Hurry => Event::Applied {
+                kind: Kind::AddOn,
+                object: hurried(object),
+            },
+            Event::Listed {
+                kind: Kind::AddOn,
+                objects,
+            } if self.mutant == Mutant::Hurry => Event::Listed {
+                kind: Kind::AddOn,
+                objects: objects.into_iter().map(hurried).collect(),
+            },
             Event::Listed { kind, objects } if self.mutant == Mutant::ForgetAbsent => {
                 // Every object is taken in, but nothing is found missing.
                 let mut objects = objects;
@@ -201,7 +215,10 @@ impl Manager {
             )
         };
         let key = |kind: Kind, object: &Value| {
-            let place = (text(object, "/metadata/namespace"), text(object, "/metadata/name"));
+            let place = (
+                text(object, "/metadata/namespace"),
+                text(object, "/metadata/name"),
+            );
             ObjectKey::new(kind, place.0, place.1)
         };
         match event {
@@ -229,13 +246,21 @@ impl Manager {
     /// Returns the add-ons that would be planned now.
     pub(crate) fn due(&self, now: Timestamp) -> Vec<Name> {
         let is_synced = self.watches.values().all(|watch| watch.at.is_some());
-        let due = self.due.iter().filter(|(addon, at)| **at <= now && !self.running.contains_key(*addon));
-        due.filter(|_| is_synced).map(|(addon, _)| addon.clone()).collect()
+        let due = self
+            .due
+            .iter()
+            .filter(|(addon, at)| **at <= now && !self.running.contains_key(*addon));
+        due.filter(|_| is_synced)
+            .map(|(addon, _)| addon.clone())
+            .collect()
     }
 
     /// Returns when the next add-on is due.
     pub(crate) fn next(&self) -> Option<Timestamp> {
-        let idle = self.due.iter().filter(|(addon, _)| !self.running.contains_key(*addon));
+        let idle = self
+            .due
+            .iter()
+            .filter(|(addon, _)| !self.running.contains_key(*addon));
         idle.map(|(_, at)| *at).min()
     }
 
@@ -294,7 +319,11 @@ impl Manager {
             if held.contains_key(&object.namespace) {
                 return false;
             }
-            let until = self.pauses.get(object).map(|pause| pause.0).filter(|until| *until > now);
+            let until = self
+                .pauses
+                .get(object)
+                .map(|pause| pause.0)
+                .filter(|until| *until > now);
             held.extend(until.map(|until| (object.namespace.clone(), until)));
             until.is_none()
         });
@@ -344,12 +373,18 @@ impl Manager {
         let before = hub.get(&object).cloned();
         let version = |object: &Value| text(object, "/metadata/resourceVersion").to_owned();
         let own = self.acknowledged.get(&object);
-        let is_own = before.as_ref().is_some_and(|before| own == Some(&version(before)));
+        let is_own = before
+            .as_ref()
+            .is_some_and(|before| own == Some(&version(before)));
         let result = match answer {
             Answer::Refused => Err(Refusal::Conflict),
             Answer::Honest | Answer::Lost => send(hub, &action, self.mutant),
         };
-        let heard = if answer == Answer::Lost { Err(Refusal::Conflict) } else { result.clone() };
+        let heard = if answer == Answer::Lost {
+            Err(Refusal::Conflict)
+        } else {
+            result.clone()
+        };
         let met_own = answer == Answer::Honest && is_own && result.as_ref().err() == Some(&Refusal::Conflict);
         if let (Ok(Expected::Version(version)), Some(run)) = (&heard, self.running.get_mut(&addon)) {
             self.acknowledged.insert(object.clone(), version.to_string());
@@ -363,7 +398,13 @@ impl Manager {
                 None => run.hub.clear(),
             }
         }
-        Some(Tried { action, before, result: result.map(|_| ()), met_own, seen })
+        Some(Tried {
+            action,
+            before,
+            result: result.map(|_| ()),
+            met_own,
+            seen,
+        })
     }
 
     /// Returns a write that would come next, as one that was sent before the process died.
@@ -376,7 +417,9 @@ impl Manager {
     }
 
     fn settle(&mut self, addon: &Name, now: Timestamp) {
-        let Some(run) = self.running.remove(addon) else { return };
+        let Some(run) = self.running.remove(addon) else {
+            return;
+        };
         for (object, expected) in run.expected {
             self.pauses.remove(&object);
             self.store.expect(addon, object, expected);
@@ -403,7 +446,9 @@ impl Manager {
 }
 
 fn hurried(mut addon: Value) -> Value {
-    let placements = addon.pointer_mut("/spec/installStrategy/placements").and_then(Value::as_array_mut);
+    let placements = addon
+        .pointer_mut("/spec/installStrategy/placements")
+        .and_then(Value::as_array_mut);
     for placement in placements.into_iter().flatten() {
         placement["rolloutStrategy"] = Value::Null;
     }
@@ -411,7 +456,11 @@ fn hurried(mut addon: Value) -> Value {
 }
 
 fn prune_hand_made(view: &tidegate::snapshot::View<'_>, plan: &mut Plan) {
-    let written: BTreeSet<Name> = plan.actions.iter().map(|action| action.object().namespace.clone()).collect();
+    let written: BTreeSet<Name> = plan
+        .actions
+        .iter()
+        .map(|action| action.object().namespace.clone())
+        .collect();
     let made = view
         .instances()
         .find(|one| one.installed_by.is_empty() && !one.meta.deleting && !written.contains(&one.cluster));
@@ -427,11 +476,23 @@ pub(crate) fn send(hub: &mut Hub, action: &Action, mutant: Mutant) -> Result<Exp
     let guard = |before: &'_ Revision| (mutant != Mutant::IgnorePreconditions).then(|| before.clone());
     let version = |object: &Object| Expected::Version(text(object, "/metadata/resourceVersion").into());
     match action {
-        Action::Create { object, body, .. } => hub.create(object.kind, body.clone()).map(|object| version(&object)),
-        Action::Replace { object, before, patch, .. } => hub
+        Action::Create { object, body, .. } => hub
+            .create(object.kind, body.clone())
+            .map(|object| version(&object)),
+        Action::Replace {
+            object,
+            before,
+            patch,
+            ..
+        } => hub
             .patch(object, patch, Part::Main, guard(before).as_ref())
             .map(|object| version(&object)),
-        Action::Status { object, before, patch, .. } => hub
+        Action::Status {
+            object,
+            before,
+            patch,
+            ..
+        } => hub
             .patch(object, patch, Part::Status, guard(before).as_ref())
             .map(|object| version(&object)),
         Action::Delete { object, before, .. } => match hub.delete(object, guard(before).as_ref()) {

@@ -31,18 +31,28 @@ pub(crate) fn compare(ended: &Hub, case: &Case) -> Result<(), String> {
     canonical.rest()?;
     let (reached, wanted) = (picture(ended), picture(&canonical.hub));
     let mut differences = Vec::new();
-    for key in reached.keys().chain(wanted.keys()).collect::<std::collections::BTreeSet<_>>() {
+    for key in reached
+        .keys()
+        .chain(wanted.keys())
+        .collect::<std::collections::BTreeSet<_>>()
+    {
         let (here, there) = (reached.get(key), wanted.get(key));
         if here != there {
             let absent = || "absent".to_owned();
-            let (here, there) = (here.cloned().unwrap_or_else(absent), there.cloned().unwrap_or_else(absent));
+            let (here, there) = (
+                here.cloned().unwrap_or_else(absent),
+                there.cloned().unwrap_or_else(absent),
+            );
             differences.push(format!("  {key}:\n    reached   {here}\n    canonical {there}"));
         }
     }
     if differences.is_empty() {
         return Ok(());
     }
-    Err(format!("end: the end depends on the way\n{}", differences.join("\n")))
+    Err(format!(
+        "end: the end depends on the way\n{}",
+        differences.join("\n")
+    ))
 }
 
 /// What the manager made is left out, and every status that it writes.
@@ -50,7 +60,11 @@ fn users_objects(ended: &Hub) -> Hub {
     let mut hub = Hub::new();
     hub.now = ended.now;
     let placed = is_placed(ended);
-    let ours = if placed { marked(ended) } else { std::collections::BTreeSet::new() };
+    let ours = if placed {
+        marked(ended)
+    } else {
+        std::collections::BTreeSet::new()
+    };
     for (key, _) in ended.of_kind(Kind::Cluster) {
         hub.open_namespace(&key.name);
     }
@@ -99,14 +113,24 @@ fn picture(hub: &Hub) -> BTreeMap<String, String> {
 }
 
 fn instance(object: &Arc<Value>) -> String {
-    let mark = object["metadata"]["annotations"][MARK].as_str().unwrap_or("by hand");
+    let mark = object["metadata"]["annotations"][MARK]
+        .as_str()
+        .unwrap_or("by hand");
     let references = list(object, "/status/configReferences").map(reference);
     let references: Vec<String> = references.collect();
-    format!("{mark}; {}; {}", references.join(", "), conditions(object, "/status/conditions"))
+    format!(
+        "{mark}; {}; {}",
+        references.join(", "),
+        conditions(object, "/status/conditions")
+    )
 }
 
 fn list<'a>(object: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
-    object.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+    object
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
 }
 
 fn reference(one: &Value) -> String {
@@ -114,7 +138,12 @@ fn reference(one: &Value) -> String {
         let hash: String = text(one, &format!("/{form}/specHash")).chars().take(6).collect();
         format!("{}:{hash}", text(one, &format!("/{form}/name")))
     };
-    format!("{}={} applied {}", text(one, "/resource"), short("desiredConfig"), short("lastAppliedConfig"))
+    format!(
+        "{}={} applied {}",
+        text(one, "/resource"),
+        short("desiredConfig"),
+        short("lastAppliedConfig")
+    )
 }
 
 /// By type, without the word for the phase.
@@ -125,22 +154,38 @@ fn conditions(object: &Value, pointer: &str) -> String {
         rest.map_or_else(|| reason.to_owned(), |rest| format!("*{rest}"))
     };
     let mut each: Vec<String> = list(object, pointer)
-        .map(|one| format!("{}={} {}", text(one, "/type"), text(one, "/status"), phaseless(text(one, "/reason"))))
+        .map(|one| {
+            format!(
+                "{}={} {}",
+                text(one, "/type"),
+                text(one, "/status"),
+                phaseless(text(one, "/reason"))
+            )
+        })
         .collect();
     each.sort();
     each.join(", ")
 }
 
 fn work(object: &Arc<Value>) -> String {
-    let hashes = object["metadata"]["annotations"][HASHES].as_str().unwrap_or_default();
-    let owners: Vec<&str> = list(object, "/metadata/ownerReferences").map(|one| text(one, "/kind")).collect();
+    let hashes = object["metadata"]["annotations"][HASHES]
+        .as_str()
+        .unwrap_or_default();
+    let owners: Vec<&str> = list(object, "/metadata/ownerReferences")
+        .map(|one| text(one, "/kind"))
+        .collect();
     format!("{} {hashes} {owners:?}", object["spec"])
 }
 
 fn progressions(object: &Arc<Value>) -> String {
     let each = list(object, "/status/installProgressions").map(|one| {
         let references: Vec<String> = list(one, "/configReferences").map(reference).collect();
-        format!("{}: {}; {}", text(one, "/name"), references.join(", "), conditions(one, "/conditions"))
+        format!(
+            "{}: {}; {}",
+            text(one, "/name"),
+            references.join(", "),
+            conditions(one, "/conditions")
+        )
     });
     each.collect::<Vec<String>>().join(" | ")
 }

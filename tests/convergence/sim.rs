@@ -78,7 +78,15 @@ impl Sim {
 
     /// Returns a world without chance and without faults.
     pub(crate) fn canonical(hub: Hub, case: &Case) -> Self {
-        let mut sim = Self::bare(hub, Case { faults: Vec::new(), mutant: Mutant::None, ..case.clone() }, Dice::Steady);
+        let mut sim = Self::bare(
+            hub,
+            Case {
+                faults: Vec::new(),
+                mutant: Mutant::None,
+                ..case.clone()
+            },
+            Dice::Steady,
+        );
         sim.calm = true;
         sim
     }
@@ -114,7 +122,13 @@ impl Sim {
             self.user(&step);
         }
         self.calm = true;
-        let lame: Vec<Kind> = self.manager.watches.iter().filter(|(_, one)| one.lame).map(|(kind, _)| *kind).collect();
+        let lame: Vec<Kind> = self
+            .manager
+            .watches
+            .iter()
+            .filter(|(_, one)| one.lame)
+            .map(|(kind, _)| *kind)
+            .collect();
         lame.into_iter().for_each(|kind| self.manager.break_watch(kind));
         self.rest()
     }
@@ -131,7 +145,9 @@ impl Sim {
                 let Some(next) = self.next() else { return Ok(()) };
                 jumps += 1;
                 if jumps > JUMPS {
-                    return Err("restless: the manager wakes up again and again, and writes nothing".to_owned());
+                    return Err(
+                        "restless: the manager wakes up again and again, and writes nothing".to_owned(),
+                    );
                 }
                 self.hub.now = self.hub.now.max(next);
                 continue;
@@ -155,7 +171,12 @@ impl Sim {
 
     fn turns(&self) -> Vec<Turn> {
         let now = self.hub.now;
-        let mut turns: Vec<Turn> = self.manager.pending(&self.hub).into_iter().map(Turn::Deliver).collect();
+        let mut turns: Vec<Turn> = self
+            .manager
+            .pending(&self.hub)
+            .into_iter()
+            .map(Turn::Deliver)
+            .collect();
         turns.extend(self.manager.due(now).into_iter().map(Turn::Plan));
         if self.manager.is_writing() {
             turns.extend([Turn::Write, Turn::Write]);
@@ -176,7 +197,10 @@ impl Sim {
     fn next(&self) -> Option<Timestamp> {
         let story = self.story.front().map(|(at, _)| *at);
         let late = self.late.as_ref().map(|late| late.at);
-        [self.manager.next(), self.agents.next(), story, late].into_iter().flatten().min()
+        [self.manager.next(), self.agents.next(), story, late]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn turn(&mut self) -> Result<(), String> {
@@ -232,7 +256,10 @@ impl Sim {
             let delay = i64::try_from(self.dice.below(3_000)).unwrap_or(0);
             let at = self.hub.now + SignedDuration::from_millis(delay);
             let choice = self.dice.below(64);
-            self.late = self.manager.last_words(choice).map(|(action, seen)| Late { at, action, seen });
+            self.late = self
+                .manager
+                .last_words(choice)
+                .map(|(action, seen)| Late { at, action, seen });
         }
         self.manager = Manager::start(Settings::default(), self.case.mutant);
     }
@@ -245,7 +272,13 @@ impl Sim {
         let result = send(&mut self.hub, &action, self.case.mutant).map(|_| ());
         self.writes += usize::from(result.is_ok());
         let line = format!("  late: {} {result:?} {}", action.object(), what(&action));
-        let tried = Tried { action, before, result, met_own: false, seen };
+        let tried = Tried {
+            action,
+            before,
+            result,
+            met_own: false,
+            seen,
+        };
         self.tell(|| line);
         // What it was planned from is true of the object, but no longer of everything else.
         watchdog::look(&self.hub, &tried, false)
@@ -254,7 +287,11 @@ impl Sim {
     fn deliver(&mut self, kind: Kind) {
         let faulty = |fault: Fault, of: &Self| !of.calm && of.case.has(fault);
         if !self.manager.is_streaming(kind) {
-            let behind = if faulty(Fault::StaleList, self) { self.dice.below(6) } else { 0 };
+            let behind = if faulty(Fault::StaleList, self) {
+                self.dice.below(6)
+            } else {
+                0
+            };
             self.manager.deliver(&self.hub, kind, behind);
             return;
         }
@@ -311,7 +348,9 @@ impl Sim {
 fn what(action: &Action) -> String {
     let fields = |patch: &serde_json::Value| {
         let each = |(key, value): (&String, &serde_json::Value)| {
-            let inner = value.as_object().map(|fields| fields.keys().cloned().collect::<Vec<_>>());
+            let inner = value
+                .as_object()
+                .map(|fields| fields.keys().cloned().collect::<Vec<_>>());
             format!("{key} {}", inner.unwrap_or_default().join(","))
         };
         let all = patch.as_object().into_iter().flatten();

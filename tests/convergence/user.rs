@@ -91,7 +91,10 @@ pub(crate) fn random(dice: &mut Dice, clusters: usize, edition: u32, paces: &[Pa
         31 | 32 => Step::DropInstance(n),
         33 => Step::EditWork(n),
         34 => Step::DropWork(n),
-        _ => Step::Feel(n, dice.pick(&[Mood::Well, Mood::Failing, Mood::Unavailable, Mood::Offline])),
+        _ => Step::Feel(
+            n,
+            dice.pick(&[Mood::Well, Mood::Failing, Mood::Unavailable, Mood::Offline]),
+        ),
     }
 }
 
@@ -108,12 +111,17 @@ pub(crate) fn act(hub: &mut Hub, agents: &mut Agents, step: &Step) {
     match step {
         Step::Join(n) => join(hub, &cluster(*n)),
         Step::Leave(n) => {
-            hub.delete(&ObjectKey::new(Kind::Cluster, "", cluster(*n)), None).ok();
+            hub.delete(&ObjectKey::new(Kind::Cluster, "", cluster(*n)), None)
+                .ok();
         }
         Step::Decide(which, mask, grouped) => decide(hub, *which, *mask, *grouped),
         Step::Undecide(which) => undecide(hub, *which),
         Step::ForgetPlacement(which) => {
-            hub.delete(&ObjectKey::new(Kind::Placement, "default", placement(*which)), None).ok();
+            hub.delete(
+                &ObjectKey::new(Kind::Placement, "default", placement(*which)),
+                None,
+            )
+            .ok();
             undecide(hub, *which);
         }
         Step::Config(which, edition) => hub.put(Kind::DeploymentConfig, &config_object(*which, *edition)),
@@ -129,10 +137,12 @@ pub(crate) fn act(hub: &mut Hub, agents: &mut Agents, step: &Step) {
         Step::Own(n, own) => own_config(hub, &cluster(*n), *own),
         Step::Make(n) => {
             let metadata = json!({"name": ADDON, "namespace": cluster(*n)});
-            hub.create(Kind::Instance, json!({"metadata": metadata, "spec": {}})).ok();
+            hub.create(Kind::Instance, json!({"metadata": metadata, "spec": {}}))
+                .ok();
         }
         Step::DropInstance(n) => {
-            hub.delete(&ObjectKey::new(Kind::Instance, cluster(*n), ADDON), None).ok();
+            hub.delete(&ObjectKey::new(Kind::Instance, cluster(*n), ADDON), None)
+                .ok();
         }
         Step::EditWork(n) => edit_works(hub, &cluster(*n)),
         Step::DropWork(n) => {
@@ -151,7 +161,11 @@ fn join(hub: &mut Hub, name: &str) {
     }
     hub.open_namespace(name);
     let metadata = json!({"name": name, "finalizers": [LEAVE]});
-    hub.create(Kind::Cluster, json!({"metadata": metadata, "spec": {"hubAcceptsClient": true}})).ok();
+    hub.create(
+        Kind::Cluster,
+        json!({"metadata": metadata, "spec": {"hubAcceptsClient": true}}),
+    )
+    .ok();
     let condition = json!({"type": "ManagedClusterConditionAvailable", "status": "True", "reason": "Up", "message": "",
         "lastTransitionTime": "2030-01-01T00:00:00Z"});
     hub.put_status(&key, &json!({"conditions": [condition]}));
@@ -175,7 +189,11 @@ fn decide(hub: &mut Hub, which: usize, mask: u8, grouped: bool) {
         write_decision(hub, &name, (index, group), clusters);
     }
     if !grouped {
-        hub.delete(&ObjectKey::new(Kind::Decision, "default", format!("{name}-decision-2")), None).ok();
+        hub.delete(
+            &ObjectKey::new(Kind::Decision, "default", format!("{name}-decision-2")),
+            None,
+        )
+        .ok();
     }
     let counted = json!({"numberOfSelectedClusters": clusters.len()});
     hub.put_status(&ObjectKey::new(Kind::Placement, "default", name), &counted);
@@ -188,14 +206,21 @@ fn write_decision(hub: &mut Hub, placement: &str, group: (usize, &str), clusters
     let name = format!("{placement}-decision-{}", group.0 + 1);
     let metadata = json!({"name": name, "namespace": "default", "labels": labels});
     hub.put(Kind::Decision, &json!({"metadata": metadata}));
-    let each: Vec<Value> = clusters.iter().map(|name| json!({"clusterName": name, "reason": ""})).collect();
-    hub.put_status(&ObjectKey::new(Kind::Decision, "default", name), &json!({"decisions": each}));
+    let each: Vec<Value> = clusters
+        .iter()
+        .map(|name| json!({"clusterName": name, "reason": ""}))
+        .collect();
+    hub.put_status(
+        &ObjectKey::new(Kind::Decision, "default", name),
+        &json!({"decisions": each}),
+    );
 }
 
 fn undecide(hub: &mut Hub, which: usize) {
     for number in 1..=2 {
         let name = format!("{}-decision-{number}", placement(which));
-        hub.delete(&ObjectKey::new(Kind::Decision, "default", name), None).ok();
+        hub.delete(&ObjectKey::new(Kind::Decision, "default", name), None)
+            .ok();
     }
 }
 
@@ -214,7 +239,11 @@ fn template(variant: u8, edition: u32) -> Value {
     let first = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "agent", "namespace": "x"}, "data": data});
     let second = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "agent", "namespace": "x"},
         "spec": {"replicas": 1}});
-    let manifests = if variant == 1 { json!([first, second]) } else { json!([first]) };
+    let manifests = if variant == 1 {
+        json!([first, second])
+    } else {
+        json!([first])
+    };
     let spec = json!({"addonName": ADDON, "agentSpec": {"workload": {"manifests": manifests}}});
     json!({"metadata": {"name": ADDON}, "spec": spec})
 }
@@ -233,7 +262,11 @@ fn strategy(pace: Pace) -> Value {
     match pace {
         Pace::All => json!({"type": "All"}),
         Pace::Progressive(at_once, soak, deadline, failures, canary) => {
-            let groups = if canary { json!([{"groupName": "canary"}]) } else { json!([]) };
+            let groups = if canary {
+                json!([{"groupName": "canary"}])
+            } else {
+                json!([])
+            };
             let more = json!({"maxConcurrency": at_once, "mandatoryDecisionGroups": groups});
             json!({"type": "Progressive", "progressive": block(soak, deadline, failures, more)})
         }
@@ -244,10 +277,13 @@ fn strategy(pace: Pace) -> Value {
 }
 
 fn addon(spec: &AddonSpec) -> Value {
-    let mut placements = vec![json!({"name": "p0", "namespace": "default", "rolloutStrategy": strategy(spec.pace[0])})];
+    let mut placements =
+        vec![json!({"name": "p0", "namespace": "default", "rolloutStrategy": strategy(spec.pace[0])})];
     if spec.second {
-        placements.push(json!({"name": "p1", "namespace": "default", "configs": [config(1)],
-            "rolloutStrategy": strategy(spec.pace[1])}));
+        placements.push(
+            json!({"name": "p1", "namespace": "default", "configs": [config(1)],
+            "rolloutStrategy": strategy(spec.pace[1])}),
+        );
     }
     let install = if spec.manual {
         json!({"type": "Manual"})
@@ -268,13 +304,16 @@ fn own_config(hub: &mut Hub, cluster: &str, own: bool) {
 }
 
 fn works(hub: &Hub, cluster: &str) -> Vec<ObjectKey> {
-    let here = hub.of_kind(Kind::Work).filter(|(key, _)| &*key.namespace == cluster);
+    let here = hub
+        .of_kind(Kind::Work)
+        .filter(|(key, _)| &*key.namespace == cluster);
     here.map(|(key, _)| key.clone()).collect()
 }
 
 fn edit_works(hub: &mut Hub, cluster: &str) {
     for key in works(hub, cluster) {
-        let patch = json!({"metadata": {"labels": {"foreign": "kept"}}, "spec": {"workload": {"manifests": []}}});
+        let patch =
+            json!({"metadata": {"labels": {"foreign": "kept"}}, "spec": {"workload": {"manifests": []}}});
         hub.patch(&key, &patch, super::hub::Part::Main, None).ok();
     }
 }
@@ -317,15 +356,24 @@ pub(crate) fn lines(step: &Step) -> Vec<String> {
         Step::Join(n) => vec![format!("cluster add {}", cluster(*n))],
         Step::Leave(n) => vec![format!("cluster leave {}", cluster(*n))],
         Step::Decide(which, mask, grouped) => {
-            let names: Vec<String> = (0..CLUSTERS).filter(|n| mask & (1 << n) != 0).map(cluster).collect();
-            let names = if names.is_empty() { "none".to_owned() } else { names.join(" ") };
+            let names: Vec<String> = (0..CLUSTERS)
+                .filter(|n| mask & (1 << n) != 0)
+                .map(cluster)
+                .collect();
+            let names = if names.is_empty() {
+                "none".to_owned()
+            } else {
+                names.join(" ")
+            };
             let mut lines = vec![format!("placement {} {names}", placement(*which))];
             lines.extend(grouped.then(|| "# the first of them is the decision group \"canary\"".to_owned()));
             lines
         }
         Step::Undecide(which) => vec![format!("placement {} undecided", placement(*which))],
         Step::ForgetPlacement(which) => vec![format!("placement {} deleted", placement(*which))],
-        Step::Config(which, edition) => vec![format!("config set config{which} MESSAGE=config{which}-{edition}")],
+        Step::Config(which, edition) => vec![format!(
+            "config set config{which} MESSAGE=config{which}-{edition}"
+        )],
         Step::DropConfig(which) => vec![format!("delete AddOnDeploymentConfig default/config{which}")],
         Step::Template(variant, edition) => given("AddOnTemplate", template(*variant, *edition)),
         Step::Addon(spec) => given("ClusterManagementAddOn", addon(spec)),
@@ -333,7 +381,10 @@ pub(crate) fn lines(step: &Step) -> Vec<String> {
         Step::Own(n, own) => {
             let configs = if *own { json!([config(1)]) } else { json!([]) };
             let metadata = json!({"name": ADDON, "namespace": cluster(*n)});
-            given("ManagedClusterAddOn", json!({"metadata": metadata, "spec": {"configs": configs}}))
+            given(
+                "ManagedClusterAddOn",
+                json!({"metadata": metadata, "spec": {"configs": configs}}),
+            )
         }
         Step::Make(n) => {
             let metadata = json!({"name": ADDON, "namespace": cluster(*n)});

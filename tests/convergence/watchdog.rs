@@ -23,18 +23,24 @@ const GROUP_OF: &str = "cluster.open-cluster-management.io/decision-group-name";
 pub(crate) fn look(hub: &Hub, tried: &Tried, ordered: bool) -> Result<(), String> {
     let object = tried.action.object();
     if tried.met_own && ordered {
-        return Err(format!("own write: {object} was written from a view without the process's own last write"));
+        return Err(format!(
+            "own write: {object} was written from a view without the process's own last write"
+        ));
     }
     if tried.result.is_err() {
         return Ok(());
     }
     if let Some(before) = overwritten(tried) {
-        return Err(format!("overwritten: {object} was planned from revision {before}, and another one was there"));
+        return Err(format!(
+            "overwritten: {object} was planned from revision {before}, and another one was there"
+        ));
     }
     let fault = match &tried.action {
         Action::Delete { .. } if object.kind == Kind::Instance => unmarked(tried),
         Action::Create { .. } if object.kind == Kind::Instance => leaving(&tried.seen, object),
-        Action::Create { .. } | Action::Replace { .. } if object.kind == Kind::Work && ordered => unassigned(hub, object),
+        Action::Create { .. } | Action::Replace { .. } if object.kind == Kind::Work && ordered => {
+            unassigned(hub, object)
+        }
         Action::Status { .. } if object.kind == Kind::Instance && ordered => crowded(hub, tried),
         _ => None,
     };
@@ -45,7 +51,9 @@ pub(crate) fn look(hub: &Hub, tried: &Tried, ordered: bool) -> Result<(), String
 fn overwritten(tried: &Tried) -> Option<&str> {
     let planned = match &tried.action {
         Action::Create { .. } => return None,
-        Action::Replace { before, .. } | Action::Status { before, .. } | Action::Delete { before, .. } => before,
+        Action::Replace { before, .. } | Action::Status { before, .. } | Action::Delete { before, .. } => {
+            before
+        }
     };
     let stored = text(tried.before.as_ref()?, "/metadata/resourceVersion");
     (*stored != *planned.version).then_some(&*planned.version)
@@ -55,15 +63,24 @@ fn overwritten(tried: &Tried) -> Option<&str> {
 fn unmarked(tried: &Tried) -> Option<String> {
     let before = tried.before.as_ref()?;
     let object = tried.action.object();
-    let addon = tried.seen.0.get(&ObjectKey::new(Kind::AddOn, "", object.name.clone()));
-    let cluster = tried.seen.0.get(&ObjectKey::new(Kind::Cluster, "", object.namespace.clone()));
-    let goes = addon.is_none_or(|addon| is_deleting(addon)) || cluster.is_none_or(|cluster| is_deleting(cluster));
+    let addon = tried
+        .seen
+        .0
+        .get(&ObjectKey::new(Kind::AddOn, "", object.name.clone()));
+    let cluster = tried
+        .seen
+        .0
+        .get(&ObjectKey::new(Kind::Cluster, "", object.namespace.clone()));
+    let goes =
+        addon.is_none_or(|addon| is_deleting(addon)) || cluster.is_none_or(|cluster| is_deleting(cluster));
     let marked = before["metadata"]["annotations"].get(MARK).is_some();
     (!marked && !goes).then(|| "an add-on without the mark was deleted".to_owned())
 }
 
 fn leaving(seen: &Seen, object: &ObjectKey) -> Option<String> {
-    let cluster = seen.0.get(&ObjectKey::new(Kind::Cluster, "", object.namespace.clone()));
+    let cluster = seen
+        .0
+        .get(&ObjectKey::new(Kind::Cluster, "", object.namespace.clone()));
     cluster
         .is_none_or(|cluster| is_deleting(cluster))
         .then(|| "it was created for a cluster that is absent or being deleted".to_owned())
@@ -73,36 +90,57 @@ fn leaving(seen: &Seen, object: &ObjectKey) -> Option<String> {
 fn unassigned(hub: &Hub, object: &ObjectKey) -> Option<String> {
     let work = hub.get(object)?;
     let instance = hub.get(&ObjectKey::new(Kind::Instance, object.namespace.clone(), ADDON))?;
-    let carried = work["metadata"]["annotations"].get(HASHES).and_then(Value::as_str).unwrap_or("{}");
+    let carried = work["metadata"]["annotations"]
+        .get(HASHES)
+        .and_then(Value::as_str)
+        .unwrap_or("{}");
     let carried: BTreeMap<String, String> = serde_json::from_str(carried).unwrap_or_default();
     let assigned: BTreeMap<String, String> = references(instance)
         .map(|one| {
-            let place = format!("{}/{}", text(one, "/desiredConfig/namespace"), text(one, "/desiredConfig/name"));
+            let place = format!(
+                "{}/{}",
+                text(one, "/desiredConfig/namespace"),
+                text(one, "/desiredConfig/name")
+            );
             let key = format!("{}.{}/{place}", text(one, "/resource"), text(one, "/group"));
             (key, text(one, "/desiredConfig/specHash").to_owned())
         })
         .collect();
     if carried != assigned {
-        return Some(format!("it carries {carried:?}, and the status assigns {assigned:?}"));
+        return Some(format!(
+            "it carries {carried:?}, and the status assigns {assigned:?}"
+        ));
     }
     let message = text(work, "/spec/workload/manifests/0/data/message");
     let config = format!("default/{}", message.split('-').next().unwrap_or_default());
-    let hash = assigned.iter().find(|(key, _)| key.ends_with(&config)).map(|(_, hash)| hash)?;
-    let stored = hub.of_kind(Kind::DeploymentConfig).find(|(_, config)| message_of(config) == message);
+    let hash = assigned
+        .iter()
+        .find(|(key, _)| key.ends_with(&config))
+        .map(|(_, hash)| hash)?;
+    let stored = hub
+        .of_kind(Kind::DeploymentConfig)
+        .find(|(_, config)| message_of(config) == message);
     let present = stored.map(|(_, config)| SpecHash::of(config).to_string());
     (present.as_ref().is_some_and(|present| present != hash))
         .then(|| format!("its text is {message:?}, which is not the assigned content"))
 }
 
 fn references(instance: &Value) -> impl Iterator<Item = &Value> {
-    let listed = instance.pointer("/status/configReferences").and_then(Value::as_array);
+    let listed = instance
+        .pointer("/status/configReferences")
+        .and_then(Value::as_array);
     listed.into_iter().flatten()
 }
 
 /// What an instance should have.
 fn desired(instance: &Value) -> Vec<(&str, &str)> {
     references(instance)
-        .map(|one| (text(one, "/desiredConfig/name"), text(one, "/desiredConfig/specHash")))
+        .map(|one| {
+            (
+                text(one, "/desiredConfig/name"),
+                text(one, "/desiredConfig/specHash"),
+            )
+        })
         .collect()
 }
 
@@ -123,16 +161,23 @@ fn crowded(hub: &Hub, tried: &Tried) -> Option<String> {
     if desired(before) == desired(after) || !in_flight(after) || in_flight(before) {
         return None;
     }
-    let addon = tried.seen.0.get(&ObjectKey::new(Kind::AddOn, "", object.name.clone()))?;
+    let addon = tried
+        .seen
+        .0
+        .get(&ObjectKey::new(Kind::AddOn, "", object.name.clone()))?;
     let homes = homes(&tried.seen, addon);
     let home = homes.get(&*object.namespace)?;
     let strategy = &home.strategy["progressive"];
     let limit = strategy["maxConcurrency"].as_u64()?;
-    let canaries = strategy["mandatoryDecisionGroups"].as_array().is_some_and(|groups| !groups.is_empty());
+    let canaries = strategy["mandatoryDecisionGroups"]
+        .as_array()
+        .is_some_and(|groups| !groups.is_empty());
     if strategy.get("progressDeadline").is_some() || (canaries && home.canary) {
         return None;
     }
-    let neighbours = homes.iter().filter(|(_, other)| other.index == home.index && !(canaries && other.canary));
+    let neighbours = homes
+        .iter()
+        .filter(|(_, other)| other.index == home.index && !(canaries && other.canary));
     let flying = neighbours
         .filter(|(cluster, _)| {
             let key = ObjectKey::new(Kind::Instance, **cluster, object.name.clone());
@@ -152,7 +197,9 @@ struct Home<'s> {
 }
 
 fn homes<'s>(seen: &'s Seen, addon: &'s Value) -> BTreeMap<&'s str, Home<'s>> {
-    let placements = addon.pointer("/spec/installStrategy/placements").and_then(Value::as_array);
+    let placements = addon
+        .pointer("/spec/installStrategy/placements")
+        .and_then(Value::as_array);
     let mut homes = BTreeMap::new();
     for (index, placement) in placements.into_iter().flatten().enumerate() {
         let name = text(placement, "/name");
@@ -164,7 +211,14 @@ fn homes<'s>(seen: &'s Seen, addon: &'s Value) -> BTreeMap<&'s str, Home<'s>> {
             let listed = decision.pointer("/status/decisions").and_then(Value::as_array);
             let strategy = &placement["rolloutStrategy"];
             for one in listed.into_iter().flatten() {
-                homes.insert(text(one, "/clusterName"), Home { index, strategy, canary });
+                homes.insert(
+                    text(one, "/clusterName"),
+                    Home {
+                        index,
+                        strategy,
+                        canary,
+                    },
+                );
             }
         }
     }

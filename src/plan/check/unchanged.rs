@@ -14,7 +14,10 @@ pub(super) fn is_unchanged(view: &View<'_>, object: &ObjectKey, patch: &Value) -
     if fields.is_empty() {
         return true;
     }
-    let Some(instance) = view.instance(&object.namespace).filter(|_| object.kind == Kind::Instance) else {
+    let Some(instance) = view
+        .instance(&object.namespace)
+        .filter(|_| object.kind == Kind::Instance)
+    else {
         return false;
     };
     fields.iter().all(|(field, value)| match field.as_str() {
@@ -33,15 +36,16 @@ fn is_addressed(instance: &Instance, object: &ObjectKey) -> bool {
 
 fn same<T>(value: &Value, known: &[T], is_same: impl Fn(&Value, &T) -> bool) -> bool {
     value.as_array().is_some_and(|listed| {
-        listed.len() == known.len() && listed.iter().zip(known).all(|(value, known)| is_same(value, known))
+        listed.len() == known.len()
+            && listed
+                .iter()
+                .zip(known)
+                .all(|(value, known)| is_same(value, known))
     })
 }
 
 fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn is_condition(value: &Value, known: &Condition) -> bool {

@@ -15,7 +15,9 @@ use crate::snapshot::{InstallStrategy, Kind, ObjectKey, PlacementUse, View, term
 pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
     let mut broken = Vec::new();
     if let Some(at) = plan.recheck_at.filter(|at| *at <= now) {
-        broken.push(format!("the plan asks to be made again at {at}, which is past: it would be made for ever"));
+        broken.push(format!(
+            "the plan asks to be made again at {at}, which is past: it would be made for ever"
+        ));
     }
     let mut written = BTreeSet::new();
     for action in &plan.actions {
