@@ -3,15 +3,18 @@
 //! `UPDATE=1 cargo test --test plan_scripts` writes the outputs anew. Every story ends with a proof: after the last
 //! line, plans come to an end and leave nothing to write.
 
+#[path = "plan/any_kind.rs"]
+mod any_kind;
 #[path = "plan/world.rs"]
 mod world;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use any_kind::AnyKinds;
 use serde_json::Value;
 use tidegate::plan::{Action, Plan};
-use tidegate::snapshot::{Kind, ObjectKey, Settings, Vocabulary};
+use tidegate::snapshot::{ClusterConfigs, Kind, ObjectKey, Settings, Vocabulary};
 use world::World;
 
 #[test]
@@ -46,8 +49,9 @@ fn settings(script: &str) -> Settings {
     for line in script.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
+            ["setting", "cluster-configs", "rollout"] => settings.cluster_configs = ClusterConfigs::Rollout,
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
-            ["setting", ..] => panic!("unknown setting: {line}"),
+            ["setting", ..] => unknown(&words),
             _ => {}
         }
     }
@@ -56,6 +60,7 @@ fn settings(script: &str) -> Settings {
 
 struct Teller {
     world: World,
+    any_kinds: AnyKinds,
     addon: String,
     out: String,
 }
@@ -64,6 +69,7 @@ impl Teller {
     fn new(script: &str) -> Self {
         Self {
             world: World::new(settings(script)),
+            any_kinds: AnyKinds::default(),
             addon: "hello".to_owned(),
             out: String::new(),
         }
@@ -86,6 +92,7 @@ impl Teller {
             }
             writeln!(self.out, "> {line}").expect("a string takes text");
             self.act(line, &block);
+            self.any_kinds.look(&mut self.world.store);
         }
         self.world.settle(&self.addon);
         assert!(self.world.plan(&self.addon).actions.is_empty());
@@ -107,6 +114,13 @@ impl Teller {
                 .mark_deleting(&ObjectKey::new(Kind::Cluster, "", *name)),
             ["placement", name, words @ ..] => self.act_on_placement(name, words),
             ["config", "set", name, pairs @ ..] => self.config(name, pairs),
+            ["restart"] => self.world.store = self.any_kinds.restart(&self.world.objects),
+            ["type", of, how] => self.any_kinds.serve(of, how),
+            ["object", reference] => {
+                let content = serde_saphyr::from_str(block).expect("a block holds YAML");
+                self.any_kinds.put(reference, content);
+            }
+            ["delete", "object", reference] => self.any_kinds.delete(reference),
             ["delete", kind, place] => self.delete(kind, place),
             ["work", words @ ..] => self.act_on_work(words, line),
             ["deleting", kind, place] => {

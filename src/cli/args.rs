@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::controllers::TideOptions;
-use crate::snapshot::{Settings, Vocabulary};
+use crate::snapshot::{ClusterConfigs, Settings, Vocabulary};
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
@@ -67,6 +67,12 @@ pub struct DevArgs {
     /// Port of the hub on 127.0.0.1; 0 takes any free one.
     #[arg(long, value_name = "P", default_value_t = 0)]
     pub port: u16,
+    /// Use this hub instead of one of our own: no other manager should drive its add-ons meanwhile.
+    ///
+    /// Definitions that it lacks are added and stay; the gate is registered while this runs. The hub has to reach
+    /// this machine's loopback address.
+    #[arg(long, value_name = "KUBECONFIG", conflicts_with = "port")]
+    pub hub: Option<PathBuf>,
     /// Start without the demo add-on.
     #[arg(long)]
     pub no_demo: bool,
@@ -122,6 +128,18 @@ pub struct TideArgs {
     /// Words of the `Progressing` condition.
     #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
     pub progressing_reasons: Reasons,
+    /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels.
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ClusterConfigsArg::AtOnce)]
+    pub cluster_configs: ClusterConfigsArg,
+}
+
+/// How an edit of a cluster's own configuration travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ClusterConfigsArg {
+    /// To all its clusters at once, whatever the rollout strategy is, as OCM does.
+    AtOnce,
+    /// By the rollout strategy of the cluster's placement.
+    Rollout,
 }
 
 impl From<&TideArgs> for TideOptions {
@@ -133,7 +151,10 @@ impl From<&TideArgs> for TideOptions {
         Self {
             settings: Settings {
                 reasons,
-                ..Settings::default()
+                cluster_configs: match args.cluster_configs {
+                    ClusterConfigsArg::AtOnce => ClusterConfigs::AtOnce,
+                    ClusterConfigsArg::Rollout => ClusterConfigs::Rollout,
+                },
             },
             ..Self::default()
         }

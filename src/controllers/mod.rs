@@ -6,6 +6,7 @@ mod apply;
 mod audit;
 mod cause;
 mod drive;
+mod lookout;
 mod pauses;
 mod queue;
 mod raw;

@@ -104,6 +104,8 @@ impl Store {
     pub(super) fn insert_config(&mut self, key: &ObjectKey, record: Config, touched: &mut Touched) {
         let config = decode::config_ref(key);
         let mut slot = self.configs.remove(&config);
+        let before = slot.as_ref().map(|old| old.hash.clone());
+        self.sights.replaced(&config, before.as_ref(), &record.hash);
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.extend(self.by_config.of(&config).cloned());
         }
@@ -161,6 +163,7 @@ impl Store {
             Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
                 let config = decode::config_ref(key);
                 self.configs.remove(&config);
+                self.sights.gone(&config);
                 touched.extend(self.by_config.of(&config).cloned());
             }
             Kind::Work => self.remove_work(&place, touched),
@@ -232,6 +235,7 @@ impl Store {
             mentioned.note(&mut self.by_placement, &place, &addon.name);
             for config in &used.configs {
                 mentioned.note(&mut self.by_config, config, &addon.name);
+                self.sights.mention(config);
             }
         }
         let defaults = addon
@@ -240,6 +244,7 @@ impl Store {
             .filter_map(|supported| supported.config.as_ref());
         for config in defaults.chain(&addon.configuration) {
             mentioned.note(&mut self.by_config, config, &addon.name);
+            self.sights.mention(config);
         }
     }
 
@@ -247,6 +252,7 @@ impl Store {
         mentioned.note(&mut self.by_cluster, &instance.cluster, &instance.addon);
         for config in &instance.configs {
             mentioned.note(&mut self.by_config, config, &instance.addon);
+            self.sights.mention(config);
         }
     }
 

@@ -22,6 +22,7 @@ mod names;
 mod publish;
 mod record;
 mod settings;
+mod sight;
 mod store;
 pub mod terms;
 mod view;
@@ -36,6 +37,7 @@ pub use record::{
     DefaultConfig, DeploymentConfig, InstallStrategy, Instance, Meta, Owner, Placement, PlacementUse,
     Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Template, Work, Workload,
 };
-pub use settings::{Settings, Vocabulary};
+pub use settings::{ClusterConfigs, Settings, Vocabulary};
+pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
 pub use store::{Event, Place, Store, Touched};
 pub use view::View;

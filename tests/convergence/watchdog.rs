@@ -161,6 +161,9 @@ fn crowded(hub: &Hub, tried: &Tried) -> Option<String> {
     if desired(before) == desired(after) || !in_flight(after) || in_flight(before) {
         return None;
     }
+    if has_own_configs(after) {
+        return None;
+    }
     let addon = tried
         .seen
         .0
@@ -181,11 +184,18 @@ fn crowded(hub: &Hub, tried: &Tried) -> Option<String> {
     let flying = neighbours
         .filter(|(cluster, _)| {
             let key = ObjectKey::new(Kind::Instance, **cluster, object.name.clone());
-            hub.get(&key).is_some_and(|instance| in_flight(instance))
+            hub.get(&key)
+                .is_some_and(|instance| in_flight(instance) && !has_own_configs(instance))
         })
         .count();
     (flying > usize::try_from(limit).unwrap_or(usize::MAX))
         .then(|| format!("{flying} clusters are in flight, and {limit} may be"))
+}
+
+/// What a cluster refers to by itself travels at once, whatever its placement says.
+fn has_own_configs(instance: &Value) -> bool {
+    let listed = instance.pointer("/spec/configs").and_then(Value::as_array);
+    listed.is_some_and(|listed| !listed.is_empty())
 }
 
 /// Where a cluster gets its configuration from.
