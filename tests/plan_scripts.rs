@@ -5,6 +5,8 @@
 
 #[path = "plan/any_kind.rs"]
 mod any_kind;
+#[path = "plan/words.rs"]
+mod words;
 #[path = "plan/world.rs"]
 mod world;
 
@@ -14,7 +16,8 @@ use std::path::{Path, PathBuf};
 use any_kind::AnyKinds;
 use serde_json::Value;
 use tidegate::plan::{Action, Plan};
-use tidegate::snapshot::{ClusterConfigs, Kind, ObjectKey, Settings, Vocabulary};
+use tidegate::snapshot::{ClusterConfigs, EmptyLifecycle, Kind, ObjectKey, Settings, Vocabulary};
+use words::{condition_line, expand, reference_line};
 use world::World;
 
 #[test]
@@ -51,6 +54,14 @@ fn settings(script: &str) -> Settings {
         match words.as_slice() {
             ["setting", "cluster-configs", "rollout"] => settings.cluster_configs = ClusterConfigs::Rollout,
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
+            ["setting", "decision-grace", time] => {
+                settings.decision_grace = time
+                    .parse::<jiff::SignedDuration>()
+                    .ok()
+                    .and_then(|time| time.try_into().ok())
+                    .expect("a length of time");
+            }
+            ["setting", "empty-lifecycle", "self"] => settings.empty_lifecycle = EmptyLifecycle::Own,
             ["setting", ..] => unknown(&words),
             _ => {}
         }
@@ -94,8 +105,10 @@ impl Teller {
             self.act(line, &block);
             self.any_kinds.look(&mut self.world.store);
         }
-        self.world.settle(&self.addon);
-        assert!(self.world.plan(&self.addon).actions.is_empty());
+        // Nothing is left to write, now and whenever the plan asks to be made again, and that ends too.
+        self.world.come_to_rest(&self.addon);
+        let last = self.world.plan(&self.addon);
+        assert!(last.actions.is_empty() && last.recheck_at.is_none(), "{last:#?}");
         self.out
     }
 
@@ -140,6 +153,11 @@ impl Teller {
             }
             ["show", "addon"] => self.show_addon(),
             ["show", "work", cluster] => self.show_work(cluster),
+            ["show", "meta", names @ ..] => {
+                for name in expand(names) {
+                    self.show_meta(&name);
+                }
+            }
             ["show", names @ ..] => {
                 for name in expand(names) {
                     self.show(&name);
@@ -322,9 +340,42 @@ impl Teller {
         self.out.push_str(&text);
     }
 
+    /// Annotations and owners of an instance.
+    fn show_meta(&mut self, cluster: &str) {
+        let key = ObjectKey::new(Kind::Instance, cluster, self.addon.as_str());
+        let metadata = self.world.objects.get(&key).map(|instance| &instance["metadata"]);
+        let mut text = format!("  {cluster}\n");
+        let annotations = metadata.and_then(|metadata| metadata["annotations"].as_object());
+        for (name, value) in annotations.into_iter().flatten() {
+            writeln!(text, "    {name}: {}", value.as_str().unwrap_or_default())
+                .expect("a string takes text");
+        }
+        let owners = metadata.and_then(|metadata| metadata["ownerReferences"].as_array());
+        for owner in owners.into_iter().flatten() {
+            let controller = if owner["controller"] == true {
+                " (controller)"
+            } else {
+                ""
+            };
+            let word = |field: &str| owner[field].as_str().unwrap_or_default();
+            writeln!(
+                text,
+                "    owner {} {} {}{controller}",
+                word("kind"),
+                word("name"),
+                word("uid")
+            )
+            .expect("a string takes text");
+        }
+        self.out.push_str(&text);
+    }
+
     fn show_addon(&mut self) {
         let status = &self.world.objects[&ObjectKey::new(Kind::AddOn, "", self.addon.as_str())]["status"];
         let mut text = String::new();
+        for condition in status["conditions"].as_array().into_iter().flatten() {
+            writeln!(text, "  {}", condition_line(condition)).expect("a string takes text");
+        }
         for reference in status["defaultconfigReferences"].as_array().into_iter().flatten() {
             writeln!(text, "  default {}", reference_line(reference)).expect("a string takes text");
         }
@@ -422,73 +473,10 @@ fn shape(value: &Value) -> String {
     }
 }
 
-fn reference_line(reference: &Value) -> String {
-    let text = |pointer: &str| {
-        reference
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let short = |hash: &str| hash.chars().take(6).collect::<String>();
-    let hash = |pointer: &str| match text(pointer) {
-        "" => "none".to_owned(),
-        hash => short(hash),
-    };
-    let place = |form: &str| match text(&format!("/{form}/namespace")) {
-        "" => text(&format!("/{form}/name")).to_owned(),
-        namespace => format!("{namespace}/{}", text(&format!("/{form}/name"))),
-    };
-    let mut line = format!(
-        "{} {} desired={}",
-        text("/resource"),
-        place("desiredConfig"),
-        hash("/desiredConfig/specHash")
-    );
-    if reference.get("lastAppliedConfig").is_some() {
-        write!(line, " applied={}", hash("/lastAppliedConfig/specHash")).expect("a string takes text");
-        if place("lastAppliedConfig") != place("desiredConfig") {
-            write!(line, " ({})", place("lastAppliedConfig")).expect("a string takes text");
-        }
-    }
-    line
-}
-
-fn condition_line(condition: &Value) -> String {
-    let text = |field: &str| condition[field].as_str().unwrap_or_default();
-    let since = text("lastTransitionTime")
-        .split_once('T')
-        .map_or("", |(_, time)| time.trim_end_matches('Z'));
-    format!(
-        "{}={} {} {since} | {}",
-        text("type"),
-        text("status"),
-        text("reason"),
-        text("message")
-    )
-}
-
 #[expect(
     clippy::panic,
     reason = "a line that nobody understands must not pass for one that was carried out"
 )]
 fn unknown(words: &[&str]) {
     panic!("no such line: {words:?}");
-}
-
-fn expand(names: &[&str]) -> Vec<String> {
-    let range = |name: &str| {
-        let (first, last) = name.split_once("..")?;
-        let number = |text: &str| text.trim_start_matches('c').parse::<usize>().ok();
-        Some(
-            (number(first)?..=number(last)?)
-                .map(|n| format!("c{n}"))
-                .collect::<Vec<_>>(),
-        )
-    };
-    let one = |name: &&str| range(name).unwrap_or_else(|| vec![(*name).to_owned()]);
-    names
-        .iter()
-        .filter(|name| **name != "none")
-        .flat_map(one)
-        .collect()
 }

@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 
 use super::types::{Plan, Wait};
-use super::{config, diff, install, progress, rollout, rollup, work};
+use super::{config, diff, health, install, progress, rollout, rollup, work};
 use crate::snapshot::View;
 
 /// Returns what the hub should look like next for one add-on, and what it is waiting for.
@@ -18,19 +18,22 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let configs = config::effective(view, &wanted);
     if !view.addon.managed {
         let summary = rollup::summary(view, &wanted, &configs, &rollup::Tally::new(&wanted), now);
+        let verdict = health::unmanaged(view, now);
         return Plan {
-            actions: diff::addon(view.addon, &summary).into_iter().collect(),
+            actions: diff::addon(view.addon, &summary, verdict).into_iter().collect(),
             ..Plan::default()
         };
     }
-    let (membership, mut waits) = install::membership(view, &wanted);
+    let membership = install::membership(view, &wanted, now);
+    let mut waits = membership.waits;
     let members = rollout::next(view, &wanted, &configs);
     let mut renderer = work::Renderer::new(view);
     let mut actions = Vec::new();
     let mut tally = rollup::Tally::new(&wanted);
+    let mut health = health::Health::new(membership.missing);
     for member in &members {
         // What is going away is neither written to nor counted as done.
-        if member.instance.meta.deleting {
+        if member.instance.meta.deleting || wanted.is_leaving(&member.instance.cluster) {
             continue;
         }
         let rendering = renderer.rendering(member);
@@ -41,16 +44,18 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
         let cluster = &report.instance.cluster;
         waits.extend(report.waits.into_iter().map(|on| Wait::cluster(cluster, on)));
         tally.add(&wanted, member, &report.state);
+        health.add(cluster, report.standing);
     }
     let summary = rollup::summary(view, &wanted, &configs, &tally, now);
-    let actions = settle(membership, actions)
-        .chain(diff::addon(view.addon, &summary))
+    let verdict = health::managed(view, &wanted, &health, now);
+    let actions = settle(membership.actions, actions)
+        .chain(diff::addon(view.addon, &summary, verdict))
         .collect();
     waits.sort();
     Plan {
         actions,
         waits,
-        recheck_at: None,
+        recheck_at: membership.recheck_at,
     }
 }
 

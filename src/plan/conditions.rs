@@ -36,8 +36,20 @@ impl<'a> Wish<'a> {
         }
     }
 
+    pub(super) fn kind(&self) -> &'static str {
+        self.kind
+    }
+
     pub(super) fn status(&self) -> Status {
         self.status
+    }
+
+    pub(super) fn reason(&self) -> &'static str {
+        self.reason
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.message
     }
 }
 

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::conditions;
+use super::health::Verdict;
 use super::progress::Report;
 use super::rollup::Summary;
 use super::types::{Action, Revision};
@@ -85,8 +86,11 @@ pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering<
 }
 
 /// Returns the write of the add-on's status, if anything in it changes.
-pub(super) fn addon(addon: &AddOn, summary: &Summary) -> Option<Action> {
+pub(super) fn addon(addon: &AddOn, summary: &Summary, verdict: Verdict<'_>) -> Option<Action> {
     let mut status = Map::new();
+    if *verdict.conditions != *addon.conditions {
+        status.insert("conditions".to_owned(), conditions::render(&verdict.conditions));
+    }
     if summary.defaults != addon.defaults {
         status.insert(
             "defaultconfigReferences".to_owned(),
@@ -105,7 +109,7 @@ pub(super) fn addon(addon: &AddOn, summary: &Summary) -> Option<Action> {
         object: ObjectKey::new(Kind::AddOn, "", addon.name.clone()),
         before: Revision::from(&addon.meta),
         patch: json!({"status": status}),
-        note: None,
+        note: verdict.note,
     })
 }
 

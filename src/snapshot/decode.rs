@@ -2,18 +2,19 @@
 //!
 //! Decides what a record keeps. An object that does not decode is refused with the reason; nothing here panics or guesses.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::copied::record_of;
 use super::decode_addon::addon;
 use super::decode_status::{conditions, references, status_of};
 use super::decode_work::{Known, work};
 use super::kind::{Kind, ObjectKey};
 use super::names::{Name, Names};
+use super::pairs::Pairs;
 use super::record::{
     AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, DeploymentConfig, Instance, Meta,
     Owner, Placement, Template, Work,
@@ -160,21 +161,30 @@ pub(super) fn owners(owners: Option<&Vec<OwnerReference>>, names: &mut Names) ->
 }
 
 fn cluster(object: &cluster_api::ManagedCluster, names: &mut Names) -> Result<Cluster, String> {
-    let annotations = object.metadata.annotations.iter().flatten();
-    let copied: BTreeMap<Name, Name> = annotations
-        .filter(|(key, _)| key.starts_with(terms::COPIED_PREFIX))
-        .map(|(key, value)| (names.share(key), names.share(value)))
-        .collect();
     let stated = object.status.iter().flat_map(|status| &status.conditions);
     let available = stated
         .filter(|condition| condition.type_ == condition_types::CLUSTER_AVAILABLE)
         .map(|condition| status_of(&condition.status))
         .next();
+    let annotations = travelling(&object.metadata, names);
     Ok(Cluster {
         meta: meta(&object.metadata, names)?,
-        annotations: copied,
+        copied: names.share(&record_of(&annotations)),
+        annotations,
+        labels: Pairs::share(object.metadata.labels.iter().flatten(), names),
+        accepted: object.spec.hub_accepts_client == Some(true),
+        opt_out: shared(annotation(&object.metadata, terms::OPT_OUT), names),
         available,
     })
+}
+
+/// The annotations that travel from a cluster to its add-ons, wherever they stand.
+fn travelling(metadata: &ObjectMeta, names: &mut Names) -> Pairs {
+    let all = metadata.annotations.iter().flatten();
+    Pairs::share(
+        all.filter(|(key, _)| key.starts_with(terms::COPIED_PREFIX)),
+        names,
+    )
 }
 
 fn placement(object: &cluster_api::Placement, names: &mut Names) -> Result<Placement, String> {
@@ -214,6 +224,10 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
         cluster: shared(metadata.namespace.as_ref(), names),
         owners: owners(metadata.owner_references.as_ref(), names),
         installed_by: shared(annotation(metadata, terms::INSTALLED_BY), names),
+        // A time that nobody can read counts as none: it is written anew.
+        deselected_at: annotation(metadata, terms::DESELECTED_AT).and_then(|text| text.parse().ok()),
+        annotations: travelling(metadata, names),
+        copied: shared(annotation(metadata, terms::COPIED_ANNOTATIONS), names),
         hosting_cluster: shared(annotation(metadata, terms::HOSTING_CLUSTER), names),
         install_namespace: names.share(
             object

@@ -2,7 +2,6 @@
 //!
 //! Decides which parts of an object matter. Never keeps managed fields, foreign spec or whole manifests of works.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -11,6 +10,8 @@ use serde_json::Value;
 use super::digest::Digest;
 use super::facts::AddonFacts;
 use super::names::Name;
+use super::pairs::Pairs;
+use crate::model::Selector;
 
 /// Identity and revision of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,10 +160,31 @@ pub struct Owner {
 pub struct Cluster {
     /// Identity and revision.
     pub meta: Meta,
-    /// Annotations that travel to the add-on when it is created.
-    pub annotations: BTreeMap<Name, Name>,
+    /// Annotations that travel to its add-ons.
+    pub annotations: Pairs,
+    /// The record of an add-on to which all of them were copied, "" when there are none.
+    pub copied: Name,
+    /// Its labels.
+    pub labels: Pairs,
+    /// Whether the hub has accepted it; before that it has no namespace.
+    pub accepted: bool,
+    /// The add-ons that it does not want, as its annotation lists them.
+    pub opt_out: Name,
     /// The cluster's own availability.
     pub available: Option<Status>,
+}
+
+impl Cluster {
+    /// Returns whether the cluster has opted out of an add-on.
+    pub fn opts_out_of(&self, addon: &str) -> bool {
+        let mut listed = self.opt_out.split(',').map(str::trim);
+        listed.any(|name| name == "*" || name == addon)
+    }
+
+    /// Returns whether a selector matches the cluster's labels.
+    pub fn is_matched_by(&self, selector: &Selector) -> bool {
+        selector.matches(|key| self.labels.get(key).map(|value| &**value))
+    }
 }
 
 /// A `Placement`.
@@ -196,8 +218,23 @@ pub enum InstallStrategy {
     Manual,
     /// The union of placements.
     Placements,
+    /// The labels of clusters; without a selector it selects nothing.
+    Labels(Option<Selector>),
+    /// A selector of labels that has no meaning, with the reason.
+    BadLabels(Name),
     /// A type that this version does not drive.
     Other(Name),
+}
+
+/// What the lifecycle annotation of an add-on says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// The hub manages the add-on: it says so, or there is no annotation.
+    Managed,
+    /// The annotation has no value.
+    Empty,
+    /// Anything else: the add-on manages itself.
+    Own(Name),
 }
 
 /// How a change travels over the clusters of a placement.
@@ -296,7 +333,9 @@ pub struct AddOn {
     pub meta: Meta,
     /// The add-on's name.
     pub name: Name,
-    /// Whether the lifecycle annotation leaves the add-on to us.
+    /// What the lifecycle annotation says.
+    pub lifecycle: Lifecycle,
+    /// Whether that leaves the add-on to us.
     pub managed: bool,
     /// `spec.supportedConfigs`, in order.
     pub supported: Vec<DefaultConfig>,
@@ -312,6 +351,8 @@ pub struct AddOn {
     pub defaults: Vec<(ConfigRef, Name)>,
     /// `status.installProgressions`, absent when nobody has written it yet.
     pub progressions: Option<Vec<Progression>>,
+    /// `status.conditions`
+    pub conditions: Vec<Condition>,
     /// What admission may ask about the add-on.
     pub facts: Arc<AddonFacts>,
 }
@@ -327,8 +368,14 @@ pub struct Instance {
     pub cluster: Name,
     /// Its owners.
     pub owners: Vec<Owner>,
-    /// The placement that made us create it, "" when the mark is absent: then we never delete it.
+    /// What made us create it, "" when the mark is absent: then we never delete it.
     pub installed_by: Name,
+    /// Since when nothing selects its cluster any more.
+    pub deselected_at: Option<Timestamp>,
+    /// Its annotations of the kind that travels from the cluster.
+    pub annotations: Pairs,
+    /// Which of them were copied from the cluster, as our annotation says; "" when it is absent.
+    pub copied: Name,
     /// The hosting cluster, "" when the agent runs on the cluster itself.
     pub hosting_cluster: Name,
     /// `spec.installNamespace`

@@ -2,6 +2,8 @@
 //!
 //! Decides nothing; travels with the store so that every plan sees the same choice.
 
+use std::time::Duration;
+
 /// The words of the `Progressing` condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Vocabulary {
@@ -22,11 +24,36 @@ pub enum ClusterConfigs {
     Rollout,
 }
 
-/// What the operator chose for all add-ons.
+/// What a lifecycle annotation without a value means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EmptyLifecycle {
+    /// The same as no annotation: the hub manages the add-on.
+    #[default]
+    Managed,
+    /// The add-on manages itself, as current Open Cluster Management reads it.
+    Own,
+}
+
+/// What the operator chose for all add-ons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The words of the `Progressing` condition.
     pub reasons: Vocabulary,
+    /// How long an add-on stays on a cluster that nothing selects any more.
+    pub decision_grace: Duration,
+    /// What a lifecycle annotation without a value means.
+    pub empty_lifecycle: EmptyLifecycle,
     /// How an edit of a cluster's own configuration travels.
     pub cluster_configs: ClusterConfigs,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            reasons: Vocabulary::default(),
+            decision_grace: Duration::from_secs(10),
+            empty_lifecycle: EmptyLifecycle::default(),
+            cluster_configs: ClusterConfigs::default(),
+        }
+    }
 }

@@ -4,7 +4,7 @@
 
 use super::agents::Mood;
 use super::dice::Dice;
-use super::manager::Mutant;
+use super::mutant::Mutant;
 use super::user::{AddonSpec, Pace, Step, addon_spec, random};
 
 /// What may go wrong between the manager and the hub.

@@ -8,6 +8,7 @@ mod case;
 mod dice;
 mod hub;
 mod manager;
+mod mutant;
 mod settled;
 mod shrink;
 mod sim;
@@ -20,7 +21,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use case::Case;
-use manager::Mutant;
+use mutant::Mutant;
 use sim::Sim;
 
 /// Seeds of an ordinary run.
@@ -136,6 +137,7 @@ fn bugs_that_are_put_in_are_found() {
     let bugs = [
         Mutant::IgnorePreconditions,
         Mutant::ForgetExpectations,
+        Mutant::ForgetRecheck,
         Mutant::ForgetFailures,
         Mutant::ForgetAbsent,
         Mutant::PruneHandMade,

@@ -3,7 +3,7 @@
 //!
 //! Never looks at the hub but through watches and the answers to its writes. A crash is a new one.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -12,33 +12,12 @@ use tidegate::plan::{self, Action, Plan, Revision};
 use tidegate::snapshot::{Event, Expected, Kind, Name, ObjectKey, Settings, Store};
 
 use super::hub::{Hub, Object, Part, Refusal, text};
+use super::mutant::{Mutant, hurried, prune_hand_made};
 
 /// How long events are gathered.
 const COALESCE: SignedDuration = SignedDuration::from_millis(100);
 /// How long the store may take to see an own write.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(5);
-
-/// A bug that is put in on purpose, to show that it is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Mutant {
-    /// No bug.
-    #[default]
-    None,
-    /// Writes whatever revision is stored.
-    IgnorePreconditions,
-    /// Plans although the store has not seen the last writes.
-    ForgetExpectations,
-    /// Never wakes up by itself.
-    ForgetRecheck,
-    /// Does not try again what failed.
-    ForgetFailures,
-    /// Does not notice what is absent from a new list.
-    ForgetAbsent,
-    /// Takes add-ons away that people made.
-    PruneHandMade,
-    /// Takes every rollout for one of all clusters at once.
-    Hurry,
-}
 
 /// A watch of one kind.
 #[derive(Debug, Clone, Copy, Default)]
@@ -443,32 +422,6 @@ impl Manager {
             self.touch(addon, now + PATIENCE);
         }
     }
-}
-
-fn hurried(mut addon: Value) -> Value {
-    let placements = addon
-        .pointer_mut("/spec/installStrategy/placements")
-        .and_then(Value::as_array_mut);
-    for placement in placements.into_iter().flatten() {
-        placement["rolloutStrategy"] = Value::Null;
-    }
-    addon
-}
-
-fn prune_hand_made(view: &tidegate::snapshot::View<'_>, plan: &mut Plan) {
-    let written: BTreeSet<Name> = plan
-        .actions
-        .iter()
-        .map(|action| action.object().namespace.clone())
-        .collect();
-    let made = view
-        .instances()
-        .find(|one| one.installed_by.is_empty() && !one.meta.deleting && !written.contains(&one.cluster));
-    plan.actions.extend(made.map(|one| Action::Delete {
-        object: ObjectKey::new(Kind::Instance, one.cluster.clone(), one.addon.clone()),
-        before: Revision::from(&one.meta),
-        why: "a bug that was put in on purpose",
-    }));
 }
 
 /// Sends a write as the applier does.

@@ -13,7 +13,8 @@ use super::agents::Agents;
 use super::case::{Case, Fault};
 use super::dice::Dice;
 use super::hub::Hub;
-use super::manager::{Answer, Manager, Mutant, Seen, Tried, send};
+use super::manager::{Answer, Manager, Seen, Tried, send};
+use super::mutant::Mutant;
 use super::user::{Step, act, closing};
 use super::watchdog;
 

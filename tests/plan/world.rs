@@ -206,6 +206,21 @@ impl World {
         }
     }
 
+    /// Settles, and lets the time come at which the plan wants to be made again, until it wants nothing any more; panics when
+    /// that never happens.
+    pub(crate) fn come_to_rest(&mut self, addon: &str) {
+        let mut idle = 0;
+        loop {
+            let written = self.settle(addon);
+            idle = if written > 0 { 0 } else { idle + 1 };
+            let Some(again) = self.plan(addon).recheck_at else {
+                return;
+            };
+            assert!(idle < 24, "the plan is made again and again, and writes nothing");
+            self.now = self.now.max(again);
+        }
+    }
+
     pub(crate) fn add_cluster(&mut self, name: &str) {
         let condition = json!({"type": "ManagedClusterConditionAvailable", "status": "True", "reason": "Up", "message": "",
             "lastTransitionTime": self.now.to_string()});
