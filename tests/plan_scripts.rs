@@ -5,6 +5,8 @@
 
 #[path = "plan/any_kind.rs"]
 mod any_kind;
+#[path = "plan/versions.rs"]
+mod versions;
 #[path = "plan/words.rs"]
 mod words;
 #[path = "plan/world.rs"]
@@ -135,6 +137,10 @@ impl Teller {
             }
             ["delete", "object", reference] => self.any_kinds.delete(reference),
             ["delete", kind, place] => self.delete(kind, place),
+            ["template", name, version] => {
+                versions::put_template(&mut self.world, &self.addon, name, version);
+            }
+            ["desire", cluster, version] => versions::desire(&mut self.world, &self.addon, cluster, version),
             ["work", words @ ..] => self.act_on_work(words, line),
             ["deleting", kind, place] => {
                 let key = key(kind, place);
@@ -331,6 +337,7 @@ impl Teller {
         };
         let status = &instance["status"];
         let mut text = format!("  {cluster} spec={}\n", instance["spec"]);
+        text.push_str(&versions::told(status, "    ", "\n"));
         for reference in status["configReferences"].as_array().into_iter().flatten() {
             writeln!(text, "    {}", reference_line(reference)).expect("a string takes text");
         }
@@ -372,7 +379,7 @@ impl Teller {
 
     fn show_addon(&mut self) {
         let status = &self.world.objects[&ObjectKey::new(Kind::AddOn, "", self.addon.as_str())]["status"];
-        let mut text = String::new();
+        let mut text = versions::told(status, "  ", "\n");
         for condition in status["conditions"].as_array().into_iter().flatten() {
             writeln!(text, "  {}", condition_line(condition)).expect("a string takes text");
         }
@@ -430,6 +437,7 @@ fn describe(action: &Action) -> (String, String) {
         Action::Status { patch, note, .. } => {
             let mut text = format!("  status {object}");
             let status = &patch["status"];
+            text.push_str(&versions::told(status, "\n      ", ""));
             for reference in status["configReferences"].as_array().into_iter().flatten() {
                 write!(text, "\n      {}", reference_line(reference)).expect("a string takes text");
             }

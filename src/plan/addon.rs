@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 
-use super::types::{Plan, Wait};
+use super::types::{Plan, Wait, WaitOn};
 use super::{config, diff, health, install, progress, rollout, rollup, work};
 use crate::snapshot::View;
 
@@ -51,6 +51,8 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let actions = settle(membership.actions, actions)
         .chain(diff::addon(view.addon, &summary, verdict))
         .collect();
+    let oddities = configs.versions.oddities.iter().map(ToString::to_string);
+    waits.extend(oddities.map(|oddity| Wait::addon(WaitOn::Template(oddity))));
     waits.sort();
     Plan {
         actions,

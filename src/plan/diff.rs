@@ -38,6 +38,19 @@ pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
             report.references.iter().map(render_reference).collect(),
         );
     }
+    let versions = [
+        (
+            "currentVersion",
+            &report.memory.current,
+            &instance.current_version,
+        ),
+        ("lastVersion", &report.memory.last, &instance.last_version),
+    ];
+    for (field, new, old) in versions {
+        if new != old {
+            status.insert(field.to_owned(), render_version(new));
+        }
+    }
     if *report.conditions != *instance.conditions {
         status.insert("conditions".to_owned(), conditions::render(&report.conditions));
     }
@@ -105,12 +118,29 @@ pub(super) fn addon(addon: &AddOn, summary: &Summary, verdict: Verdict<'_>) -> O
             progressions.iter().map(render_progression).collect(),
         );
     }
+    if let Some((supported, default)) = &summary.versions {
+        if *supported != addon.supported_versions {
+            let texts = supported.iter().map(|version| Value::from(&**version));
+            status.insert("supportedVersions".to_owned(), texts.collect());
+        }
+        if *default != addon.default_version {
+            status.insert("defaultVersion".to_owned(), render_version(default));
+        }
+    }
     (!status.is_empty()).then(|| Action::Status {
         object: ObjectKey::new(Kind::AddOn, "", addon.name.clone()),
         before: Revision::from(&addon.meta),
         patch: json!({"status": status}),
         note: verdict.note,
     })
+}
+
+/// A merge patch takes a field away with a null.
+fn render_version(version: &str) -> Value {
+    if version.is_empty() {
+        return Value::Null;
+    }
+    Value::from(version)
 }
 
 fn render_type(of: &ConfigType) -> Value {

@@ -17,6 +17,7 @@ use super::note::Note;
 use super::rollout::{Member, Step};
 use super::state::{Outcome, State, Words};
 use super::types::{WaitOn, not_driven};
+use super::version::{self, Memory};
 use super::work::{Rendering, superseded};
 use crate::snapshot::{Applied, Condition, ConfigType, Content, Instance, Reference, Status, View};
 
@@ -31,6 +32,8 @@ pub(super) struct Report<'v> {
     pub references: Cow<'v, [Reference]>,
     /// `supportedConfigs`; absent when another program writes them.
     pub supported: Option<&'v BTreeSet<ConfigType>>,
+    /// `currentVersion` and `lastVersion`
+    pub memory: Memory,
     /// `conditions`
     pub conditions: Cow<'v, [Condition]>,
     /// How it counts for the add-on.
@@ -57,7 +60,8 @@ pub(super) fn report<'v>(
     }
     let trouble = trouble(member, rendering);
     let stuck = stuck(view, member, rendering, trouble.as_ref());
-    let words = state.progressing(view.settings().reasons);
+    let version = version::moving_to(view, member).map(|version| &**version);
+    let words = state.progressing(view.settings().reasons, version);
     let not_applied = not_applied(view, member);
     let mut wishes = vec![configured(member, trouble.as_ref(), &stuck, not_applied)];
     wishes.extend(manifests(rendering));
@@ -78,6 +82,7 @@ pub(super) fn report<'v>(
         standing: standing(&state, &stuck, up),
         note: note(member, &state, words.reason, &stuck),
         waits: waits(member, rendering, &state, not_applied),
+        memory: version::memory(view, member, state.is_done()),
         instance,
         state,
         references,
@@ -320,7 +325,7 @@ mod tests {
     use crate::snapshot::Vocabulary;
 
     fn told(state: &State, stuck: &Stuck, up: Option<Status>) -> String {
-        let words = state.progressing(Vocabulary::Lifecycle);
+        let words = state.progressing(Vocabulary::Lifecycle, None);
         let wishes = rollup(state, &words, stuck, up);
         let each = wishes.map(|wish| format!("{}={} {}", wish.kind(), wish.status().as_str(), wish.reason()));
         format!("{} → {:?}", each.join(", "), standing(state, stuck, up))

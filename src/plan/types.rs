@@ -119,6 +119,10 @@ pub enum WaitOn {
     Deletion,
     /// A configuration has no usable object.
     Config(ConfigRef, String),
+    /// A version that no template offers.
+    Version(String),
+    /// A template that offers no version although it has the label.
+    Template(String),
     /// A type of configuration that the add-on does not support.
     UnsupportedType(ConfigType),
     /// A rollout type that this version does not drive.
@@ -170,6 +174,7 @@ impl std::fmt::Display for Wait {
             WaitOn::ClusterDeletion => write!(f, "the ManagedCluster is being deleted"),
             WaitOn::Deletion => write!(f, "the add-on is still being deleted"),
             WaitOn::Config(config, why) => write!(f, "configuration {config} {why}"),
+            WaitOn::Version(why) | WaitOn::Template(why) => f.write_str(why),
             WaitOn::UnsupportedType(of) => write!(f, "configurations of type {of} are not supported"),
             WaitOn::Rollout(kind) => f.write_str(&not_driven(kind)),
             WaitOn::InstallStrategy(kind) => {

@@ -12,6 +12,7 @@ use super::owners;
 use super::render::{Recipe, RenderFault, recipe};
 use super::rollout::{Member, Step};
 use super::types::WaitOn;
+use super::version::{carried_version, invalid};
 use crate::snapshot::{
     ConfigRef, Content, DeploymentConfig, Digest, Instance, Kind, Name, ObjectKey, Reference, View, Work,
     terms,
@@ -41,6 +42,8 @@ pub(super) struct Body<'v> {
     pub work: Option<&'v Work>,
     /// Its configuration hashes, "" when the instance has no configuration.
     hashes: Arc<str>,
+    /// The version of the add-on that it carries, "" when its template has none.
+    version: Name,
     recipe: Arc<Recipe>,
 }
 
@@ -63,7 +66,11 @@ type KitKey = (Vec<(ConfigRef, Name)>, Name);
 enum Kit {
     Waiting(WaitOn),
     Refused(String),
-    Ready { recipe: Arc<Recipe>, hashes: Arc<str> },
+    Ready {
+        recipe: Arc<Recipe>,
+        hashes: Arc<str>,
+        version: Name,
+    },
 }
 
 impl<'v, 'm> Renderer<'v, 'm> {
@@ -92,13 +99,18 @@ impl<'v, 'm> Renderer<'v, 'm> {
             Kit::Waiting(on) => Rendering::Waiting(on.clone()),
             Kit::Refused(error) => Rendering::Refused(error.clone()),
             Kit::Ready { recipe, .. } if recipe.is_empty => Rendering::Bodies(Vec::new()),
-            Kit::Ready { recipe, hashes } => {
+            Kit::Ready {
+                recipe,
+                hashes,
+                version,
+            } => {
                 let mut works = self.view.works(&instance.cluster);
                 Rendering::Bodies(vec![Body {
                     name: Arc::clone(&self.name),
                     digest: recipe.digest(&instance.cluster),
                     work: works.find(|work| work.name == self.name && work.namespace == instance.cluster),
                     hashes: Arc::clone(hashes),
+                    version: version.clone(),
                     recipe: Arc::clone(recipe),
                 }])
             }
@@ -148,6 +160,7 @@ fn kit(view: &View<'_>, assigned: &[Reference], install_namespace: &str) -> Kit 
         Ok(recipe) => Kit::Ready {
             recipe: Arc::new(recipe),
             hashes: render_hashes(assigned),
+            version: carried_version(view, assigned),
         },
         Err(fault) => Kit::Refused(fault.to_string()),
     }
@@ -208,6 +221,9 @@ fn waiting(view: &View<'_>, member: &Member<'_>) -> Option<WaitOn> {
     if let Some(of) = &member.effective.unsupported {
         return Some(WaitOn::UnsupportedType(of.clone()));
     }
+    if let Some(bad) = invalid(member) {
+        return Some(WaitOn::Version(bad.to_string()));
+    }
     // A hash that only cannot be verified any more holds nothing up: what is rendered is still what it was.
     let desired = member.missing().filter(|desired| desired.hash.is_empty())?;
     Some(WaitOn::Config(desired.config.clone(), desired.why()?))
@@ -253,6 +269,7 @@ impl Body<'_> {
         self.digest == work.digest
             && *self.hashes == *work.hashes
             && *self.hashes == *work.mirror
+            && self.version == work.version
             && owners::owned_by(instance, &work.owners).is_none()
     }
 
@@ -264,6 +281,11 @@ impl Body<'_> {
             "labels": {(terms::ADDON_NAME): &*instance.addon},
             "ownerReferences": [owners::of_instance(instance, true)],
         });
+        if let Some(labels) = metadata.pointer_mut("/labels").and_then(Value::as_object_mut)
+            && !self.version.is_empty()
+        {
+            labels.insert(terms::ADDON_VERSION.to_owned(), Value::from(&*self.version));
+        }
         if let Some(fields) = metadata.as_object_mut().filter(|_| !self.hashes.is_empty()) {
             fields.insert("annotations".to_owned(), self.annotations());
         }
@@ -279,6 +301,10 @@ impl Body<'_> {
     pub(super) fn patch(&self, instance: &Instance, work: &Work) -> Value {
         let mut metadata = Map::new();
         metadata.insert("annotations".to_owned(), self.annotations());
+        if self.version != work.version {
+            let version = Some(&*self.version).filter(|version| !version.is_empty());
+            metadata.insert("labels".to_owned(), json!({(terms::ADDON_VERSION): version}));
+        }
         if let Some(owners) = owners::owned_by(instance, &work.owners) {
             metadata.insert("ownerReferences".to_owned(), Value::Array(owners));
         }

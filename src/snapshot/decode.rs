@@ -24,6 +24,7 @@ use crate::api::cluster as cluster_api;
 use crate::api::names::{conditions as condition_types, labels};
 use crate::api::v1alpha1 as wire;
 use crate::hash::SpecHash;
+use crate::model::AddonVersion;
 
 /// A decoded object.
 #[derive(Debug)]
@@ -237,6 +238,10 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
                 .unwrap_or(crate::api::names::DEFAULT_INSTALL_NAMESPACE),
         ),
         configs: configs(&object.spec.configs, names),
+        desired_version: names.share(&object.spec.desired_version),
+        given_version: shared(annotation(metadata, terms::GIVEN_VERSION), names),
+        current_version: shared(status.map(|status| &status.current_version), names),
+        last_version: shared(status.map(|status| &status.last_version), names),
         supported: types
             .map(|of| config_type(&of.group, &of.resource, names))
             .collect(),
@@ -250,6 +255,7 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
 }
 
 fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, String> {
+    let mut addon = names.share("");
     let (metadata, version, content) = match kind {
         Kind::DeploymentConfig => {
             let object: wire::AddOnDeploymentConfig = parse(object)?;
@@ -264,6 +270,7 @@ fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, Strin
             let agent = object.pointer("/spec/agentSpec").cloned().unwrap_or_default();
             let registers = parsed.spec.registration.is_some();
             let version = label(&parsed.metadata, labels::TEMPLATE_VERSION).cloned();
+            addon = names.share(&parsed.spec.addon_name);
             let content = Content::Template(Template { agent, registers });
             (parsed.metadata, version, content)
         }
@@ -282,7 +289,14 @@ fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, Strin
     Ok(Config {
         meta: meta(&metadata, names)?,
         hash,
-        version: version.as_deref().map(|version| names.share(version)),
+        version: version
+            .as_deref()
+            .filter(|version| !version.is_empty())
+            .map(|version| names.share(version)),
+        is_version: version
+            .as_deref()
+            .is_some_and(|version| AddonVersion::parse(version).is_ok()),
+        addon,
         content: Arc::new(content),
     })
 }

@@ -79,6 +79,7 @@ pub(super) fn work(
         digest: digest(object, &meta, known),
         hashes: shared(spelled, names),
         mirror: shared(mirror.filter(|_| hashes.is_some()), names),
+        version: shared(labels.and_then(|labels| labels.get(terms::ADDON_VERSION)), names),
         applied: signal(parsed, WORK_APPLIED, meta.generation, names),
         available: signal(parsed, WORK_AVAILABLE, meta.generation, names),
         failure: names.share(&failure(&manifests)),

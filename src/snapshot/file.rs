@@ -12,6 +12,7 @@ use super::record::{
 };
 use super::settings::EmptyLifecycle;
 use super::store::{Place, Store, Touched};
+use super::versions::offered;
 
 /// Puts `new` into `slot` and returns whether anything but the revision differs.
 fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&mut T) -> &mut Meta) -> bool {
@@ -115,12 +116,14 @@ impl Store {
     pub(super) fn insert_config(&mut self, key: &ObjectKey, record: Config, touched: &mut Touched) {
         let config = decode::config_ref(key);
         let mut slot = self.configs.remove(&config);
+        let offer = offered(slot.as_ref());
         let before = slot.as_ref().map(|old| old.hash.clone());
         self.sights.replaced(&config, before.as_ref(), &record.hash);
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.extend(self.by_config.of(&config).cloned());
         }
         self.configs.extend(slot.map(|record| (config, record)));
+        self.refile_template(key, offer.as_ref(), touched);
     }
 
     pub(super) fn insert_work(&mut self, filed: (Name, Name), record: Work, touched: &mut Touched) {
@@ -174,7 +177,8 @@ impl Store {
             Kind::Instance => self.remove_instance(key, touched),
             Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
                 let config = decode::config_ref(key);
-                self.configs.remove(&config);
+                let old = self.configs.remove(&config);
+                self.refile_template(key, offered(old.as_ref()).as_ref(), touched);
                 self.sights.gone(&config);
                 touched.extend(self.by_config.of(&config).cloned());
             }

@@ -27,12 +27,13 @@ mod settings;
 mod sight;
 mod store;
 pub mod terms;
+mod versions;
 mod view;
 
 pub use copied::{copied_digest, copied_record};
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
-pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts};
+pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts, VersionFacts};
 pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
 pub use names::{Name, Names};
 pub use pairs::Pairs;
@@ -45,4 +46,5 @@ pub use record::{
 pub use settings::{ClusterConfigs, EmptyLifecycle, Settings, Vocabulary};
 pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
 pub use store::{Event, Place, Store, Touched};
+pub use versions::{MOST_VERSIONS, Oddity, Offer, Versions};
 pub use view::View;

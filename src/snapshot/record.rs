@@ -353,6 +353,10 @@ pub struct AddOn {
     pub progressions: Option<Vec<Progression>>,
     /// `status.conditions`
     pub conditions: Vec<Condition>,
+    /// `status.supportedVersions`
+    pub supported_versions: Vec<Name>,
+    /// `status.defaultVersion`, "" when it is absent.
+    pub default_version: Name,
     /// What admission may ask about the add-on.
     pub facts: Arc<AddonFacts>,
 }
@@ -382,6 +386,14 @@ pub struct Instance {
     pub install_namespace: Name,
     /// `spec.configs`
     pub configs: Vec<ConfigRef>,
+    /// `spec.desiredVersion`, "" when it is absent.
+    pub desired_version: Name,
+    /// The version that a placement gave, as far as we have recorded it, "" when it gave none.
+    pub given_version: Name,
+    /// `status.currentVersion`, "" when it is absent.
+    pub current_version: Name,
+    /// `status.lastVersion`, "" when it is absent.
+    pub last_version: Name,
     /// `status.supportedConfigs`
     pub supported: Vec<ConfigType>,
     /// `status.configReferences`
@@ -437,8 +449,19 @@ pub struct Config {
     pub hash: Name,
     /// The version of the add-on that it stands for: the label of a template, or what an `AddOnHubConfig` asks for.
     pub version: Option<Name>,
+    /// Whether `version` can be read as one; asked for every cluster, so it is found out once.
+    pub is_version: bool,
+    /// The add-on that a template is for, "" for other kinds.
+    pub addon: Name,
     /// What it says.
     pub content: Arc<Content>,
+}
+
+impl Config {
+    /// Returns the version, if it can be read as one.
+    pub fn readable_version(&self) -> Option<&Name> {
+        self.version.as_ref().filter(|_| self.is_version)
+    }
 }
 
 /// What an agent says about one work.
@@ -488,6 +511,8 @@ pub struct Work {
     pub hashes: Name,
     /// The lifecycle mirror of the annotation, "" unless both are there.
     pub mirror: Name,
+    /// The version of the add-on that it carries, "" when its label is absent.
+    pub version: Name,
     /// Condition `Applied`.
     pub applied: Option<Signal>,
     /// Condition `Available`.

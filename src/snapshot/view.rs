@@ -9,6 +9,7 @@ use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Place
 use super::settings::Settings;
 use super::sight::Sights;
 use super::store::Store;
+use super::versions::Versions;
 
 /// Everything that the plan of one add-on may read.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +77,11 @@ impl<'s> View<'s> {
     /// content that its rollout has not assigned to it.
     pub fn content(&self, config: &ConfigRef, hash: &str) -> Option<&'s Config> {
         self.config(config).filter(|found| &*found.hash == hash)
+    }
+
+    /// Returns the versions of the add-on, from the templates that are made for it.
+    pub fn versions(&self) -> Versions {
+        self.store.versions(&self.addon.name)
     }
 
     /// Returns the add-on's works for a cluster, sorted by namespace and name.

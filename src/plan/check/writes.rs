@@ -79,14 +79,23 @@ fn replaced(view: &View<'_>, plan: &Plan, object: &ObjectKey, patch: &Value) -> 
     if patch.get("status").is_some() {
         Some("the status is written elsewhere")
     } else if object.kind == Kind::Instance {
-        patch
-            .get("spec")
-            .map(|_| "the spec of an instance belongs to its user")
+        patch.get("spec").and_then(|spec| respecified(view, object, spec))
     } else if object.kind == Kind::Work {
         foreign(view, object).or_else(|| pinned::fault(view, plan, object, patch))
     } else {
         Some("this kind is never patched")
     }
+}
+
+/// Only a version that a placement gave may be written again: one that equals what was recorded when it was given.
+fn respecified(view: &View<'_>, object: &ObjectKey, spec: &Value) -> Option<&'static str> {
+    let only_version = spec
+        .as_object()
+        .is_some_and(|fields| fields.keys().eq(["desiredVersion"]));
+    let is_given = view.instance(&object.namespace).is_some_and(|instance| {
+        !instance.installed_by.is_empty() && instance.desired_version == instance.given_version
+    });
+    (!only_version || !is_given).then_some("the spec of an instance belongs to its user")
 }
 
 fn status(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'static str> {
