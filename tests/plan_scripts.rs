@@ -5,6 +5,8 @@
 
 #[path = "plan/any_kind.rs"]
 mod any_kind;
+#[path = "plan/templates.rs"]
+mod templates;
 #[path = "plan/versions.rs"]
 mod versions;
 #[path = "plan/words.rs"]
@@ -159,6 +161,10 @@ impl Teller {
             }
             ["show", "addon"] => self.show_addon(),
             ["show", "work", cluster] => self.show_work(cluster),
+            ["show", "holdings", cluster] => self.out.push_str(&templates::holdings(&self.world, cluster)),
+            ["show", "pods", cluster] => self.out.push_str(&templates::pods(&self.world, cluster)),
+            ["template", name, "holds", sizes @ ..] => templates::put_sized(&mut self.world, name, sizes),
+            ["unlabelled", cluster] => templates::strip_labels(&mut self.world, cluster),
             ["show", "meta", names @ ..] => {
                 for name in expand(names) {
                     self.show_meta(&name);

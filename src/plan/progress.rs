@@ -19,7 +19,7 @@ use super::state::{Outcome, State, Words};
 use super::types::{WaitOn, not_driven};
 use super::version::{self, Memory};
 use super::work::{Rendering, superseded};
-use crate::snapshot::{Applied, Condition, ConfigType, Content, Instance, Reference, Status, View};
+use crate::snapshot::{Applied, Condition, ConfigType, Instance, Reference, Status, View};
 
 /// What the status of one instance should be.
 #[derive(Debug)]
@@ -34,6 +34,8 @@ pub(super) struct Report<'v> {
     pub supported: Option<&'v BTreeSet<ConfigType>>,
     /// `currentVersion` and `lastVersion`
     pub memory: Memory,
+    /// Whether the tide tells the health of the agent, so that nobody looks for a lease.
+    pub probes: bool,
     /// `conditions`
     pub conditions: Cow<'v, [Condition]>,
     /// How it counts for the add-on.
@@ -62,8 +64,7 @@ pub(super) fn report<'v>(
     let stuck = stuck(view, member, rendering, trouble.as_ref());
     let version = version::moving_to(view, member).map(|version| &**version);
     let words = state.progressing(view.settings().reasons, version);
-    let not_applied = not_applied(view, member);
-    let mut wishes = vec![configured(member, trouble.as_ref(), &stuck, not_applied)];
+    let mut wishes = vec![configured(member, trouble.as_ref(), &stuck)];
     wishes.extend(manifests(rendering));
     let probed = available(view, member, rendering);
     let up = up(view, instance, probed.as_ref());
@@ -80,8 +81,9 @@ pub(super) fn report<'v>(
     Report {
         supported: deployed.then_some(&configs.supported),
         standing: standing(&state, &stuck, up),
+        probes: deployed,
         note: note(member, &state, words.reason, &stuck),
-        waits: waits(member, rendering, &state, not_applied),
+        waits: waits(member, rendering, &state),
         memory: version::memory(view, member, state.is_done()),
         instance,
         state,
@@ -159,12 +161,7 @@ fn stuck(
     }
 }
 
-fn configured<'a>(
-    member: &Member<'_>,
-    trouble: Option<&'a Trouble>,
-    stuck: &'a Stuck,
-    not_applied: &[&str],
-) -> Wish<'a> {
+fn configured<'a>(member: &Member<'_>, trouble: Option<&'a Trouble>, stuck: &'a Stuck) -> Wish<'a> {
     if let Some(trouble) = trouble {
         return Wish::new(
             "Configured",
@@ -183,32 +180,13 @@ fn configured<'a>(
             "ConfigurationsNotConfigured",
             "Configurations updated and not configured yet",
         ),
-        (_, Step::Settled | Step::Move) => {
-            let message: Cow<'_, str> = if not_applied.is_empty() {
-                "Configurations configured".into()
-            } else {
-                let fields = not_applied.join(", ");
-                format!("Configurations configured; not applied by this version: {fields}").into()
-            };
-            Wish::new("Configured", Status::True, "ConfigurationsConfigured", message)
-        }
+        (_, Step::Settled | Step::Move) => Wish::new(
+            "Configured",
+            Status::True,
+            "ConfigurationsConfigured",
+            "Configurations configured",
+        ),
     }
-}
-
-/// Fields of the deployment configuration that rendering leaves out; silence would look like success.
-fn not_applied<'v>(view: &View<'v>, member: &Member<'_>) -> &'v [&'static str] {
-    if !member.effective.deployed {
-        return &[];
-    }
-    let contents = member
-        .assigned
-        .iter()
-        .filter_map(|one| view.content(&one.config, &one.desired));
-    let mut fields = contents.map(|found| match &*found.content {
-        Content::Deployment(config) => config.not_applied.as_slice(),
-        Content::Template(_) | Content::Hub => &[],
-    });
-    fields.find(|fields| !fields.is_empty()).unwrap_or_default()
 }
 
 /// `Ready` sums up; `Reconciling` and `Stalled` tell "wait" from "act".
@@ -288,12 +266,7 @@ fn note(member: &Member<'_>, state: &State, reason: &str, stuck: &Stuck) -> Opti
     }
 }
 
-fn waits(
-    member: &Member<'_>,
-    rendering: &Rendering<'_>,
-    state: &State,
-    not_applied: &[&'static str],
-) -> Vec<WaitOn> {
+fn waits(member: &Member<'_>, rendering: &Rendering<'_>, state: &State) -> Vec<WaitOn> {
     let mut waits = Vec::new();
     if let Step::Hold(kind) = &member.step {
         waits.push(WaitOn::Rollout(kind.as_str().to_owned()));
@@ -311,9 +284,6 @@ fn waits(
             | State::WaitingForManifests
             | State::WaitingForHostingManifests,
         ) => {}
-    }
-    if !not_applied.is_empty() {
-        waits.push(WaitOn::NotApplied(not_applied.to_vec()));
     }
     waits
 }
