@@ -14,6 +14,9 @@ mod words;
 #[path = "plan/world.rs"]
 mod world;
 
+#[path = "plan/registration.rs"]
+mod registration;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -111,8 +114,8 @@ impl Teller {
         }
         // Nothing is left to write, now and whenever the plan asks to be made again, and that ends too.
         self.world.come_to_rest(&self.addon);
-        let last = self.world.plan(&self.addon);
-        assert!(last.actions.is_empty() && last.recheck_at.is_none(), "{last:#?}");
+        assert!(self.world.is_settled(&self.addon));
+        assert_eq!(self.world.plan(&self.addon).recheck_at, None);
         self.out
     }
 
@@ -139,10 +142,6 @@ impl Teller {
             }
             ["delete", "object", reference] => self.any_kinds.delete(reference),
             ["delete", kind, place] => self.delete(kind, place),
-            ["template", name, version] => {
-                versions::put_template(&mut self.world, &self.addon, name, version);
-            }
-            ["desire", cluster, version] => versions::desire(&mut self.world, &self.addon, cluster, version),
             ["work", words @ ..] => self.act_on_work(words, line),
             ["deleting", kind, place] => {
                 let key = key(kind, place);
@@ -150,6 +149,9 @@ impl Teller {
             }
             ["status", kind, place] => self.status(kind, place, block),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
+            ["refuse" | "accept" | "request", ..] | ["show", "object" | "grants" | "registration", ..] => {
+                registration::act(self, &words, line)
+            }
             ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
             ["plan"] => self.print_plan(),
             ["apply"] => {
@@ -175,7 +177,7 @@ impl Teller {
                     self.show(&name);
                 }
             }
-            other => unknown(other),
+            other => versions::act(&mut self.world, &self.addon, other),
         }
     }
 
@@ -440,6 +442,7 @@ fn describe(action: &Action) -> (String, String) {
         }
         Action::Replace { why, patch, .. } => format!("  patch {object} ({why}): {}", shape(patch)),
         Action::Delete { why, .. } => format!("  delete {object} ({why})"),
+        Action::Certify { answer, .. } => registration::describe(object, answer),
         Action::Status { patch, note, .. } => {
             let mut text = format!("  status {object}");
             let status = &patch["status"];

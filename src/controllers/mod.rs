@@ -5,6 +5,7 @@
 mod apply;
 mod audit;
 mod cause;
+mod der;
 mod drive;
 mod events;
 mod herald;
@@ -12,6 +13,7 @@ mod lookout;
 mod pauses;
 mod queue;
 mod raw;
+mod sign;
 mod tide;
 mod watch;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tidegate::plan::{self, Action, Plan, Revision};
-use tidegate::snapshot::{Event, Expected, Kind, Name, ObjectKey, Settings, Store};
+use tidegate::snapshot::{Event, Expected, Kind, Lane, Name, ObjectKey, Settings, Store};
 
 use super::hub::{Hub, Object, Part, Refusal, text};
 use super::mutant::{Mutant, hurried, prune_hand_made};
@@ -173,7 +173,9 @@ impl Manager {
                 let last = objects.pop();
                 for object in objects {
                     let touched = self.store.apply(Event::Applied { kind, object });
-                    touched.iter().for_each(|addon| self.touch(addon, now + COALESCE));
+                    for addon in &touched {
+                        self.touch(addon, now + COALESCE);
+                    }
                 }
                 let Some(object) = last else { return };
                 Event::Applied { kind, object }
@@ -292,10 +294,10 @@ impl Manager {
     }
 
     fn leave_paused(&mut self, addon: &Name, plan: &mut Plan, now: Timestamp) {
-        let mut held: BTreeMap<Name, Timestamp> = BTreeMap::new();
+        let mut held: BTreeMap<Lane, Timestamp> = BTreeMap::new();
         plan.actions.retain(|action| {
-            let object = action.object();
-            if held.contains_key(&object.namespace) {
+            let (object, lane) = (action.object(), action.object().lane());
+            if held.contains_key(&lane) {
                 return false;
             }
             let until = self
@@ -303,7 +305,7 @@ impl Manager {
                 .get(object)
                 .map(|pause| pause.0)
                 .filter(|until| *until > now);
-            held.extend(until.map(|until| (object.namespace.clone(), until)));
+            held.extend(until.map(|until| (lane, until)));
             until.is_none()
         });
         if let Some(until) = held.into_values().min() {
@@ -312,12 +314,14 @@ impl Manager {
     }
 
     fn begin(&mut self, addon: &Name, actions: Vec<Action>) {
-        let mut groups: BTreeMap<Name, VecDeque<Action>> = BTreeMap::new();
+        let mut groups: BTreeMap<Lane, VecDeque<Action>> = BTreeMap::new();
         for action in actions {
-            let namespace = action.object().namespace.clone();
-            groups.entry(namespace).or_default().push_back(action);
+            groups
+                .entry(action.object().lane())
+                .or_default()
+                .push_back(action);
         }
-        let hub = groups.remove("").unwrap_or_default();
+        let hub = groups.remove(&(Name::from(""), None)).unwrap_or_default();
         if hub.is_empty() && groups.is_empty() {
             return;
         }
@@ -448,6 +452,8 @@ pub(crate) fn send(hub: &mut Hub, action: &Action, mutant: Mutant) -> Result<Exp
         } => hub
             .patch(object, patch, Part::Status, guard(before).as_ref())
             .map(|object| version(&object)),
+        // Nobody registers here.
+        Action::Certify { .. } => Err(Refusal::Forbidden),
         Action::Delete { object, before, .. } => match hub.delete(object, guard(before).as_ref()) {
             Ok(()) | Err(Refusal::NotFound) => Ok(Expected::Gone(before.uid.clone())),
             Err(refusal) => Err(refusal),

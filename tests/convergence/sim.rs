@@ -130,7 +130,9 @@ impl Sim {
             .filter(|(_, one)| one.lame)
             .map(|(kind, _)| *kind)
             .collect();
-        lame.into_iter().for_each(|kind| self.manager.break_watch(kind));
+        for kind in lame {
+            self.manager.break_watch(kind);
+        }
         self.rest()
     }
 
@@ -359,6 +361,7 @@ fn what(action: &Action) -> String {
     };
     match action {
         Action::Create { .. } => "created".to_owned(),
+        Action::Certify { .. } => "answered".to_owned(),
         Action::Delete { why, .. } => format!("deleted, {why}"),
         Action::Replace { patch, .. } | Action::Status { patch, .. } => fields(patch),
     }

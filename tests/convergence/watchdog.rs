@@ -51,9 +51,10 @@ pub(crate) fn look(hub: &Hub, tried: &Tried, ordered: bool) -> Result<(), String
 fn overwritten(tried: &Tried) -> Option<&str> {
     let planned = match &tried.action {
         Action::Create { .. } => return None,
-        Action::Replace { before, .. } | Action::Status { before, .. } | Action::Delete { before, .. } => {
-            before
-        }
+        Action::Replace { before, .. }
+        | Action::Status { before, .. }
+        | Action::Delete { before, .. }
+        | Action::Certify { before, .. } => before,
     };
     let stored = text(tried.before.as_ref()?, "/metadata/resourceVersion");
     (*stored != *planned.version).then_some(&*planned.version)

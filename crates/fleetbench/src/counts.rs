@@ -26,8 +26,9 @@ impl Call {
             _ => &[],
         };
         let (resource, is_named) = match rest {
-            ["namespaces", _, resource, name @ ..] => (join(resource, name), !name.is_empty()),
-            [resource, name @ ..] => (join(resource, name), !name.is_empty()),
+            ["namespaces", _, resource, name @ ..] | [resource, name @ ..] => {
+                (join(resource, name), !name.is_empty())
+            }
             [] => (uri.path().to_owned(), true),
         };
         let watches = uri.query().is_some_and(|query| {

@@ -14,6 +14,10 @@ use crate::report::Report;
 /// Phases: all add-ons exist, all works exist, all completed, all works carry a changed configuration, all completed, idle,
 /// restart. The process talks to the hub through a counting proxy.
 #[derive(Clone, Debug, Parser)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
 #[command(name = "fleetbench", version, max_term_width = 100)]
 pub struct Options {
     /// Start a hub in this process, with simulated clusters.

@@ -69,7 +69,8 @@ impl Report {
     pub fn table(&self) -> String {
         let mut text = format!("{} clusters", self.clusters);
         if let Some(command) = &self.command {
-            text.push_str(&format!(", measured: {command}"));
+            text.push_str(", measured: ");
+            text.push_str(command);
         }
         text.push_str("\n\nphase                     seconds  CPU s  peak MiB  requests\n");
         for phase in &self.phases {
@@ -98,7 +99,7 @@ impl Report {
             self.each(counts)
         );
         for (Call { verb, resource }, count) in counts {
-            text.push_str(&format!("  {count:>8}  {verb} {resource}\n"));
+            let _written = writeln!(text, "  {count:>8}  {verb} {resource}").is_ok();
         }
         text
     }

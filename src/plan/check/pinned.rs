@@ -45,19 +45,20 @@ fn assigned(view: &View<'_>, plan: &Plan, work: &ObjectKey) -> Hashes {
         {
             patch.pointer("/status/configReferences")
         }
-        Action::Create { .. } | Action::Replace { .. } | Action::Status { .. } | Action::Delete { .. } => {
-            None
-        }
+        Action::Create { .. }
+        | Action::Replace { .. }
+        | Action::Status { .. }
+        | Action::Delete { .. }
+        | Action::Certify { .. } => None,
     });
-    let pairs: Vec<(ConfigRef, Name)> = match written.and_then(Value::as_array) {
-        Some(entries) => entries.iter().map(pair).collect(),
-        None => {
-            let instance = view.instance(&work.namespace);
-            let references = instance.into_iter().flat_map(|instance| &instance.references);
-            references
-                .map(|one| (one.config.clone(), one.desired.clone()))
-                .collect()
-        }
+    let pairs: Vec<(ConfigRef, Name)> = if let Some(entries) = written.and_then(Value::as_array) {
+        entries.iter().map(pair).collect()
+    } else {
+        let instance = view.instance(&work.namespace);
+        let references = instance.into_iter().flat_map(|instance| &instance.references);
+        references
+            .map(|one| (one.config.clone(), one.desired.clone()))
+            .collect()
     };
     pairs
         .into_iter()

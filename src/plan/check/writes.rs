@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{pinned, unchanged};
+use super::{grants, pinned, unchanged};
 use crate::plan::types::{Action, Plan, Revision};
 use crate::snapshot::{InstallStrategy, Kind, ObjectKey, PlacementUse, View, terms};
 
@@ -28,7 +28,10 @@ pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
         if let Some(fault) = fault(view, plan, action) {
             broken.push(format!("{verb} {object}: {fault}"));
         }
-        if !view.addon.managed && (object.kind != Kind::AddOn || verb != "status") {
+        if !view.addon.managed
+            && !grants::serves_everybody(action)
+            && (object.kind != Kind::AddOn || verb != "status")
+        {
             broken.push(format!("{verb} {object}: the add-on manages itself"));
         }
     }
@@ -41,6 +44,7 @@ fn verb(action: &Action) -> &'static str {
         Action::Replace { .. } => "replace",
         Action::Status { .. } => "status",
         Action::Delete { .. } => "delete",
+        Action::Certify { .. } => "certify",
     }
 }
 
@@ -51,6 +55,9 @@ fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> 
         }
         Action::Create { object, body, .. } if object.kind == Kind::Work => {
             created_work(view, plan, object, body)
+        }
+        Action::Create { object, body, .. } if object.kind.is_for_registration() => {
+            grants::granted(view, object, Some(body))
         }
         Action::Create { .. } => Some("this kind is never created"),
         Action::Replace {
@@ -65,6 +72,11 @@ fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> 
             patch,
             ..
         } => status(view, object, patch).or_else(|| unguarded(before)),
+        Action::Certify {
+            object,
+            before,
+            answer,
+        } => grants::certified(view, object, answer).or_else(|| unguarded(before)),
         Action::Delete { object, before, .. } => {
             deleted(view, object, &before.uid).or_else(|| unguarded(before))
         }
@@ -78,6 +90,8 @@ fn unguarded(before: &Revision) -> Option<&'static str> {
 fn replaced(view: &View<'_>, plan: &Plan, object: &ObjectKey, patch: &Value) -> Option<&'static str> {
     if patch.get("status").is_some() {
         Some("the status is written elsewhere")
+    } else if object.kind.is_for_registration() {
+        grants::granted(view, object, None)
     } else if object.kind == Kind::Instance {
         patch.get("spec").and_then(|spec| respecified(view, object, spec))
     } else if object.kind == Kind::Work {
@@ -189,6 +203,9 @@ fn created_work(view: &View<'_>, plan: &Plan, object: &ObjectKey, body: &Value) 
 fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static str> {
     if object.kind == Kind::Work {
         return foreign(view, object);
+    }
+    if object.kind.is_for_registration() {
+        return grants::granted(view, object, None);
     }
     if object.kind != Kind::Instance {
         return Some("this kind is never deleted");
