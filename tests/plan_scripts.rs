@@ -118,8 +118,10 @@ impl Teller {
             self.act(line, &block);
             self.any_kinds.look(&mut self.world.store);
         }
-        self.world.settle(&self.addon);
+        // Nothing is left to write, now and whenever the plan asks to be made again, and that ends too.
+        self.world.come_to_rest(&self.addon);
         assert!(self.world.is_settled(&self.addon));
+        assert_eq!(self.world.plan(&self.addon).recheck_at, None);
         self.out
     }
 
@@ -155,8 +157,9 @@ impl Teller {
             ["annotate", kind, place, text] => self.annotate(kind, place, text),
             ["status", kind, place] => self.status(kind, place, block),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
-            ["refuse" | "accept" | "request", ..]
-            | ["show", "object" | "grants" | "registration", ..] => registration::act(self, &words, line),
+            ["refuse" | "accept" | "request", ..] | ["show", "object" | "grants" | "registration", ..] => {
+                registration::act(self, &words, line)
+            }
             ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
             ["plan"] => self.print_plan(),
             ["apply"] => {
