@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 
-use super::types::{Plan, Wait, WaitOn};
+use super::types::{Plan, Wait, WaitOn, earliest};
 use super::{config, diff, health, install, kit, progress, registration, rollout, rollup};
 use crate::snapshot::View;
 
@@ -20,7 +20,7 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let wanted = install::wanted(view);
     let configs = config::effective(view, &wanted);
     if !view.addon.managed {
-        let summary = rollup::summary(view, &wanted, &configs, &rollup::Tally::new(&wanted), now);
+        let summary = rollup::summary(view, &wanted, &configs, &[], now);
         let verdict = health::unmanaged(view, now);
         let actions = registration::unmanaged(view, now).into_iter();
         return Plan {
@@ -30,13 +30,12 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     }
     let membership = install::membership(view, &wanted, now);
     let mut waits = membership.waits;
-    let members = rollout::next(view, &wanted, &configs);
+    let rollout = rollout::next(view, &wanted, &configs, now);
     let mut renderer = kit::Renderer::new(view);
     let mut registrar = registration::Registrar::new(view);
     let mut actions = Vec::new();
-    let mut tally = rollup::Tally::new(&wanted);
     let mut health = health::Health::new(membership.missing);
-    for member in &members {
+    for member in &rollout.members {
         // What is going away is neither written to nor counted as done.
         if member.instance.meta.deleting || wanted.is_leaving(&member.instance.cluster) {
             continue;
@@ -49,11 +48,10 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
         actions.extend(diff::works(view, &report, &rendering));
         let cluster = &report.instance.cluster;
         waits.extend(report.waits.into_iter().map(|on| Wait::cluster(cluster, on)));
-        tally.add(&wanted, member, &report.state);
         health.add(cluster, report.standing);
     }
     actions.extend(registrar.finish());
-    let summary = rollup::summary(view, &wanted, &configs, &tally, now);
+    let summary = rollup::summary(view, &wanted, &configs, &rollout.placed, now);
     let verdict = health::managed(view, &wanted, &health, now);
     let actions = settle(membership.actions, actions)
         .chain(diff::addon(view.addon, &summary, verdict))
@@ -64,7 +62,7 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     Plan {
         actions,
         waits,
-        recheck_at: membership.recheck_at,
+        recheck_at: earliest(rollout.recheck_at, membership.recheck_at),
     }
 }
 

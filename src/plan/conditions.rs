@@ -16,6 +16,7 @@ pub(super) struct Wish<'a> {
     status: Status,
     reason: &'static str,
     message: Cow<'a, str>,
+    since: Option<Timestamp>,
 }
 
 /// Longest message that the API accepts, in bytes; longer ones are cut.
@@ -33,6 +34,15 @@ impl<'a> Wish<'a> {
             status,
             reason,
             message: cut(message.into()),
+            since: None,
+        }
+    }
+
+    /// Gives the condition a time of its own, for the few that record when something began although the status stays.
+    pub(super) fn since(self, since: Timestamp) -> Self {
+        Self {
+            since: Some(since),
+            ..self
         }
     }
 
@@ -74,6 +84,7 @@ pub(super) fn merge<'o>(
             condition.status == wish.status
                 && condition.generation == generation
                 && condition.since.is_some()
+                && wish.since.is_none_or(|since| condition.since == Some(since))
                 && *condition.reason == *wish.reason
                 && *condition.message == *wish.message
         })
@@ -102,7 +113,7 @@ fn fulfil(wish: &Wish<'_>, old: Option<&Condition>, generation: Option<i64>, now
         status: wish.status,
         reason: Name::from(wish.reason),
         message: Name::from(&*wish.message),
-        since: Some(unchanged.unwrap_or(now)),
+        since: Some(wish.since.or(unchanged).unwrap_or(now)),
         generation,
     }
 }

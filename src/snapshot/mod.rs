@@ -13,6 +13,7 @@ mod copied;
 mod decode;
 mod decode_addon;
 mod decode_content;
+mod decode_rollout;
 mod decode_status;
 mod decode_work;
 mod digest;
@@ -29,6 +30,7 @@ mod names;
 mod pairs;
 mod publish;
 mod record;
+mod record_rollout;
 mod reference;
 mod registration;
 mod requests;
@@ -52,9 +54,10 @@ pub use names::{Name, Names};
 pub use pairs::Pairs;
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, InstallStrategy, Instance, Lifecycle, Meta, Owner, Placement, PlacementUse, Progression,
-    ProgressionReference, Reference, RolloutKind, Signal, Status, Work, Workload,
+    DefaultConfig, InstallStrategy, Instance, Lifecycle, Meta, Owner, Placement, PlacementUse, Reference, Signal,
+    Status, Work, Workload,
 };
+pub use record_rollout::{Paused, Progression, ProgressionReference};
 pub use registration::{
     AgentIdentity, KUBE_CLIENT_SIGNER, Permission, Registered, Registration, Subject, agent_groups, agent_user,
     agent_user_prefix, cluster_groups,

@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use super::names::Name;
-use super::record::{AddOn, InstallStrategy, Lifecycle, Meta, RolloutKind};
+use super::record::{AddOn, InstallStrategy, Lifecycle, Meta};
+use super::record_rollout::Paused;
+use crate::model::ConfigRollout;
 use super::store::{Store, Touched};
 
 impl Store {
@@ -37,7 +39,8 @@ fn gone(name: &Name) -> AddOn {
         lifecycle: Lifecycle::Managed,
         supported: Vec::new(),
         configuration: Vec::new(),
-        configuration_rollout: RolloutKind::All,
+        configuration_rollout: Ok(ConfigRollout::default()),
+        paused: Paused::default(),
         strategy: InstallStrategy::Manual,
         placements: Vec::new(),
         defaults: Vec::new(),

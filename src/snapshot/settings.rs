@@ -45,6 +45,8 @@ pub struct Settings {
     pub empty_lifecycle: EmptyLifecycle,
     /// How an edit of a cluster's own configuration travels.
     pub cluster_configs: ClusterConfigs,
+    /// How long an agent may be unavailable after a change until that is a failure.
+    pub startup: Duration,
 }
 
 impl Default for Settings {
@@ -54,6 +56,7 @@ impl Default for Settings {
             decision_grace: Duration::from_secs(10),
             empty_lifecycle: EmptyLifecycle::default(),
             cluster_configs: ClusterConfigs::default(),
+            startup: Duration::from_mins(2),
         }
     }
 }
