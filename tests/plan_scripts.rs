@@ -7,6 +7,8 @@
 mod any_kind;
 #[path = "plan/rollout_words.rs"]
 mod rollout_words;
+#[path = "plan/templates.rs"]
+mod templates;
 #[path = "plan/versions.rs"]
 mod versions;
 #[path = "plan/words.rs"]
@@ -165,6 +167,10 @@ impl Teller {
             }
             ["show", "addon"] => self.show_addon(),
             ["show", "work", cluster] => self.show_work(cluster),
+            ["show", "holdings", cluster] => self.out.push_str(&templates::holdings(&self.world, cluster)),
+            ["show", "pods", cluster] => self.out.push_str(&templates::pods(&self.world, cluster)),
+            ["template", name, "holds", sizes @ ..] => templates::put_sized(&mut self.world, name, sizes),
+            ["unlabelled", cluster] => templates::strip_labels(&mut self.world, cluster),
             ["show", "meta", names @ ..] => {
                 for name in expand(names) {
                     self.show_meta(&name);

@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 
 use super::types::{Plan, Wait, WaitOn, earliest};
-use super::{config, diff, health, install, progress, rollout, rollup, work};
+use super::{config, diff, health, install, kit, progress, rollout, rollup};
 use crate::snapshot::View;
 
 /// Returns what the hub should look like next for one add-on, and what it is waiting for.
@@ -27,7 +27,7 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let membership = install::membership(view, &wanted, now);
     let mut waits = membership.waits;
     let rollout = rollout::next(view, &wanted, &configs, now);
-    let mut renderer = work::Renderer::new(view);
+    let mut renderer = kit::Renderer::new(view);
     let mut actions = Vec::new();
     let mut health = health::Health::new(membership.missing);
     for member in &rollout.members {

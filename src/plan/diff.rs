@@ -15,6 +15,9 @@ use crate::snapshot::{
     Reference, View,
 };
 
+/// Mode of the health check when nobody should look for a lease of the agent.
+const CUSTOMIZED: &str = "Customized";
+
 /// Returns the write of an instance's status, if anything in it changes.
 pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
     let instance = report.instance;
@@ -51,6 +54,9 @@ pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
             status.insert(field.to_owned(), render_version(new));
         }
     }
+    if report.probes && *instance.health_mode != *CUSTOMIZED {
+        status.insert("healthCheck".to_owned(), json!({"mode": CUSTOMIZED}));
+    }
     if *report.conditions != *instance.conditions {
         status.insert("conditions".to_owned(), conditions::render(&report.conditions));
     }
@@ -68,7 +74,9 @@ pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering<
         return Vec::new();
     };
     let instance = report.instance;
+    // What moves from one work to another must arrive before it leaves, or its agent deletes the object in between.
     let mut actions = Vec::new();
+    let mut losing = Vec::new();
     for body in bodies {
         match body.work {
             None => actions.push(Action::Create {
@@ -77,14 +85,22 @@ pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering<
                 why: "the add-on is deployed from a template",
             }),
             Some(work) if work.meta.deleting || body.equals(instance, work) => {}
-            Some(work) => actions.push(Action::Replace {
-                object: body.key(instance),
-                before: Revision::from(&work.meta),
-                patch: body.patch(instance, work),
-                why: "the work differs from what the configuration asks for",
-            }),
+            Some(work) => {
+                let replace = Action::Replace {
+                    object: body.key(instance),
+                    before: Revision::from(&work.meta),
+                    patch: body.patch(instance, work),
+                    why: "the work differs from what the configuration asks for",
+                };
+                if body.gains {
+                    actions.push(replace);
+                } else {
+                    losing.push(replace);
+                }
+            }
         }
     }
+    actions.extend(losing);
     let stored = view
         .works(&instance.cluster)
         .filter(|work| !work.hosted && !work.meta.deleting);

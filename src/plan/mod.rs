@@ -18,6 +18,7 @@ mod diff;
 mod health;
 mod install;
 mod judge;
+mod kit;
 mod note;
 mod owners;
 mod progress;

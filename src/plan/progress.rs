@@ -19,7 +19,7 @@ use super::state::{Outcome, State, Words};
 use super::types::WaitOn;
 use super::version::{self, Memory};
 use super::work::{Rendering, superseded};
-use crate::snapshot::{Applied, Condition, ConfigType, Content, Instance, Reference, Status, View};
+use crate::snapshot::{Applied, Condition, ConfigType, Instance, Reference, Status, View};
 
 /// What the status of one instance should be.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub(super) struct Report<'v> {
     pub supported: Option<&'v BTreeSet<ConfigType>>,
     /// `currentVersion` and `lastVersion`
     pub memory: Memory,
+    /// Whether the tide tells the health of the agent, so that nobody looks for a lease.
+    pub probes: bool,
     /// `conditions`
     pub conditions: Cow<'v, [Condition]>,
     /// How it counts for the add-on.
@@ -60,8 +62,7 @@ pub(super) fn report<'v>(
     let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
     let version = version::moving_to(view, member).map(|version| &**version);
     let words = state.progressing(view.settings().reasons, version);
-    let not_applied = not_applied(view, member);
-    let mut wishes = vec![configured(member, trouble.as_ref(), not_applied)];
+    let mut wishes = vec![configured(member, trouble.as_ref())];
     wishes.extend(assigned(member, &state, now));
     wishes.extend(manifests(rendering));
     let probed = available(view, member, rendering);
@@ -79,8 +80,9 @@ pub(super) fn report<'v>(
     Report {
         supported: deployed.then_some(&configs.supported),
         standing: standing(turn(member), &state, &stuck, up),
+        probes: deployed,
         note: note(member, &state, words.reason, &stuck),
-        waits: waits(member, rendering, &state, not_applied),
+        waits: waits(member, rendering, &state),
         memory: version::memory(view, member, state.is_done()),
         instance,
         references,
@@ -174,7 +176,7 @@ fn turn<'a>(member: &'a Member<'_>) -> Option<&'a Notice> {
     (notice.attention == Attention::Wait).then_some(notice)
 }
 
-fn configured<'a>(member: &'a Member<'_>, trouble: Option<&'a Trouble>, not_applied: &[&str]) -> Wish<'a> {
+fn configured<'a>(member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Wish<'a> {
     if let Some(trouble) = trouble {
         return Wish::new(
             "Configured",
@@ -186,29 +188,12 @@ fn configured<'a>(member: &'a Member<'_>, trouble: Option<&'a Trouble>, not_appl
     if let Some(notice) = &member.notice {
         return Wish::new("Configured", Status::False, notice.reason, &*notice.message);
     }
-    let message: Cow<'_, str> = if not_applied.is_empty() {
-        "Configurations configured".into()
-    } else {
-        let fields = not_applied.join(", ");
-        format!("Configurations configured; not applied by this version: {fields}").into()
-    };
-    Wish::new("Configured", Status::True, "ConfigurationsConfigured", message)
-}
-
-/// Fields of the deployment configuration that rendering leaves out; silence would look like success.
-fn not_applied<'v>(view: &View<'v>, member: &Member<'_>) -> &'v [&'static str] {
-    if !member.effective.deployed {
-        return &[];
-    }
-    let contents = member
-        .assigned
-        .iter()
-        .filter_map(|one| view.content(&one.config, &one.desired));
-    let mut fields = contents.map(|found| match &*found.content {
-        Content::Deployment(config) => config.not_applied.as_slice(),
-        Content::Template(_) | Content::Hub => &[],
-    });
-    fields.find(|fields| !fields.is_empty()).unwrap_or_default()
+    Wish::new(
+        "Configured",
+        Status::True,
+        "ConfigurationsConfigured",
+        "Configurations configured",
+    )
 }
 
 /// `Ready` sums up; `Reconciling` and `Stalled` tell "wait" from "act". Who waits for a turn is not ready for what it should
@@ -300,12 +285,7 @@ fn note(member: &Member<'_>, state: &State, reason: &str, stuck: &Stuck) -> Opti
     }
 }
 
-fn waits(
-    member: &Member<'_>,
-    rendering: &Rendering<'_>,
-    state: &State,
-    not_applied: &[&'static str],
-) -> Vec<WaitOn> {
+fn waits(member: &Member<'_>, rendering: &Rendering<'_>, state: &State) -> Vec<WaitOn> {
     let mut waits = Vec::new();
     waits.extend(
         member
@@ -327,9 +307,6 @@ fn waits(
             | State::WaitingForManifests
             | State::WaitingForHostingManifests,
         ) => {}
-    }
-    if !not_applied.is_empty() {
-        waits.push(WaitOn::NotApplied(not_applied.to_vec()));
     }
     waits
 }

@@ -141,8 +141,6 @@ pub enum WaitOn {
     Grace(Timestamp),
     /// The assigned content has been edited and is no longer on the hub.
     Content(ConfigRef),
-    /// Fields of an `AddOnDeploymentConfig` that this version does not apply.
-    NotApplied(Vec<&'static str>),
     /// The agent on the cluster.
     Agent(String),
 }
@@ -201,7 +199,6 @@ impl std::fmt::Display for Wait {
                     "the assigned content of {config} is no longer on the hub; the works stay as they are"
                 )
             }
-            WaitOn::NotApplied(fields) => write!(f, "not applied by this version: {}", fields.join(", ")),
             WaitOn::Agent(why) => write!(f, "agent: {why}"),
         }
     }

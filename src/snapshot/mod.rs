@@ -8,9 +8,11 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod content;
 mod copied;
 mod decode;
 mod decode_addon;
+mod decode_content;
 mod decode_rollout;
 mod decode_status;
 mod decode_work;
@@ -18,6 +20,7 @@ mod digest;
 mod expect;
 mod facts;
 mod file;
+mod identity;
 mod index;
 mod kind;
 mod names;
@@ -32,17 +35,19 @@ pub mod terms;
 mod versions;
 mod view;
 
+pub use content::{DeploymentConfig, NodePlacement, Template};
 pub use copied::{copied_digest, copied_record};
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
 pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts, VersionFacts};
+pub use identity::{Identity, Mark, marks};
 pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
 pub use names::{Name, Names};
 pub use pairs::Pairs;
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, DeploymentConfig, InstallStrategy, Instance, Lifecycle, Meta, Owner, Placement,
-    PlacementUse, Reference, Signal, Status, Template, Work, Workload,
+    DefaultConfig, InstallStrategy, Instance, Lifecycle, Meta, Owner, Placement, PlacementUse, Reference,
+    Signal, Status, Work, Workload,
 };
 pub use record_rollout::{Paused, Progression, ProgressionReference};
 pub use settings::{ClusterConfigs, EmptyLifecycle, Settings, Vocabulary};

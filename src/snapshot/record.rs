@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
+use super::content::{DeploymentConfig, Template};
 use super::digest::Digest;
 use super::facts::AddonFacts;
 use super::names::Name;
@@ -173,6 +173,8 @@ pub struct Cluster {
     pub opt_out: Name,
     /// The cluster's own availability.
     pub available: Option<Status>,
+    /// Image mirrors as the cluster's annotation gives them, "" when it has none.
+    pub image_registries: Name,
 }
 
 impl Cluster {
@@ -349,6 +351,8 @@ pub struct Instance {
     pub supported: Vec<ConfigType>,
     /// `status.configReferences`
     pub references: Vec<Reference>,
+    /// `status.healthCheck.mode`, "" when absent.
+    pub health_mode: Name,
     /// `status.conditions`, those of other writers included: a list is patched as a whole.
     pub conditions: Vec<Condition>,
 }
@@ -369,26 +373,6 @@ pub enum Content {
     Template(Template),
     /// An `AddOnHubConfig`.
     Hub,
-}
-
-/// The parts of an `AddOnDeploymentConfig` that rendering uses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeploymentConfig {
-    /// `customizedVariables`, in order.
-    pub variables: Vec<(Name, Name)>,
-    /// `agentInstallNamespace`; "" means "leave the template's namespaces alone".
-    pub install_namespace: Name,
-    /// Fields that are set but that this version does not apply.
-    pub not_applied: Vec<&'static str>,
-}
-
-/// The parts of an `AddOnTemplate` that rendering uses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template {
-    /// `spec.agentSpec`: the body of the work before substitution.
-    pub agent: Value,
-    /// Whether `spec.registration` is present.
-    pub registers: bool,
 }
 
 /// A configuration object.
@@ -454,10 +438,14 @@ pub struct Work {
     pub name: Name,
     /// Whether it is applied on a hosting cluster for another one.
     pub hosted: bool,
+    /// Whether it carries the label with the add-on's name; without it only its owner tells whose it is.
+    pub labelled: bool,
     /// Its owners.
     pub owners: Vec<Owner>,
     /// Digest of its spec.
     pub digest: Digest,
+    /// Which objects it carries: the marks of their identities one after the other (`identity.rs`).
+    pub holds: Name,
     /// The configuration hashes that it carries, whatever annotation they stand in; "" when there are none.
     pub hashes: Name,
     /// The lifecycle mirror of the annotation, "" unless both are there.

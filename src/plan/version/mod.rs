@@ -35,6 +35,7 @@ mod tests {
             hosting_cluster: "".into(),
             install_namespace: "".into(),
             configs: Vec::new(),
+            health_mode: "".into(),
             desired_version: "".into(),
             given_version: "".into(),
             current_version: "".into(),
