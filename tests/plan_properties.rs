@@ -279,7 +279,12 @@ proptest! {
             act(&mut world, step);
         }
         // What one placement gives while the other is unknown already is nobody's to know.
-        (0..2).for_each(|n| if !world.objects.contains_key(&decision(n)) { world.decide(&placement(n), &[]) });
+        for n in 0..2 {
+            let place = ObjectKey::new(Kind::Placement, "default", placement(n));
+            if !world.objects.contains_key(&decision(n)) || !world.objects.contains_key(&place) {
+                world.decide(&placement(n), &[]);
+            }
+        }
         world.settle("hello");
         if emptied {
             world.put_status(&decision(which), &json!({"decisions": []}));

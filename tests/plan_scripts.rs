@@ -16,6 +16,9 @@ mod words;
 #[path = "plan/world.rs"]
 mod world;
 
+#[path = "plan/registration.rs"]
+mod registration;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -116,7 +119,7 @@ impl Teller {
             self.any_kinds.look(&mut self.world.store);
         }
         self.world.settle(&self.addon);
-        assert!(self.world.plan(&self.addon).actions.is_empty());
+        assert!(self.world.is_settled(&self.addon));
         self.out
     }
 
@@ -143,19 +146,17 @@ impl Teller {
             }
             ["delete", "object", reference] => self.any_kinds.delete(reference),
             ["delete", kind, place] => self.delete(kind, place),
-            ["template", name, version] => {
-                versions::put_template(&mut self.world, &self.addon, name, version);
-            }
-            ["desire", cluster, version] => versions::desire(&mut self.world, &self.addon, cluster, version),
             ["work", words @ ..] => self.act_on_work(words, line),
             ["deleting", kind, place] => {
                 let key = key(kind, place);
                 self.world.mark_deleting(&key);
             }
-            ["condition", cluster, kind, status, ..] => self.condition(cluster, kind, status, line),
-            ["annotate", kind, place, text] => self.annotate(kind, place, text),
+            ["condition" | "annotate", words @ ..] => self.act_as_others(words, line),
             ["status", kind, place] => self.status(kind, place, block),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
+            ["refuse" | "accept" | "request", ..] | ["show", "object" | "grants" | "registration", ..] => {
+                registration::act(self, &words, line)
+            }
             ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
             ["plan"] => self.print_plan(),
             ["apply"] => {
@@ -181,7 +182,7 @@ impl Teller {
                     self.show(&name);
                 }
             }
-            other => unknown(other),
+            other => versions::act(&mut self.world, &self.addon, other),
         }
     }
 
@@ -430,6 +431,7 @@ fn describe(action: &Action) -> (String, String) {
         }
         Action::Replace { why, patch, .. } => format!("  patch {object} ({why}): {}", shape(patch)),
         Action::Delete { why, .. } => format!("  delete {object} ({why})"),
+        Action::Certify { answer, .. } => registration::describe(object, answer),
         Action::Status { patch, note, .. } => {
             let mut text = format!("  status {object}");
             let status = &patch["status"];

@@ -1,6 +1,6 @@
 //! Ids of the rules that guard the parsers of this room; the gate's rule table documents each.
 //!
-//! Decides nothing; the gate and the parsers name the same rule by the same id.
+//! Decides nothing.
 
 /// A configuration type is written as a kind or in the singular.
 pub const KIND_NOT_PLURAL: &str = "config/kind-not-plural";

@@ -5,22 +5,28 @@
 use jiff::Timestamp;
 
 use super::types::{Plan, Wait, WaitOn, earliest};
-use super::{config, diff, health, install, kit, progress, rollout, rollup};
+use super::{config, diff, health, install, kit, progress, registration, rollout, rollup};
 use crate::snapshot::View;
 
 /// Returns what the hub should look like next for one add-on, and what it is waiting for.
 pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let now = whole_seconds(now);
     if view.addon.meta.deleting {
-        return Plan::default();
+        return Plan {
+            actions: registration::leftovers(view),
+            ..Plan::default()
+        };
     }
     let wanted = install::wanted(view);
     let configs = config::effective(view, &wanted);
     if !view.addon.managed {
         let summary = rollup::summary(view, &wanted, &configs, &[], now);
         let verdict = health::unmanaged(view, now);
+        let actions = registration::unmanaged(view, now).into_iter();
         return Plan {
-            actions: diff::addon(view.addon, &summary, verdict).into_iter().collect(),
+            actions: actions
+                .chain(diff::addon(view.addon, &summary, verdict))
+                .collect(),
             ..Plan::default()
         };
     }
@@ -28,6 +34,7 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let mut waits = membership.waits;
     let rollout = rollout::next(view, &wanted, &configs, now);
     let mut renderer = kit::Renderer::new(view);
+    let mut registrar = registration::Registrar::new(view);
     let mut actions = Vec::new();
     let mut health = health::Health::new(membership.missing);
     for member in &rollout.members {
@@ -36,7 +43,8 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
             continue;
         }
         let rendering = renderer.rendering(member);
-        let report = progress::report(view, &configs, member, &rendering, now);
+        let mut report = progress::report(view, &configs, member, &rendering, now);
+        registrar.amend(&mut report, member, &rendering, now);
         // Status first: a crash in between leaves an assignment without a work, which the next plan completes.
         actions.extend(diff::instance(&report));
         actions.extend(diff::works(view, &report, &rendering));
@@ -44,6 +52,7 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
         waits.extend(report.waits.into_iter().map(|on| Wait::cluster(cluster, on)));
         health.add(cluster, report.standing);
     }
+    actions.extend(registrar.finish());
     let summary = rollup::summary(view, &wanted, &configs, &rollout.placed, now);
     let verdict = health::managed(view, &wanted, &health, now);
     let actions = settle(membership.actions, actions)

@@ -20,18 +20,25 @@ mod digest;
 mod expect;
 mod facts;
 mod file;
+mod file_registration;
+mod grants;
 mod identity;
 mod index;
 mod kind;
+mod mourn;
 mod names;
 mod pairs;
 mod publish;
 mod record;
 mod record_rollout;
+mod reference;
+mod registration;
+mod requests;
 mod settings;
 mod sight;
 mod store;
 pub mod terms;
+mod troubles;
 mod versions;
 mod view;
 
@@ -40,8 +47,9 @@ pub use copied::{copied_digest, copied_record};
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
 pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts, VersionFacts};
+pub use grants::{Grant, GrantContent, Holders, Purpose, rules_digest, token_account, token_role};
 pub use identity::{Identity, Mark, marks};
-pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
+pub use kind::{ADDON_GROUP, Address, Kind, Lane, ObjectKey};
 pub use names::{Name, Names};
 pub use pairs::Pairs;
 pub use record::{
@@ -50,6 +58,11 @@ pub use record::{
     Signal, Status, Work, Workload,
 };
 pub use record_rollout::{Paused, Progression, ProgressionReference};
+pub use registration::{
+    AgentIdentity, KUBE_CLIENT_SIGNER, Permission, Registered, Registration, Subject, agent_groups,
+    agent_user, agent_user_prefix, cluster_groups,
+};
+pub use requests::{Asked, Request, Stage};
 pub use settings::{ClusterConfigs, EmptyLifecycle, Settings, Vocabulary};
 pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
 pub use store::{Event, Place, Store, Touched};

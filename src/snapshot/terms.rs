@@ -7,7 +7,9 @@ pub use crate::api::names::annotations::{
     ADDON_PRE_DELETE as PRE_DELETE, CONFIG_SPEC_HASH as CONFIG_HASHES,
     CONFIG_SPEC_HASH_MIRROR as CONFIG_HASHES_MIRROR, HOSTING_CLUSTER_NAME as HOSTING_CLUSTER,
 };
-pub use crate::api::names::labels::{ADDON_NAME, ADDON_NAMESPACE, ADDON_VERSION};
+pub use crate::api::names::labels::{
+    ADDON_NAME, ADDON_NAMESPACE, ADDON_VERSION, CLUSTER_NAME, TOKEN_ADDON_NAME,
+};
 
 /// Annotation on a `ManagedClusterAddOn` that an install strategy made us create: `<namespace>/<name>` of the placement, or
 /// [`BY_LABELS`]. Only objects with this mark are deleted when nothing selects their cluster any more.
@@ -27,3 +29,6 @@ pub const GIVEN_VERSION: &str = "tidegate.io/given-version";
 pub const COPIED_PREFIX: &str = "addon.open-cluster-management.io/";
 /// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
 pub const PAUSED: &str = "tidegate.io/paused";
+/// Label on a role binding that a template's permission made us write: the permission's index. Only role bindings with
+/// this label are changed or deleted.
+pub const PERMISSION: &str = "tidegate.io/permission";

@@ -2,18 +2,23 @@
 //!
 //! Checks every precondition of a write. Never decides what should change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use tidegate::plan::{self, Action, Plan, Revision};
+use tidegate::plan::{self, Action, Answer, Plan, Revision};
 use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
+
+/// A decision group: name and index, unless it carries no labels, and its clusters.
+pub(crate) type Group<'a> = (Option<(&'a str, u32)>, Vec<String>);
 
 /// A hub in memory.
 pub(crate) struct World {
     pub(crate) objects: BTreeMap<ObjectKey, Value>,
     pub(crate) store: Store,
     pub(crate) now: Timestamp,
+    /// Objects that the hub refuses to have written.
+    pub(crate) refused: BTreeSet<ObjectKey>,
     revision: u64,
 }
 
@@ -24,6 +29,7 @@ impl World {
             objects: BTreeMap::new(),
             store: Store::new(settings),
             now,
+            refused: BTreeSet::new(),
             revision: 0,
         }
     }
@@ -140,6 +146,9 @@ impl World {
     /// Applies a plan as an API server would, preconditions included.
     pub(crate) fn apply(&mut self, plan: &Plan) {
         for action in &plan.actions {
+            if self.refused.contains(action.object()) {
+                continue;
+            }
             match action {
                 Action::Create { object, body, .. } => {
                     assert!(!self.objects.contains_key(object), "{object} exists");
@@ -177,11 +186,24 @@ impl World {
                     self.check(object, before);
                     self.delete(object);
                 }
+                Action::Certify {
+                    object,
+                    before,
+                    answer,
+                } => {
+                    self.check(object, before);
+                    let status = match answer {
+                        Answer::Approve(patch) => patch["status"].clone(),
+                        Answer::Sign(_) => json!({"certificate": "c2lnbmVk"}),
+                    };
+                    self.put_status(object, &status);
+                }
             }
         }
     }
 
     fn check(&self, object: &ObjectKey, before: &Revision) {
+        assert!(self.store.faults().is_empty(), "{:?}", self.store.faults());
         assert!(self.objects.contains_key(object), "{object} does not exist");
         let stored = &self.objects[object];
         assert_eq!(stored["metadata"]["uid"], json!(&*before.uid), "{object}");
@@ -196,7 +218,9 @@ impl World {
     pub(crate) fn settle(&mut self, addon: &str) -> usize {
         let mut round = 0;
         loop {
-            let plan = self.plan(addon);
+            let mut plan = self.plan(addon);
+            plan.actions
+                .retain(|action| !self.refused.contains(action.object()));
             if plan.actions.is_empty() {
                 return round;
             }
@@ -222,7 +246,7 @@ impl World {
     }
 
     /// The same in several groups, each with its name and index; a group without them carries no labels.
-    pub(crate) fn decide_in(&mut self, placement: &str, groups: &[(Option<(&str, u32)>, Vec<String>)]) {
+    pub(crate) fn decide_in(&mut self, placement: &str, groups: &[Group<'_>]) {
         let key = ObjectKey::new(Kind::Placement, "default", placement);
         if !self.objects.contains_key(&key) {
             let meta = json!({"name": placement, "namespace": "default"});

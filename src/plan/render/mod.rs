@@ -15,7 +15,7 @@ mod split;
 mod values;
 
 pub(super) use fault::RenderFault;
-pub(super) use recipe::{Probe, Recipe};
+pub(super) use recipe::{CLUSTER, Probe, Recipe};
 pub(super) use rendered::{Rendered, Sizes, rendered};
 pub(super) use split::{Held, Share, split};
 pub(super) use values::Subject;
