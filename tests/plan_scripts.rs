@@ -118,8 +118,10 @@ impl Teller {
             self.act(line, &block);
             self.any_kinds.look(&mut self.world.store);
         }
-        self.world.settle(&self.addon);
+        // Nothing is left to write, now and whenever the plan asks to be made again, and that ends too.
+        self.world.come_to_rest(&self.addon);
         assert!(self.world.is_settled(&self.addon));
+        assert_eq!(self.world.plan(&self.addon).recheck_at, None);
         self.out
     }
 

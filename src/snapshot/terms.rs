@@ -27,8 +27,8 @@ pub const OPT_OUT: &str = "tidegate.io/opt-out";
 pub const GIVEN_VERSION: &str = "tidegate.io/given-version";
 /// Annotations of a `ManagedCluster` with this beginning travel to its add-ons.
 pub const COPIED_PREFIX: &str = "addon.open-cluster-management.io/";
-/// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
-pub const PAUSED: &str = "tidegate.io/paused";
 /// Label on a role binding that a template's permission made us write: the permission's index. Only role bindings with
 /// this label are changed or deleted.
 pub const PERMISSION: &str = "tidegate.io/permission";
+/// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
+pub const PAUSED: &str = "tidegate.io/paused";

@@ -136,7 +136,7 @@ impl World {
         };
         let plan = plan::addon(&view, self.now);
         assert_eq!(
-            plan::check(&view, &plan),
+            plan::check(&view, &plan, self.now),
             Vec::<String>::new(),
             "a plan breaks an invariant"
         );
@@ -227,6 +227,21 @@ impl World {
             assert!(round < 6, "plans do not come to an end: {plan:#?}");
             self.apply(&plan);
             round += 1;
+        }
+    }
+
+    /// Settles, and lets the time come at which the plan wants to be made again, until it wants nothing any more; panics when
+    /// that never happens.
+    pub(crate) fn come_to_rest(&mut self, addon: &str) {
+        let mut idle = 0;
+        loop {
+            let written = self.settle(addon);
+            idle = if written > 0 { 0 } else { idle + 1 };
+            let Some(again) = self.plan(addon).recheck_at else {
+                return;
+            };
+            assert!(idle < 24, "the plan is made again and again, and writes nothing");
+            self.now = self.now.max(again);
         }
     }
 
