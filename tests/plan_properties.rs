@@ -226,7 +226,7 @@ fn put_rolling(world: &mut World, kind: u8) {
         json!({"configs": list, "rolloutStrategy": {"type": "Sometimes"}}),
     ];
     edit_addon(world, |addon| {
-        addon["spec"]["configuration"] = configurations[usize::from(kind)].clone()
+        addon["spec"]["configuration"] = configurations[usize::from(kind)].clone();
     });
 }
 
@@ -255,6 +255,7 @@ proptest! {
         for _ in 0..64 {
             world.settle("hello");
             let Some(at) = world.plan("hello").recheck_at else {
+                world.come_to_rest("hello");
                 world.tick(SignedDuration::from_hours(24));
                 prop_assert!(world.plan("hello").actions.is_empty());
                 return Ok(());
