@@ -226,7 +226,7 @@ fn put_rolling(world: &mut World, kind: u8) {
         json!({"configs": list, "rolloutStrategy": {"type": "Sometimes"}}),
     ];
     edit_addon(world, |addon| {
-        addon["spec"]["configuration"] = configurations[usize::from(kind)].clone()
+        addon["spec"]["configuration"] = configurations[usize::from(kind)].clone();
     });
 }
 
@@ -255,6 +255,7 @@ proptest! {
         for _ in 0..64 {
             world.settle("hello");
             let Some(at) = world.plan("hello").recheck_at else {
+                world.come_to_rest("hello");
                 world.tick(SignedDuration::from_hours(24));
                 prop_assert!(world.plan("hello").actions.is_empty());
                 return Ok(());
@@ -279,7 +280,12 @@ proptest! {
             act(&mut world, step);
         }
         // What one placement gives while the other is unknown already is nobody's to know.
-        (0..2).for_each(|n| if !world.objects.contains_key(&decision(n)) { world.decide(&placement(n), &[]) });
+        for n in 0..2 {
+            let place = ObjectKey::new(Kind::Placement, "default", placement(n));
+            if !world.objects.contains_key(&decision(n)) || !world.objects.contains_key(&place) {
+                world.decide(&placement(n), &[]);
+            }
+        }
         world.settle("hello");
         if emptied {
             world.put_status(&decision(which), &json!({"decisions": []}));

@@ -153,8 +153,7 @@ impl Teller {
                 let key = key(kind, place);
                 self.world.mark_deleting(&key);
             }
-            ["condition", cluster, kind, status, ..] => self.condition(cluster, kind, status, line),
-            ["annotate", kind, place, text] => self.annotate(kind, place, text),
+            ["condition" | "annotate", words @ ..] => self.act_as_others(words, line),
             ["status", kind, place] => self.status(kind, place, block),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
             ["refuse" | "accept" | "request", ..] | ["show", "object" | "grants" | "registration", ..] => {

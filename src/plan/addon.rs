@@ -24,7 +24,9 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
         let verdict = health::unmanaged(view, now);
         let actions = registration::unmanaged(view, now).into_iter();
         return Plan {
-            actions: actions.chain(diff::addon(view.addon, &summary, verdict)).collect(),
+            actions: actions
+                .chain(diff::addon(view.addon, &summary, verdict))
+                .collect(),
             ..Plan::default()
         };
     }

@@ -54,13 +54,13 @@ pub use names::{Name, Names};
 pub use pairs::Pairs;
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, InstallStrategy, Instance, Lifecycle, Meta, Owner, Placement, PlacementUse, Reference, Signal,
-    Status, Work, Workload,
+    DefaultConfig, InstallStrategy, Instance, Lifecycle, Meta, Owner, Placement, PlacementUse, Reference,
+    Signal, Status, Work, Workload,
 };
 pub use record_rollout::{Paused, Progression, ProgressionReference};
 pub use registration::{
-    AgentIdentity, KUBE_CLIENT_SIGNER, Permission, Registered, Registration, Subject, agent_groups, agent_user,
-    agent_user_prefix, cluster_groups,
+    AgentIdentity, KUBE_CLIENT_SIGNER, Permission, Registered, Registration, Subject, agent_groups,
+    agent_user, agent_user_prefix, cluster_groups,
 };
 pub use requests::{Asked, Request, Stage};
 pub use settings::{ClusterConfigs, EmptyLifecycle, Settings, Vocabulary};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::names::Name;
 use super::record::{AddOn, InstallStrategy, Lifecycle, Meta};
 use super::record_rollout::Paused;
-use crate::model::ConfigRollout;
 use super::store::{Store, Touched};
+use crate::model::ConfigRollout;
 
 impl Store {
     /// Keeps an add-on whose object is gone while grants of its name remain: somebody has to see to their end.
@@ -39,7 +39,7 @@ fn gone(name: &Name) -> AddOn {
         lifecycle: Lifecycle::Managed,
         supported: Vec::new(),
         configuration: Vec::new(),
-        configuration_rollout: Ok(ConfigRollout::default()),
+        configuration_rollout: Ok(ConfigRollout::UpdateAll),
         paused: Paused::default(),
         strategy: InstallStrategy::Manual,
         placements: Vec::new(),

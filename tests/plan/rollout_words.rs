@@ -5,6 +5,7 @@
 use serde_json::Value;
 use tidegate::snapshot::{Kind, ObjectKey};
 
+use super::world::Group;
 use super::{Teller, expand, key, unknown};
 
 impl Teller {
@@ -27,29 +28,29 @@ impl Teller {
     }
 
     /// Groups are written `<name>@<index>=<clusters>`; `-=<clusters>` is a decision without labels.
-    pub(super) fn decide_in_groups(&mut self, placement: &str, groups: &[&str]) {
-        let group = |text: &&'_ str| {
+    fn decide_in_groups(&mut self, placement: &str, groups: &[&str]) {
+        let mut decided: Vec<Group<'_>> = Vec::new();
+        for text in groups {
             let (label, clusters) = text.split_once('=').expect("a group and its clusters");
             let clusters: Vec<&str> = clusters.split(',').collect();
-            let label = label.split_once('@').map(|(name, index)| {
-                let index: u32 = index.parse().expect("an index");
-                (name.to_owned(), index)
-            });
-            (label, expand(&clusters))
-        };
-        let groups: Vec<(Option<(String, u32)>, Vec<String>)> = groups.iter().map(group).collect();
-        let borrowed: Vec<(Option<(&str, u32)>, Vec<String>)> = groups
-            .iter()
-            .map(|(label, clusters)| {
-                let label = label.as_ref().map(|(name, index)| (name.as_str(), *index));
-                (label, clusters.clone())
-            })
-            .collect();
-        self.world.decide_in(placement, &borrowed);
+            let label = label.split_once('@');
+            let label = label.map(|(name, index)| (name, index.parse().expect("an index")));
+            decided.push((label, expand(&clusters)));
+        }
+        self.world.decide_in(placement, &decided);
+    }
+
+    /// `condition <cluster> <type> <status> …` and `annotate <kind> <place> <text>`.
+    pub(super) fn act_as_others(&mut self, words: &[&str], line: &str) {
+        match words {
+            [kind, place, text] if line.starts_with("annotate") => self.annotate(kind, place, text),
+            [cluster, kind, status, ..] => self.condition(cluster, kind, status, line),
+            other => unknown(other),
+        }
     }
 
     /// Sets one condition of an instance, as another program would.
-    pub(super) fn condition(&mut self, cluster: &str, kind: &str, status: &str, line: &str) {
+    fn condition(&mut self, cluster: &str, kind: &str, status: &str, line: &str) {
         let message = line.split('"').nth(1).unwrap_or_default();
         let condition = serde_json::json!({"type": kind, "status": status, "reason": "Reported", "message": message,
             "lastTransitionTime": self.world.now.to_string()});
@@ -64,7 +65,7 @@ impl Teller {
     }
 
     /// `key=value` sets an annotation, `key-` takes it away.
-    pub(super) fn annotate(&mut self, kind: &str, place: &str, text: &str) {
+    fn annotate(&mut self, kind: &str, place: &str, text: &str) {
         let key = key(kind, place);
         let mut object = self.world.objects[&key].clone();
         match (text.split_once('='), text.strip_suffix('-')) {

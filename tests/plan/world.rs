@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use tidegate::plan::{self, Action, Answer, Plan, Revision};
 use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
 
+/// A decision group: name and index, unless it carries no labels, and its clusters.
+pub(crate) type Group<'a> = (Option<(&'a str, u32)>, Vec<String>);
+
 /// A hub in memory.
 pub(crate) struct World {
     pub(crate) objects: BTreeMap<ObjectKey, Value>,
@@ -258,7 +261,7 @@ impl World {
     }
 
     /// The same in several groups, each with its name and index; a group without them carries no labels.
-    pub(crate) fn decide_in(&mut self, placement: &str, groups: &[(Option<(&str, u32)>, Vec<String>)]) {
+    pub(crate) fn decide_in(&mut self, placement: &str, groups: &[Group<'_>]) {
         let key = ObjectKey::new(Kind::Placement, "default", placement);
         if !self.objects.contains_key(&key) {
             let meta = json!({"name": placement, "namespace": "default"});
