@@ -53,8 +53,17 @@ pub(crate) struct Case {
     pub(crate) mutant: Mutant,
 }
 
-/// The paces that the planner drives to an end.
-const PACES: [Pace; 1] = [Pace::All];
+/// How changes travel.
+const PACES: [Pace; 8] = [
+    Pace::All,
+    Pace::Progressive(1, 0, 0, 0, false),
+    Pace::Progressive(2, 0, 0, 1, false),
+    Pace::Progressive(2, 5, 0, 1, true),
+    Pace::Progressive(3, 0, 30, 1, false),
+    Pace::PerGroup(0, 0, 0),
+    Pace::PerGroup(3, 20, 1),
+    Pace::PerGroup(0, 0, 2),
+];
 
 impl Case {
     /// Returns the case of a seed.

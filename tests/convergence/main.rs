@@ -141,6 +141,7 @@ fn bugs_that_are_put_in_are_found() {
         Mutant::ForgetFailures,
         Mutant::ForgetAbsent,
         Mutant::PruneHandMade,
+        Mutant::Hurry,
     ];
     for bug in bugs {
         let Some((case, failure)) = first_failure(0..MUTANT_SEEDS, bug) else {

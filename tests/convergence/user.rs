@@ -53,6 +53,9 @@ pub(crate) enum Step {
     Own(usize, bool),
     Make(usize),
     DropInstance(usize),
+    OptOut(usize, bool),
+    /// Every rollout of the add-on is paused, or goes on.
+    Pause(bool),
     EditWork(usize),
     DropWork(usize),
     Feel(usize, Mood),
@@ -75,7 +78,7 @@ pub(crate) fn random(dice: &mut Dice, clusters: usize, edition: u32, paces: &[Pa
     let n = dice.below(clusters);
     let which = dice.below(2);
     let mask = u8::try_from(dice.below(256)).unwrap_or(0);
-    match dice.below(40) {
+    match dice.below(43) {
         0 | 1 => Step::Join(n),
         2 => Step::Leave(n),
         3..=8 => Step::Decide(which, mask, dice.happens(40)),
@@ -91,6 +94,8 @@ pub(crate) fn random(dice: &mut Dice, clusters: usize, edition: u32, paces: &[Pa
         31 | 32 => Step::DropInstance(n),
         33 => Step::EditWork(n),
         34 => Step::DropWork(n),
+        35 => Step::OptOut(n, dice.happens(60)),
+        36 | 37 => Step::Pause(dice.happens(60)),
         _ => Step::Feel(
             n,
             dice.pick(&[Mood::Well, Mood::Failing, Mood::Unavailable, Mood::Offline]),
@@ -144,6 +149,20 @@ pub(crate) fn act(hub: &mut Hub, agents: &mut Agents, step: &Step) {
             hub.delete(&ObjectKey::new(Kind::Instance, cluster(*n), ADDON), None)
                 .ok();
         }
+        Step::OptOut(n, out) => {
+            let addon = if *out { json!(ADDON) } else { Value::Null };
+            let key = ObjectKey::new(Kind::Cluster, "", cluster(*n));
+            annotate(hub, &key, "tidegate.io/opt-out", &addon);
+        }
+        Step::Pause(paused) => {
+            let everything = if *paused { json!("*") } else { Value::Null };
+            annotate(
+                hub,
+                &ObjectKey::new(Kind::AddOn, "", ADDON),
+                "tidegate.io/paused",
+                &everything,
+            );
+        }
         Step::EditWork(n) => edit_works(hub, &cluster(*n)),
         Step::DropWork(n) => {
             for key in works(hub, &cluster(*n)) {
@@ -152,6 +171,11 @@ pub(crate) fn act(hub: &mut Hub, agents: &mut Agents, step: &Step) {
         }
         Step::Feel(n, mood) => agents.feel(hub, &cluster(*n), *mood),
     }
+}
+
+fn annotate(hub: &mut Hub, key: &ObjectKey, name: &str, value: &Value) {
+    let patch = json!({"metadata": {"annotations": {(name): value}}});
+    hub.patch(key, &patch, super::hub::Part::Main, None).ok();
 }
 
 fn join(hub: &mut Hub, name: &str) {
@@ -323,6 +347,7 @@ fn edit_works(hub: &mut Hub, cluster: &str) {
 pub(crate) fn closing(steps: &[Step], clusters: usize) -> Vec<Step> {
     let last = |is: &dyn Fn(&Step) -> Option<Step>| steps.iter().rev().find_map(is);
     let mut closing: Vec<Step> = (0..clusters).map(|n| Step::Feel(n, Mood::Well)).collect();
+    closing.push(Step::Pause(false));
     for which in 0..2 {
         let decided = last(&|step| match step {
             Step::Decide(of, ..) if *of == which => Some(step.clone()),
@@ -391,6 +416,11 @@ pub(crate) fn lines(step: &Step) -> Vec<String> {
             given("ManagedClusterAddOn", json!({"metadata": metadata, "spec": {}}))
         }
         Step::DropInstance(n) => vec![format!("delete ManagedClusterAddOn {}/{ADDON}", cluster(*n))],
+        Step::OptOut(n, out) => vec![format!(
+            "# annotation tidegate.io/opt-out of {}: {out}",
+            cluster(*n)
+        )],
+        Step::Pause(paused) => vec![format!("# annotation tidegate.io/paused of the add-on: {paused}")],
         Step::EditWork(n) => vec![format!("work edited {}", cluster(*n))],
         Step::DropWork(n) => vec![format!("work deleting {}", cluster(*n))],
         Step::Feel(n, mood) => vec![match mood {

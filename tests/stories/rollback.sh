@@ -1,5 +1,5 @@
 # A canary that does not work is rolled back by naming the old configuration again.
-# flags: --clusters 4 --fault cluster1=unavailable,from=2:image-does-not-start
+# flags: --clusters 4 --startup-time 2s --fault cluster1=unavailable,from=2:image-does-not-start
 clusters_in_reach
 placement everywhere
 placement canary-placement tier=canary

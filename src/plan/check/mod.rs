@@ -3,6 +3,7 @@
 //! Decides nothing and repairs nothing. Tests check every plan, and the controllers a sample: `docs/convergence.md`.
 
 mod grants;
+mod pace;
 mod pinned;
 mod unchanged;
 mod writes;

@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{grants, pinned, unchanged};
+use super::{grants, pace, pinned, unchanged};
 use crate::plan::types::{Action, Plan, Revision};
 use crate::snapshot::{InstallStrategy, Kind, ObjectKey, PlacementUse, View, terms};
 
 /// Returns every invariant that the plan breaks, as sentences.
 pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
-    let mut broken = Vec::new();
+    let mut broken = pace::broken(view, plan, now);
     if let Some(at) = plan.recheck_at.filter(|at| *at <= now) {
         broken.push(format!(
             "the plan asks to be made again at {at}, which is past: it would be made for ever"
