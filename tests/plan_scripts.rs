@@ -157,7 +157,7 @@ impl Teller {
             ["status", kind, place] => self.status(kind, place, block),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
             ["refuse" | "accept" | "request", ..] | ["show", "object" | "grants" | "registration", ..] => {
-                registration::act(self, &words, line)
+                registration::act(self, &words, line);
             }
             ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
             ["plan"] => self.print_plan(),
