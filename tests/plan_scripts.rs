@@ -3,15 +3,20 @@
 //! `UPDATE=1 cargo test --test plan_scripts` writes the outputs anew. Every story ends with a proof: after the last
 //! line, plans come to an end and leave nothing to write.
 
+#[path = "plan/hooks.rs"]
+mod hooks;
 #[path = "plan/world.rs"]
 mod world;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use hooks::{HookOutcome, report_hook};
 use serde_json::Value;
 use tidegate::plan::{Action, Plan};
-use tidegate::snapshot::{Kind, ObjectKey, Settings, Vocabulary};
+use tidegate::snapshot::{
+    DiscoveryLabels, HookTimeout, Kind, ObjectKey, Settings, TimeoutPolicy, Vocabulary,
+};
 use world::World;
 
 #[test]
@@ -42,11 +47,22 @@ fn tell(story: &Path) -> Option<String> {
 
 /// What the lines `setting <name> <value>` ask for; they hold for the whole story, wherever they stand.
 fn settings(script: &str) -> Settings {
-    let mut settings = Settings::default();
+    // The labels of clusters would stand in every story; those that are about them ask for them.
+    let mut settings = Settings {
+        discovery_labels: DiscoveryLabels::Off,
+        ..Settings::default()
+    };
     for line in script.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
+            ["setting", "discovery-labels", "on"] => settings.discovery_labels = DiscoveryLabels::On,
+            ["setting", "hook-timeout", time] => {
+                settings.hook_timeout = HookTimeout::parse(time).expect("a length of time");
+            }
+            ["setting", "hook-timeout-policy", policy] => {
+                settings.hook_timeout_policy = TimeoutPolicy::parse(policy).expect("a policy");
+            }
             ["setting", ..] => panic!("unknown setting: {line}"),
             _ => {}
         }
@@ -114,6 +130,9 @@ impl Teller {
                 self.world.mark_deleting(&key);
             }
             ["status", kind, place] => self.status(kind, place, block),
+            ["hook", outcome, names @ ..] => self.act_on_hook(outcome, names, line),
+            ["annotate", kind, place, pair] => self.annotate(kind, place, pair),
+            ["show", "everything"] => self.show_everything(),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
             ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
             ["plan"] => self.print_plan(),
@@ -170,6 +189,55 @@ impl Teller {
                 }
             }
             other => unknown(other),
+        }
+    }
+
+    fn act_on_hook(&mut self, outcome: &str, names: &[&str], line: &str) {
+        let addon = self.addon.clone();
+        let (name, outcome) = match (outcome, names) {
+            ("running", [name]) => (name, HookOutcome::Running),
+            ("complete", [name]) => (name, HookOutcome::Complete),
+            ("failed", [name, ..]) => {
+                let why = line.split('"').nth(1).expect("a message in quotes");
+                (name, HookOutcome::Failed(why))
+            }
+            (other, _) => return unknown(&["hook", other]),
+        };
+        report_hook(&mut self.world, name, &addon, outcome);
+    }
+
+    fn annotate(&mut self, kind: &str, place: &str, pair: &str) {
+        let key = key(kind, place);
+        let (name, value) = pair.split_once('=').expect("<key>=<value>");
+        let mut object = self.world.objects[&key].clone();
+        object["metadata"]["annotations"][name] = serde_json::json!(value);
+        self.world.put(key.kind, object);
+    }
+
+    /// What is on the hub, the kinds that people write aside, with what marks or holds it.
+    fn show_everything(&mut self) {
+        for (key, object) in &self.world.objects {
+            if !matches!(key.kind, Kind::Cluster | Kind::Instance | Kind::Work) {
+                continue;
+            }
+            let metadata = &object["metadata"];
+            let deleting = if metadata["deletionTimestamp"].is_string() {
+                " deleting"
+            } else {
+                ""
+            };
+            let listed = |field: &str| match &metadata[field] {
+                Value::Null => String::new(),
+                Value::Array(items) if items.is_empty() => String::new(),
+                other => format!(" {field}={other}"),
+            };
+            let labels = metadata["labels"].as_object().into_iter().flatten();
+            let features: String = labels
+                .filter(|(key, _)| key.starts_with("feature."))
+                .map(|(key, value)| format!(" {key}={value}"))
+                .collect();
+            writeln!(self.out, "  {key}{deleting}{}{features}", listed("finalizers"))
+                .expect("a string takes text");
         }
     }
 
@@ -369,7 +437,9 @@ fn describe(action: &Action) -> (String, String) {
                 write!(text, "\n      {}", reference_line(reference)).expect("a string takes text");
             }
             let conditions = status["conditions"].as_array().into_iter().flatten();
-            for condition in conditions.filter(|condition| condition["type"] == "Progressing") {
+            for condition in conditions.filter(|condition| {
+                condition["type"] == "Progressing" || condition["type"] == "HookManifestCompleted"
+            }) {
                 write!(text, "\n      {}", condition_line(condition)).expect("a string takes text");
             }
             for progression in status["installProgressions"].as_array().into_iter().flatten() {

@@ -93,10 +93,7 @@ pub(super) struct Pen {
 pub(super) async fn apply_plan(pen: Pen, plan: Plan) -> Applied {
     let mut groups: BTreeMap<Name, Vec<Action>> = BTreeMap::new();
     for action in plan.actions {
-        groups
-            .entry(action.object().namespace.clone())
-            .or_default()
-            .push(action);
+        groups.entry(action.object().group()).or_default().push(action);
     }
     let hub = groups.remove("").unwrap_or_default();
     let each = groups.into_values().map(|actions| apply_group(&pen, actions));
@@ -115,7 +112,8 @@ pub(super) async fn apply_plan(pen: Pen, plan: Plan) -> Applied {
 /// The first write that fails ends its group: what follows may rely on it.
 async fn apply_group(pen: &Pen, actions: Vec<Action>) -> Applied {
     let mut applied = Applied::default();
-    for action in actions {
+    for mut action in actions {
+        rebase(&mut action, &applied.expected);
         if pen.stop.is_cancelled() {
             break;
         }
@@ -140,6 +138,15 @@ async fn apply_group(pen: &Pen, actions: Vec<Action>) -> Applied {
         }
     }
     applied
+}
+
+/// A plan may write twice to one object, its metadata and its status: the second write goes on from what the first one made.
+fn rebase(action: &mut Action, written: &[(ObjectKey, Expected)]) {
+    let object = action.object().clone();
+    let newest = written.iter().rev().find(|(known, _)| *known == object);
+    if let (Some((_, Expected::Version(version))), Some(before)) = (newest, action.before_mut()) {
+        before.version = version.clone();
+    }
 }
 
 fn tell(progress: &broadcast::Sender<Progress>, note: Progress) {

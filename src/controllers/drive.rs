@@ -226,11 +226,12 @@ impl Driver {
         let mut held: BTreeMap<Name, Instant> = BTreeMap::new();
         plan.actions.retain(|action| {
             let object = action.object();
-            if held.contains_key(&object.namespace) {
+            let group = object.group();
+            if held.contains_key(&group) {
                 return false;
             }
             let until = self.pauses.held_until(object, now);
-            held.extend(until.map(|until| (object.namespace.clone(), until)));
+            held.extend(until.map(|until| (group, until)));
             until.is_none()
         });
         if let Some(until) = held.into_values().min() {

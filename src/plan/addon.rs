@@ -4,35 +4,59 @@
 
 use jiff::Timestamp;
 
-use super::types::{Plan, Wait};
-use super::{config, diff, install, progress, rollout, rollup, work};
+use super::types::{Plan, Wait, earliest};
+use super::{config, diff, discovery, farewell, hook, install, progress, rollout, rollup, unreachable, work};
 use crate::snapshot::View;
 
 /// Returns what the hub should look like next for one add-on, and what it is waiting for.
 pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let now = whole_seconds(now);
-    if view.addon.meta.deleting {
-        return Plan::default();
-    }
+    let mut plan = if view.addon.meta.deleting {
+        farewell::addon(view, now)
+    } else {
+        living(view, now)
+    };
+    let labels = discovery::labels(view, now);
+    plan.actions.extend(labels.actions);
+    plan.waits.extend(labels.wait);
+    plan.waits.sort();
+    plan.recheck_at = earliest(plan.recheck_at, labels.recheck_at);
+    plan
+}
+
+/// Returns the plan of an add-on that is there to stay, the labels of its clusters aside.
+fn living(view: &View<'_>, now: Timestamp) -> Plan {
     let wanted = install::wanted(view);
     let configs = config::effective(view, &wanted);
     if !view.addon.managed {
         let summary = rollup::summary(view, &wanted, &configs, &rollup::Tally::new(&wanted), now);
+        let addon = diff::addon(view.addon, &summary);
         return Plan {
-            actions: diff::addon(view.addon, &summary).into_iter().collect(),
+            actions: unreachable::statuses(view, now)
+                .into_iter()
+                .chain(addon)
+                .collect(),
             ..Plan::default()
         };
     }
     let (membership, mut waits) = install::membership(view, &wanted);
     let members = rollout::next(view, &wanted, &configs);
     let mut renderer = work::Renderer::new(view);
-    let mut actions = Vec::new();
+    let mut finalizers = hook::Finalizers::new(view);
+    let mut actions = farewell::remains(view);
+    let mut recheck_at = None;
     let mut tally = rollup::Tally::new(&wanted);
     for member in &members {
         // What is going away is neither written to nor counted as done.
         if member.instance.meta.deleting {
+            let goodbye = farewell::instance(view, member.instance, now);
+            actions.extend(goodbye.actions);
+            waits.extend(goodbye.wait.map(|on| Wait::cluster(&member.instance.cluster, on)));
+            recheck_at = earliest(recheck_at, goodbye.recheck_at);
             continue;
         }
+        // Before the works: what they put on a cluster must not go without its hooks.
+        actions.extend(finalizers.keep(member));
         let rendering = renderer.rendering(member);
         let report = progress::report(view, &configs, member, &rendering, now);
         // Status first: a crash in between leaves an assignment without a work, which the next plan completes.
@@ -46,11 +70,10 @@ pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let actions = settle(membership, actions)
         .chain(diff::addon(view.addon, &summary))
         .collect();
-    waits.sort();
     Plan {
         actions,
         waits,
-        recheck_at: None,
+        recheck_at,
     }
 }
 

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::types::{Action, Plan, Revision};
-use super::work::is_deploy_work;
-use crate::snapshot::{InstallStrategy, Kind, ObjectKey, PlacementUse, View, terms};
+use super::work::{is_deploy_work, is_hook_work};
+use crate::snapshot::{InstallStrategy, Kind, Name, ObjectKey, PlacementUse, View, terms};
 
 /// Returns every invariant that the plan breaks, as sentences.
 pub fn check(view: &View<'_>, plan: &Plan) -> Vec<String> {
@@ -22,7 +22,8 @@ pub fn check(view: &View<'_>, plan: &Plan) -> Vec<String> {
         if let Some(fault) = fault(view, plan, action) {
             broken.push(format!("{verb} {object}: {fault}"));
         }
-        if !view.addon.managed && (object.kind != Kind::AddOn || verb != "status") {
+        let observed = object.kind == Kind::Cluster || verb == "status";
+        if !view.addon.managed && !observed {
             broken.push(format!("{verb} {object}: the add-on manages itself"));
         }
     }
@@ -72,15 +73,34 @@ fn unguarded(before: &Revision) -> Option<&'static str> {
 fn replaced(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'static str> {
     if patch.get("status").is_some() {
         Some("the status is written elsewhere")
+    } else if object.kind == Kind::Cluster {
+        labelled(view, patch)
     } else if object.kind == Kind::Instance {
         patch
             .get("spec")
             .map(|_| "the spec of an instance belongs to its user")
     } else if object.kind == Kind::Work {
-        (!is_deploy_work(&view.addon.name, &object.name)).then_some("the work is not ours")
+        (!is_deploy_work(&view.addon.name, &object.name) && !is_forsaken(view, object))
+            .then_some("the work is not ours")
     } else {
         Some("this kind is never patched")
     }
+}
+
+/// Of a cluster only one label is ours.
+fn labelled(view: &View<'_>, patch: &Value) -> Option<&'static str> {
+    let ours = format!("{}{}", terms::FEATURE_PREFIX, view.addon.name);
+    let is_one = |at: &str, key: &str| {
+        let fields = patch.pointer(at).and_then(Value::as_object);
+        fields.is_some_and(|fields| fields.len() == 1 && fields.contains_key(key))
+    };
+    let only = is_one("", "metadata") && is_one("/metadata", "labels") && is_one("/metadata/labels", &ours);
+    (!only).then_some("of a cluster only the label of the add-on is ours")
+}
+
+/// The agent of a work is gone with its cluster.
+fn is_forsaken(view: &View<'_>, work: &ObjectKey) -> bool {
+    view.cluster(&work.namespace).is_none()
 }
 
 fn status(object: &ObjectKey, patch: &Value) -> Option<&'static str> {
@@ -126,11 +146,12 @@ fn created_work(view: &View<'_>, plan: &Plan, object: &ObjectKey, body: &Value) 
     let Some(instance) = view.instance(&object.namespace) else {
         return Some("there is no instance");
     };
-    if body
+    let owner = body
         .pointer("/metadata/ownerReferences/0/uid")
-        .and_then(Value::as_str)
-        != Some(&*instance.meta.uid)
-    {
+        .and_then(Value::as_str);
+    let foreground = |one: &Name| **one == *"foregroundDeletion";
+    let unowned = owner.is_none() && instance.farewell.finalizers.iter().any(foreground);
+    if owner != Some(&*instance.meta.uid) && !unowned {
         return Some("the instance does not own it");
     }
     let label = body
@@ -138,6 +159,9 @@ fn created_work(view: &View<'_>, plan: &Plan, object: &ObjectKey, body: &Value) 
         .and_then(|labels| labels.get(terms::ADDON_NAME));
     if label.and_then(Value::as_str) != Some(&*view.addon.name) {
         return Some("the label with the add-on is absent");
+    }
+    if is_hook_work(&view.addon.name, &object.name) {
+        return (!instance.meta.deleting).then_some("hooks run before a deletion, and only then");
     }
     let carried = body
         .pointer("/metadata/annotations")
@@ -191,7 +215,10 @@ fn assigned(view: &View<'_>, plan: &Plan, work: &ObjectKey) -> Value {
 
 fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static str> {
     if object.kind == Kind::Work {
-        return (!is_deploy_work(&view.addon.name, &object.name)).then_some("the work is not ours");
+        let ours = is_deploy_work(&view.addon.name, &object.name)
+            || is_hook_work(&view.addon.name, &object.name)
+            || hosted_for_nobody(view, object);
+        return (!ours).then_some("the work is not ours");
     }
     if object.kind != Kind::Instance {
         return Some("this kind is never deleted");
@@ -211,6 +238,15 @@ fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static st
     } else {
         (*instance.meta.uid != *uid).then_some("it is another instance")
     }
+}
+
+/// A work on a hosting cluster for a cluster that is gone.
+fn hosted_for_nobody(view: &View<'_>, work: &ObjectKey) -> bool {
+    let is_it = |found: &crate::snapshot::Work| {
+        found.hosted && found.namespace == work.namespace && found.name == work.name
+    };
+    let mut all = view.all_works();
+    all.any(|(cluster, found)| is_it(found) && view.cluster(cluster).is_none())
 }
 
 fn selects(view: &View<'_>, instance: &ObjectKey) -> bool {

@@ -14,7 +14,7 @@ use crate::snapshot::{Condition, Name, Status};
 pub(super) struct Wish<'a> {
     kind: &'static str,
     status: Status,
-    reason: &'static str,
+    reason: &'a str,
     message: Cow<'a, str>,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Wish<'a> {
     pub(super) fn new(
         kind: &'static str,
         status: Status,
-        reason: &'static str,
+        reason: &'a str,
         message: impl Into<Cow<'a, str>>,
     ) -> Self {
         Self {
@@ -38,6 +38,10 @@ impl<'a> Wish<'a> {
 
     pub(super) fn status(&self) -> Status {
         self.status
+    }
+
+    pub(super) fn has_reason(&self, reason: &str) -> bool {
+        *self.reason == *reason
     }
 }
 

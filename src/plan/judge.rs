@@ -70,7 +70,7 @@ fn reported(work: &Work) -> Outcome {
     running("work is not ready")
 }
 
-fn failure(work: &Work) -> String {
+pub(super) fn failure(work: &Work) -> String {
     let said = work
         .applied
         .as_ref()

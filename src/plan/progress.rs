@@ -14,6 +14,7 @@ use super::config::{ConfigFault, Configs};
 use super::judge::{PROGRESSING, state};
 use super::rollout::{Member, Step};
 use super::state::{Outcome, State, Words};
+use super::unreachable;
 use super::types::{Note, WaitOn, not_driven};
 use super::work::{Rendering, superseded};
 use crate::snapshot::{Applied, Condition, ConfigType, Content, Instance, Reference, Status, View};
@@ -56,7 +57,7 @@ pub(super) fn report<'v>(
     let not_applied = not_applied(view, member);
     let mut wishes = vec![configured(member, &stuck, not_applied)];
     wishes.extend(manifests(rendering));
-    let probed = available(view, member, rendering);
+    let probed = unreachable::available(view, instance).or_else(|| available(view, member, rendering));
     let up = up(view, instance, probed.as_ref());
     wishes.extend(probed);
     wishes.push(Wish::new(

@@ -137,7 +137,7 @@ pub(super) fn recipe(
 }
 
 /// Later wins: what we preset, what the user sets, what must not be overridden.
-fn variables(template: &Template, config: Option<&DeploymentConfig>, install_namespace: &str) -> Variables {
+pub(super) fn variables(template: &Template, config: Option<&DeploymentConfig>, install_namespace: &str) -> Variables {
     let mut variables = Variables::new();
     if template.registers {
         variables.insert("HUB_KUBECONFIG".to_owned(), KUBECONFIG.to_owned());
@@ -168,7 +168,7 @@ fn text<'a>(manifest: &'a Value, pointer: &str) -> &'a str {
         .unwrap_or_default()
 }
 
-fn check_object(manifest: &Value, index: usize) -> Result<(), RenderFault> {
+pub(super) fn check_object(manifest: &Value, index: usize) -> Result<(), RenderFault> {
     if text(manifest, "/kind").is_empty() || text(manifest, "/apiVersion").is_empty() {
         return Err(RenderFault::NotAnObject(index));
     }
@@ -176,7 +176,7 @@ fn check_object(manifest: &Value, index: usize) -> Result<(), RenderFault> {
 }
 
 /// Jobs and pods that run before deletion must not run at the installation.
-fn is_hook(manifest: &Value) -> bool {
+pub(super) fn is_hook(manifest: &Value) -> bool {
     let marked = |pointer: &str| {
         manifest
             .pointer(pointer)
@@ -187,7 +187,7 @@ fn is_hook(manifest: &Value) -> bool {
 }
 
 /// Moves a manifest to the install namespace: its own namespace, its subjects, or itself when it is the namespace.
-fn move_to(manifest: &mut Value, namespace: &str, index: usize) -> Result<(), RenderFault> {
+pub(super) fn move_to(manifest: &mut Value, namespace: &str, index: usize) -> Result<(), RenderFault> {
     if let Some(own) = manifest.pointer_mut("/metadata/namespace") {
         *own = Value::from(namespace);
     }

@@ -95,6 +95,18 @@ impl Action {
     }
 }
 
+impl Action {
+    /// Returns the revision that the action was planned from; a creation has none.
+    pub fn before_mut(&mut self) -> Option<&mut Revision> {
+        match self {
+            Self::Create { .. } => None,
+            Self::Replace { before, .. } | Self::Status { before, .. } | Self::Delete { before, .. } => {
+                Some(before)
+            }
+        }
+    }
+}
+
 /// A change of state worth telling: one add-on on one cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
@@ -161,6 +173,10 @@ pub enum WaitOn {
     NotApplied(Vec<&'static str>),
     /// The agent on the cluster.
     Agent(String),
+    /// The pre-delete hooks of an instance that is being deleted.
+    Hook(String),
+    /// The name of the add-on is too long for the label by which clusters tell that they have it.
+    Label,
 }
 
 impl Wait {
@@ -203,8 +219,18 @@ impl std::fmt::Display for Wait {
             }
             WaitOn::NotApplied(fields) => write!(f, "not applied by this version: {}", fields.join(", ")),
             WaitOn::Agent(why) => write!(f, "agent: {why}"),
+            WaitOn::Hook(why) => write!(f, "pre-delete hooks: {why}"),
+            WaitOn::Label => write!(
+                f,
+                "the name of the add-on is too long for a label on its clusters"
+            ),
         }
     }
+}
+
+/// Returns the earlier of two moments, if there is any.
+pub(super) fn earliest(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    one.into_iter().chain(other).min()
 }
 
 /// Says that a rollout type is not driven.

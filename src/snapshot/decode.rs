@@ -12,11 +12,12 @@ use serde_json::Value;
 use super::decode_addon::addon;
 use super::decode_status::{conditions, references, status_of};
 use super::decode_work::{Known, work};
+use super::farewell::Farewell;
 use super::kind::{Kind, ObjectKey};
 use super::names::{Name, Names};
 use super::record::{
     AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, DeploymentConfig, Instance, Meta,
-    Owner, Placement, Template, Work,
+    Owner, Placement, Status, Template, Work,
 };
 use super::terms;
 use crate::api::cluster as cluster_api;
@@ -166,15 +167,26 @@ fn cluster(object: &cluster_api::ManagedCluster, names: &mut Names) -> Result<Cl
         .map(|(key, value)| (names.share(key), names.share(value)))
         .collect();
     let stated = object.status.iter().flat_map(|status| &status.conditions);
-    let available = stated
+    let stated = stated
         .filter(|condition| condition.type_ == condition_types::CLUSTER_AVAILABLE)
-        .map(|condition| status_of(&condition.status))
         .next();
+    let available = stated.map(|condition| status_of(&condition.status));
+    let unknown = stated.filter(|_| available == Some(Status::Unknown));
     Ok(Cluster {
         meta: meta(&object.metadata, names)?,
         annotations: copied,
         available,
+        unknown: unknown.map(|condition| (names.share(&condition.reason), names.share(&condition.message))),
+        features: features(&object.metadata, names),
     })
+}
+
+fn features(metadata: &ObjectMeta, names: &mut Names) -> BTreeMap<Name, Name> {
+    let labels = metadata.labels.iter().flatten();
+    labels
+        .filter_map(|(key, value)| Some((key.strip_prefix(terms::FEATURE_PREFIX)?, value)))
+        .map(|(addon, value)| (names.share(addon), names.share(value)))
+        .collect()
 }
 
 fn placement(object: &cluster_api::Placement, names: &mut Names) -> Result<Placement, String> {
@@ -213,6 +225,7 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
         addon: shared(metadata.name.as_ref(), names),
         cluster: shared(metadata.namespace.as_ref(), names),
         owners: owners(metadata.owner_references.as_ref(), names),
+        farewell: Farewell::of(metadata, names),
         installed_by: shared(annotation(metadata, terms::INSTALLED_BY), names),
         hosting_cluster: shared(annotation(metadata, terms::HOSTING_CLUSTER), names),
         install_namespace: names.share(

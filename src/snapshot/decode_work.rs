@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::decode::{annotation, meta, owners, parse, shared};
+use super::decode_hook::hook;
 use super::decode_status::status_of;
 use super::digest::Digest;
 use super::names::{Name, Names};
@@ -86,10 +87,21 @@ pub(super) fn work(
             .iter()
             .filter_map(|manifest| workload(manifest, names))
             .collect(),
+        hook: hook(object, addon, metadata, &manifests, names),
+        finalizers: finalizers(metadata, names),
         namespace,
         meta,
     };
     Ok(Some((names.share(addon), cluster, work)))
+}
+
+/// They matter only when nobody is left to take them off.
+fn finalizers(metadata: &ObjectMeta, names: &mut Names) -> Vec<Name> {
+    let finalizers = metadata.finalizers.iter().flatten();
+    finalizers
+        .filter(|_| metadata.deletion_timestamp.is_some())
+        .map(|finalizer| names.share(finalizer))
+        .collect()
 }
 
 /// Every change of the spec is a new generation; what only reports need not be read again.

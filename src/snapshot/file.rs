@@ -26,6 +26,10 @@ fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&mut T) -> &
 impl Store {
     pub(super) fn insert_cluster(&mut self, key: &ObjectKey, record: Cluster, touched: &mut Touched) {
         let mut slot = self.clusters.remove(&key.name);
+        self.file_features(&key.name, slot.as_ref(), Some(&record), touched);
+        if let Some(old) = &mut slot {
+            old.features.clone_from(&record.features);
+        }
         let differs = replace(&mut slot, record, |record| &mut record.meta);
         self.clusters
             .extend(slot.map(|record| (key.name.clone(), record)));
@@ -104,6 +108,9 @@ impl Store {
     pub(super) fn insert_config(&mut self, key: &ObjectKey, record: Config, touched: &mut Touched) {
         let config = decode::config_ref(key);
         let mut slot = self.configs.remove(&config);
+        if let Some(old) = slot.as_ref().filter(|old| old.hash != record.hash) {
+            self.retire(&config, old);
+        }
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.extend(self.by_config.of(&config).cloned());
         }
@@ -141,7 +148,8 @@ impl Store {
         let place = (key.namespace.clone(), key.name.clone());
         match key.kind {
             Kind::Cluster => {
-                if self.clusters.remove(&key.name).is_some() {
+                if let Some(old) = self.clusters.remove(&key.name) {
+                    self.file_features(&key.name, Some(&old), None, touched);
                     self.touch_cluster(&key.name, touched);
                 }
             }
@@ -160,7 +168,9 @@ impl Store {
             Kind::Instance => self.remove_instance(key, touched),
             Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
                 let config = decode::config_ref(key);
-                self.configs.remove(&config);
+                if let Some(old) = self.configs.remove(&config) {
+                    self.retire(&config, &old);
+                }
                 touched.extend(self.by_config.of(&config).cloned());
             }
             Kind::Work => self.remove_work(&place, touched),
@@ -193,6 +203,7 @@ impl Store {
         };
         if all.is_empty() {
             self.instances.remove(&key.name);
+            self.forget_unused();
         }
         self.published.instance_changed(&key.namespace, &key.name);
         self.index_instance(&old, Mentioned::NoMore);

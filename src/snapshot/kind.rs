@@ -163,6 +163,22 @@ impl ObjectKey {
             name: name.into(),
         }
     }
+
+    /// Returns the name of the group in which the object is written: one after the other within a group, groups beside each
+    /// other. A group is a namespace; a cluster belongs to its own, and everything else of the hub to the group "".
+    pub fn group(&self) -> Name {
+        match self.kind {
+            Kind::Cluster => self.name.clone(),
+            Kind::Placement
+            | Kind::Decision
+            | Kind::AddOn
+            | Kind::Instance
+            | Kind::DeploymentConfig
+            | Kind::Template
+            | Kind::HubConfig
+            | Kind::Work => self.namespace.clone(),
+        }
+    }
 }
 
 impl std::fmt::Display for ObjectKey {

@@ -10,14 +10,17 @@
 
 mod decode;
 mod decode_addon;
+mod decode_hook;
 mod decode_status;
 mod decode_work;
 mod digest;
 mod expect;
 mod facts;
+mod farewell;
 mod file;
 mod index;
 mod kind;
+mod mourn;
 mod names;
 mod publish;
 mod record;
@@ -28,14 +31,15 @@ mod view;
 
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
+pub use farewell::{FailedHook, Farewell, HookTimeout, TimeoutPolicy};
 pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts};
 pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
 pub use names::{Name, Names};
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, DeploymentConfig, InstallStrategy, Instance, Meta, Owner, Placement, PlacementUse,
+    DefaultConfig, DeploymentConfig, HookReport, InstallStrategy, Instance, Meta, Owner, Placement, PlacementUse,
     Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Template, Work, Workload,
 };
-pub use settings::{Settings, Vocabulary};
+pub use settings::{DiscoveryLabels, Settings, Vocabulary};
 pub use store::{Event, Place, Store, Touched};
 pub use view::View;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::digest::Digest;
 use super::facts::AddonFacts;
+use super::farewell::Farewell;
 use super::names::Name;
 
 /// Identity and revision of an object.
@@ -163,6 +164,10 @@ pub struct Cluster {
     pub annotations: BTreeMap<Name, Name>,
     /// The cluster's own availability.
     pub available: Option<Status>,
+    /// Reason and message of the cluster's availability while nobody knows it.
+    pub unknown: Option<(Name, Name)>,
+    /// The labels by which it tells which add-ons it has: add-on and state.
+    pub features: BTreeMap<Name, Name>,
 }
 
 /// A `Placement`.
@@ -327,6 +332,8 @@ pub struct Instance {
     pub cluster: Name,
     /// Its owners.
     pub owners: Vec<Owner>,
+    /// What it says about its end.
+    pub farewell: Farewell,
     /// The placement that made us create it, "" when the mark is absent: then we never delete it.
     pub installed_by: Name,
     /// The hosting cluster, "" when the agent runs on the cluster itself.
@@ -422,6 +429,19 @@ pub struct Workload {
     pub probed: bool,
 }
 
+/// What an agent says about a work of pre-delete hooks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookReport {
+    /// Uid of the instance that they run for, "" when the work does not say.
+    pub of: Name,
+    /// How many hooks there are.
+    pub manifests: usize,
+    /// How many of them have completed.
+    pub completed: usize,
+    /// What the first one that failed says, "" when none has.
+    pub failure: Name,
+}
+
 /// A `ManifestWork` of an add-on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
@@ -449,4 +469,8 @@ pub struct Work {
     pub failure: Name,
     /// Feedback of its workloads.
     pub workloads: Vec<Workload>,
+    /// What is said about its hooks, if it is a work of hooks.
+    pub hook: Option<Box<HookReport>>,
+    /// `metadata.finalizers` while it is being deleted.
+    pub finalizers: Vec<Name>,
 }

@@ -12,6 +12,7 @@ use super::decode_work::Known;
 use super::expect::{Expectations, Expected, Sight, is_met};
 use super::index::Mentions;
 use super::kind::{Kind, ObjectKey};
+use super::mourn::{Features, Retired};
 use super::names::{Name, Names};
 use super::publish::Published;
 use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Meta, Placement, Work};
@@ -73,6 +74,10 @@ pub struct Store {
     pub(super) by_cluster: Mentions<Name, Name>,
     pub(super) placements_by_cluster: Mentions<Name, Place>,
     pub(super) published: Published,
+    /// Add-ons whose object is gone, while something of theirs remains.
+    pub(super) gone: BTreeMap<Name, AddOn>,
+    pub(super) features: Features,
+    pub(super) retired: Retired,
     expectations: Expectations,
     faults: BTreeMap<ObjectKey, String>,
     new_faults: Vec<(ObjectKey, String)>,
@@ -98,6 +103,7 @@ impl Store {
             }
             Event::Listed { kind, objects } => self.apply_list(kind, &objects, &mut touched),
         }
+        self.mourn(&touched);
         touched
     }
 
@@ -146,9 +152,10 @@ impl Store {
         touched.extend(self.expectations.settle(key, None));
     }
 
-    /// Returns the view of one add-on, if the add-on exists.
+    /// Returns the view of one add-on, if the add-on exists or anything of its name is left.
     pub fn view(&self, addon: &str) -> Option<View<'_>> {
-        self.addons.get(addon).map(|addon| View::new(self, addon))
+        let known = self.addons.get(addon).or_else(|| self.gone.get(addon));
+        known.map(|addon| View::new(self, addon))
     }
 
     /// Returns the names of all add-ons.

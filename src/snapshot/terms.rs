@@ -7,10 +7,27 @@ pub use crate::api::names::annotations::{
     ADDON_PRE_DELETE as PRE_DELETE, CONFIG_SPEC_HASH as CONFIG_HASHES,
     CONFIG_SPEC_HASH_MIRROR as CONFIG_HASHES_MIRROR, HOSTING_CLUSTER_NAME as HOSTING_CLUSTER,
 };
-pub use crate::api::names::labels::{ADDON_NAME, ADDON_NAMESPACE};
+pub use crate::api::names::finalizers;
+pub use crate::api::names::labels::{ADDON_NAME, ADDON_NAMESPACE, FEATURE_PREFIX};
 
 /// Annotation on a `ManagedClusterAddOn` that a placement made us create: `<namespace>/<name>` of the placement. Only
 /// objects with this mark are deleted when no placement selects their cluster any more.
 pub const INSTALLED_BY: &str = "tidegate.io/installed-by";
 /// Annotations of a `ManagedCluster` with this beginning are copied to the add-ons created for it.
 pub const COPIED_PREFIX: &str = "addon.open-cluster-management.io/";
+
+/// Annotation on a `ManagedClusterAddOn`: `"true"` lets it go without its pre-delete hooks.
+pub const SKIP_HOOKS: &str = "tidegate.io/skip-hooks";
+/// Annotation on a `ManagedClusterAddOn`: how long its pre-delete hooks may take, `0` for ever.
+pub const HOOK_TIMEOUT: &str = "tidegate.io/hook-timeout";
+/// Annotation on a `ManagedClusterAddOn`: `release` or `block`, for the time after that.
+pub const HOOK_TIMEOUT_POLICY: &str = "tidegate.io/hook-timeout-policy";
+/// Annotation on a `ManagedClusterAddOn` that is being deleted: how often its hooks have failed, and when last.
+pub const HOOK_FAILED: &str = "tidegate.io/hook-failed";
+/// Annotation on a work of pre-delete hooks: the uid of the `ManagedClusterAddOn` that they run for.
+pub const HOOK_OF: &str = "tidegate.io/hook-of";
+
+/// Returns the name of the work that carries the pre-delete hooks of an add-on.
+pub fn hook_work(addon: &str) -> String {
+    format!("addon-{addon}-pre-delete")
+}
