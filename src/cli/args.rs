@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::controllers::TideOptions;
-use crate::snapshot::{Settings, Vocabulary};
+use crate::snapshot::{DiscoveryLabels, HookTimeout, Settings, TimeoutPolicy, Vocabulary};
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
@@ -72,7 +72,8 @@ pub struct DevArgs {
     pub no_demo: bool,
     /// Make a simulated cluster misbehave, for instance `cluster3=apply-failure:quota exceeded`. Repeatable.
     ///
-    /// Faults: `delay:<duration>`, `apply-failure:<message>`, `unavailable:<message>`, `offline`.
+    /// Faults: `delay:<duration>`, `apply-failure:<message>`, `unavailable:<message>`, `hook-failure:<message>`,
+    /// `hook-hang`, `offline`.
     #[arg(long = "fault", value_name = "CLUSTER=FAULT")]
     pub faults: Vec<String>,
     /// How the controllers behave.
@@ -122,6 +123,37 @@ pub struct TideArgs {
     /// Words of the `Progressing` condition.
     #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
     pub progressing_reasons: Reasons,
+    /// How long pre-delete hooks may take before an add-on goes without them (`10m`, `1h30m`); 0 waits for ever.
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = hook_timeout)]
+    pub hook_timeout: HookTimeout,
+    /// What happens to an add-on whose pre-delete hooks have not completed in time.
+    #[arg(long, value_enum, value_name = "POLICY", default_value_t = AfterHooks::Release)]
+    pub hook_timeout_policy: AfterHooks,
+    /// Whether clusters are labelled with their add-ons: `feature.open-cluster-management.io/addon-<name>`.
+    #[arg(long, value_enum, value_name = "SWITCH", default_value_t = Switch::On)]
+    pub discovery_labels: Switch,
+}
+
+/// What happens to an add-on whose pre-delete hooks have not completed in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AfterHooks {
+    /// It goes without them.
+    Release,
+    /// It stays until they complete or are skipped.
+    Block,
+}
+
+/// Whether something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Switch {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
+}
+
+fn hook_timeout(text: &str) -> Result<HookTimeout, String> {
+    HookTimeout::parse(text).ok_or_else(|| "write for instance 90s, 10m or 1h30m, or 0 for no end".to_owned())
 }
 
 impl From<&TideArgs> for TideOptions {
@@ -133,6 +165,15 @@ impl From<&TideArgs> for TideOptions {
         Self {
             settings: Settings {
                 reasons,
+                hook_timeout: args.hook_timeout,
+                hook_timeout_policy: match args.hook_timeout_policy {
+                    AfterHooks::Release => TimeoutPolicy::Release,
+                    AfterHooks::Block => TimeoutPolicy::Block,
+                },
+                discovery_labels: match args.discovery_labels {
+                    Switch::On => DiscoveryLabels::On,
+                    Switch::Off => DiscoveryLabels::Off,
+                },
                 ..Settings::default()
             },
             ..Self::default()

@@ -65,10 +65,22 @@ fn is_deployment_config(reference: &Reference) -> bool {
     Kind::of_config(&of.group, &of.resource) == Some(Kind::DeploymentConfig)
 }
 
-/// An add-on that goes must not wait for ever because somebody has edited its template: better the new hooks than none.
+/// The assignment is taken back when its object leaves the hub; then what the agent confirmed last tells what it runs. An
+/// add-on that goes must not wait for ever because somebody has edited its template: better the new hooks than none.
 fn content<'v>(view: &View<'v>, reference: &Reference) -> Option<&'v Content> {
-    let assigned = view.last_content(&reference.config, &reference.desired);
-    let found = assigned.or_else(|| view.config(&reference.config))?;
+    let assigned = || view.last_content(&reference.config, &reference.desired);
+    let confirmed = || {
+        let applied = reference.applied.as_ref()?;
+        let config = ConfigRef {
+            of: reference.config.of.clone(),
+            namespace: applied.namespace.clone(),
+            name: applied.name.clone(),
+        };
+        view.last_content(&config, &applied.hash)
+    };
+    let found = assigned()
+        .or_else(confirmed)
+        .or_else(|| view.config(&reference.config))?;
     Some(&found.content)
 }
 

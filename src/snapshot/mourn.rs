@@ -83,7 +83,9 @@ impl Store {
         self.retired.retain(|(config, hash), _| {
             let holds = |instance: &Instance| {
                 let mut references = instance.references.iter();
-                references.any(|one| one.config == *config && one.desired == *hash)
+                references.any(|one| {
+                    (one.config == *config && one.desired == *hash) || one.applied_as(config, hash)
+                })
             };
             instances.values().flat_map(BTreeMap::values).any(holds)
         });
