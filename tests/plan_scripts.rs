@@ -3,20 +3,23 @@
 //! `UPDATE=1 cargo test --test plan_scripts` writes the outputs anew. Every story ends with a proof: after the last
 //! line, plans come to an end and leave nothing to write.
 
+#[path = "plan/any_kind.rs"]
+mod any_kind;
 #[path = "plan/hooks.rs"]
 mod hooks;
+#[path = "plan/words.rs"]
+mod words;
 #[path = "plan/world.rs"]
 mod world;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use hooks::{HookOutcome, report_hook};
+use any_kind::AnyKinds;
 use serde_json::Value;
 use tidegate::plan::{Action, Plan};
-use tidegate::snapshot::{
-    DiscoveryLabels, HookTimeout, Kind, ObjectKey, Settings, TimeoutPolicy, Vocabulary,
-};
+use tidegate::snapshot::{ClusterConfigs, DiscoveryLabels, Kind, ObjectKey, Settings, Vocabulary};
+use words::{expand, unknown};
 use world::World;
 
 #[test]
@@ -55,15 +58,11 @@ fn settings(script: &str) -> Settings {
     for line in script.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
+            ["setting", "cluster-configs", "rollout"] => settings.cluster_configs = ClusterConfigs::Rollout,
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
             ["setting", "discovery-labels", "on"] => settings.discovery_labels = DiscoveryLabels::On,
-            ["setting", "hook-timeout", time] => {
-                settings.hook_timeout = HookTimeout::parse(time).expect("a length of time");
-            }
-            ["setting", "hook-timeout-policy", policy] => {
-                settings.hook_timeout_policy = TimeoutPolicy::parse(policy).expect("a policy");
-            }
-            ["setting", ..] => panic!("unknown setting: {line}"),
+            ["setting", "hook-timeout" | "hook-timeout-policy", _] => hooks::set(&mut settings, &words),
+            ["setting", ..] => unknown(&words),
             _ => {}
         }
     }
@@ -72,6 +71,7 @@ fn settings(script: &str) -> Settings {
 
 struct Teller {
     world: World,
+    any_kinds: AnyKinds,
     addon: String,
     out: String,
 }
@@ -80,6 +80,7 @@ impl Teller {
     fn new(script: &str) -> Self {
         Self {
             world: World::new(settings(script)),
+            any_kinds: AnyKinds::default(),
             addon: "hello".to_owned(),
             out: String::new(),
         }
@@ -102,6 +103,7 @@ impl Teller {
             }
             writeln!(self.out, "> {line}").expect("a string takes text");
             self.act(line, &block);
+            self.any_kinds.look(&mut self.world.store);
         }
         self.world.settle(&self.addon);
         assert!(self.world.plan(&self.addon).actions.is_empty());
@@ -123,6 +125,15 @@ impl Teller {
                 .mark_deleting(&ObjectKey::new(Kind::Cluster, "", *name)),
             ["placement", name, words @ ..] => self.act_on_placement(name, words),
             ["config", "set", name, pairs @ ..] => self.config(name, pairs),
+            ["restart"] => {
+                self.world.store = self.any_kinds.restart(self.world.settings, &self.world.objects)
+            }
+            ["type", of, how] => self.any_kinds.serve(of, how),
+            ["object", reference] => {
+                let content = serde_saphyr::from_str(block).expect("a block holds YAML");
+                self.any_kinds.put(reference, content);
+            }
+            ["delete", "object", reference] => self.any_kinds.delete(reference),
             ["delete", kind, place] => self.delete(kind, place),
             ["work", words @ ..] => self.act_on_work(words, line),
             ["deleting", kind, place] => {
@@ -189,55 +200,6 @@ impl Teller {
                 }
             }
             other => unknown(other),
-        }
-    }
-
-    fn act_on_hook(&mut self, outcome: &str, names: &[&str], line: &str) {
-        let addon = self.addon.clone();
-        let (name, outcome) = match (outcome, names) {
-            ("running", [name]) => (name, HookOutcome::Running),
-            ("complete", [name]) => (name, HookOutcome::Complete),
-            ("failed", [name, ..]) => {
-                let why = line.split('"').nth(1).expect("a message in quotes");
-                (name, HookOutcome::Failed(why))
-            }
-            (other, _) => return unknown(&["hook", other]),
-        };
-        report_hook(&mut self.world, name, &addon, outcome);
-    }
-
-    fn annotate(&mut self, kind: &str, place: &str, pair: &str) {
-        let key = key(kind, place);
-        let (name, value) = pair.split_once('=').expect("<key>=<value>");
-        let mut object = self.world.objects[&key].clone();
-        object["metadata"]["annotations"][name] = serde_json::json!(value);
-        self.world.put(key.kind, object);
-    }
-
-    /// What is on the hub, the kinds that people write aside, with what marks or holds it.
-    fn show_everything(&mut self) {
-        for (key, object) in &self.world.objects {
-            if !matches!(key.kind, Kind::Cluster | Kind::Instance | Kind::Work) {
-                continue;
-            }
-            let metadata = &object["metadata"];
-            let deleting = if metadata["deletionTimestamp"].is_string() {
-                " deleting"
-            } else {
-                ""
-            };
-            let listed = |field: &str| match &metadata[field] {
-                Value::Null => String::new(),
-                Value::Array(items) if items.is_empty() => String::new(),
-                other => format!(" {field}={other}"),
-            };
-            let labels = metadata["labels"].as_object().into_iter().flatten();
-            let features: String = labels
-                .filter(|(key, _)| key.starts_with("feature."))
-                .map(|(key, value)| format!(" {key}={value}"))
-                .collect();
-            writeln!(self.out, "  {key}{deleting}{}{features}", listed("finalizers"))
-                .expect("a string takes text");
         }
     }
 
@@ -521,30 +483,4 @@ fn condition_line(condition: &Value) -> String {
         text("reason"),
         text("message")
     )
-}
-
-#[expect(
-    clippy::panic,
-    reason = "a line that nobody understands must not pass for one that was carried out"
-)]
-fn unknown(words: &[&str]) {
-    panic!("no such line: {words:?}");
-}
-
-fn expand(names: &[&str]) -> Vec<String> {
-    let range = |name: &str| {
-        let (first, last) = name.split_once("..")?;
-        let number = |text: &str| text.trim_start_matches('c').parse::<usize>().ok();
-        Some(
-            (number(first)?..=number(last)?)
-                .map(|n| format!("c{n}"))
-                .collect::<Vec<_>>(),
-        )
-    };
-    let one = |name: &&str| range(name).unwrap_or_else(|| vec![(*name).to_owned()]);
-    names
-        .iter()
-        .filter(|name| **name != "none")
-        .flat_map(one)
-        .collect()
 }

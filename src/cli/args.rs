@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::controllers::TideOptions;
-use crate::snapshot::{DiscoveryLabels, HookTimeout, Settings, TimeoutPolicy, Vocabulary};
+use crate::snapshot::{ClusterConfigs, DiscoveryLabels, HookTimeout, Settings, TimeoutPolicy, Vocabulary};
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
@@ -67,6 +67,12 @@ pub struct DevArgs {
     /// Port of the hub on 127.0.0.1; 0 takes any free one.
     #[arg(long, value_name = "P", default_value_t = 0)]
     pub port: u16,
+    /// Use this hub instead of one of our own: no other manager should drive its add-ons meanwhile.
+    ///
+    /// Definitions that it lacks are added and stay; the gate is registered while this runs. The hub has to reach
+    /// this machine's loopback address.
+    #[arg(long, value_name = "KUBECONFIG", conflicts_with = "port")]
+    pub hub: Option<PathBuf>,
     /// Start without the demo add-on.
     #[arg(long)]
     pub no_demo: bool,
@@ -123,6 +129,9 @@ pub struct TideArgs {
     /// Words of the `Progressing` condition.
     #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
     pub progressing_reasons: Reasons,
+    /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels.
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ClusterConfigsArg::AtOnce)]
+    pub cluster_configs: ClusterConfigsArg,
     /// How long pre-delete hooks may take before an add-on goes without them (`10m`, `1h30m`); 0 waits for ever.
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = hook_timeout)]
     pub hook_timeout: HookTimeout,
@@ -132,6 +141,15 @@ pub struct TideArgs {
     /// Whether clusters are labelled with their add-ons: `feature.open-cluster-management.io/addon-<name>`.
     #[arg(long, value_enum, value_name = "SWITCH", default_value_t = Switch::On)]
     pub discovery_labels: Switch,
+}
+
+/// How an edit of a cluster's own configuration travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ClusterConfigsArg {
+    /// To all its clusters at once, whatever the rollout strategy is, as OCM does.
+    AtOnce,
+    /// By the rollout strategy of the cluster's placement.
+    Rollout,
 }
 
 /// What happens to an add-on whose pre-delete hooks have not completed in time.
@@ -174,7 +192,10 @@ impl From<&TideArgs> for TideOptions {
                     Switch::On => DiscoveryLabels::On,
                     Switch::Off => DiscoveryLabels::Off,
                 },
-                ..Settings::default()
+                cluster_configs: match args.cluster_configs {
+                    ClusterConfigsArg::AtOnce => ClusterConfigs::AtOnce,
+                    ClusterConfigsArg::Rollout => ClusterConfigs::Rollout,
+                },
             },
             ..Self::default()
         }

@@ -3,6 +3,7 @@
 //! Joins the rooms and prints; never holds logic of its own.
 
 mod args;
+mod connect;
 mod crds;
 mod dev;
 mod error;

@@ -309,6 +309,53 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_second_write_to_an_object_goes_on_from_the_first() {
+        let hub = hub().await;
+        let pen = pen(hub.client());
+        let created = apply_plan(pen.clone(), create()).await;
+        assert!(created.errors.is_empty(), "{:?}", created.errors);
+        let read = || async {
+            api(&pen.client, &object())
+                .get("base")
+                .await
+                .expect("it is there")
+        };
+        let stored = read().await.object;
+        let text = |pointer: &str| stored.pointer(pointer).and_then(Value::as_str).map(Name::from);
+        let before = Revision {
+            uid: text("/metadata/uid").expect("a uid"),
+            version: text("/metadata/resourceVersion").expect("a version"),
+        };
+        let replace = |patch: Value| Action::Replace {
+            object: object(),
+            before: before.clone(),
+            patch,
+            why: "a test",
+        };
+        let actions = vec![
+            replace(json!({"metadata": {"finalizers": ["example.com/held"]}})),
+            replace(json!({"spec": {"agentInstallNamespace": "y"}})),
+        ];
+        let plan = |actions| Plan {
+            actions,
+            ..Plan::default()
+        };
+        let applied = apply_plan(pen.clone(), plan(actions.clone())).await;
+        assert!(applied.errors.is_empty(), "{:?}", applied.errors);
+        let written = read().await.object;
+        assert_eq!(written["metadata"]["finalizers"], json!(["example.com/held"]));
+        assert_eq!(written["spec"]["agentInstallNamespace"], "y");
+        // What somebody else wrote is another revision all the same.
+        let again = apply_plan(pen.clone(), plan(actions)).await;
+        assert!(
+            matches!(again.errors.as_slice(), [ApplyError::Conflict { .. }]),
+            "{:?}",
+            again.errors
+        );
+        hub.shutdown().await;
+    }
+
+    #[tokio::test]
     async fn a_write_that_changes_nothing_is_an_error() {
         let hub = hub().await;
         let pen = pen(hub.client());

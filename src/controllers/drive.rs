@@ -24,7 +24,7 @@ use super::pauses::Pauses;
 use super::queue::Queue;
 use super::tide::{Progress, TideOptions};
 use crate::plan::{self, Plan};
-use crate::snapshot::{Event, Facts, Kind, Name, Store};
+use crate::snapshot::{Event, Facts, Kind, Lookout, Name, Store};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
@@ -34,6 +34,8 @@ const STUBBORN: Duration = Duration::from_secs(1);
 const AFTER_PANIC: Duration = Duration::from_secs(10);
 /// Events taken in at once before due add-ons are looked at again.
 const BATCH: usize = 1024;
+/// How long a plan waits for the first look at configurations that were only just referred to.
+const FIRST_LOOK: Duration = Duration::from_secs(2);
 /// How long writes under way may take when the tide is shut down.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -43,6 +45,7 @@ pub(super) struct Outlets {
     pub(super) facts: Arc<ArcSwap<Facts>>,
     pub(super) progress: broadcast::Sender<Progress>,
     pub(super) synced: watch::Sender<bool>,
+    pub(super) lookouts: mpsc::UnboundedSender<Lookout>,
 }
 
 /// The loop's state.
@@ -55,6 +58,8 @@ pub(super) struct Driver {
     pauses: Pauses,
     listed: BTreeSet<Kind>,
     waiting: BTreeMap<Name, Instant>,
+    /// Since when add-ons have configurations that nobody has looked at.
+    unseen: BTreeMap<Name, Instant>,
     /// How long the store may take to see an own write.
     patience: Duration,
     running: JoinSet<(Name, Option<Applied>)>,
@@ -82,6 +87,7 @@ impl Driver {
             pauses: Pauses::default(),
             listed: BTreeSet::new(),
             waiting: BTreeMap::new(),
+            unseen: BTreeMap::new(),
             patience: STALE,
             running: JoinSet::new(),
         }
@@ -106,6 +112,7 @@ impl Driver {
                 }
                 () = due, if next.is_some() => {}
             }
+            self.look_out();
             self.publish();
             self.start_due();
         }
@@ -137,6 +144,13 @@ impl Driver {
         }
         for addon in self.store.apply(event) {
             self.queue.touch(&addon, at);
+        }
+    }
+
+    fn look_out(&mut self) {
+        if let Some(lookout) = self.store.take_lookout() {
+            // Nobody looks only while the program is stopping.
+            let _sent = self.outlets.lookouts.send(lookout).is_ok();
         }
     }
 
@@ -175,7 +189,7 @@ impl Driver {
         let awaited = self.store.awaited(addon);
         if awaited == 0 {
             self.waiting.remove(addon);
-            return None;
+            return self.unseen_until(addon, now);
         }
         let deadline = *self.waiting.entry(addon.clone()).or_insert(now) + self.patience;
         if now < deadline {
@@ -185,6 +199,16 @@ impl Driver {
         self.store.forget_awaited(addon);
         self.waiting.remove(addon);
         None
+    }
+
+    /// Without the hashes of new references every status would be written twice.
+    fn unseen_until(&mut self, addon: &Name, now: Instant) -> Option<Instant> {
+        if !self.store.is_unanswered(addon) {
+            self.unseen.remove(addon);
+            return None;
+        }
+        let deadline = *self.unseen.entry(addon.clone()).or_insert(now) + FIRST_LOOK;
+        (now < deadline).then_some(deadline)
     }
 
     /// Plans the add-on and starts to write; returns whether anything is being written.
@@ -335,6 +359,7 @@ mod tests {
             facts: Arc::default(),
             progress: broadcast::channel(1).0,
             synced: watch::channel(false).0,
+            lookouts: mpsc::unbounded_channel().0,
         };
         let stop = CancellationToken::new();
         let (sender, events) = mpsc::channel(16);

@@ -5,6 +5,7 @@
 mod apply;
 mod cause;
 mod drive;
+mod lookout;
 mod pauses;
 mod queue;
 mod raw;

@@ -12,6 +12,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::drive::{Driver, Outlets};
+use super::lookout::look_out;
 use super::watch::watch_kind;
 use crate::plan::Note;
 use crate::snapshot::{Facts, Kind, Settings};
@@ -75,11 +76,14 @@ impl Tide {
         for kind in Kind::ALL {
             watches.spawn(watch_kind(client.clone(), kind, sender.clone()));
         }
+        let (lookout_sender, lookouts) = mpsc::unbounded_channel();
+        watches.spawn(look_out(client.clone(), lookouts, sender));
         let stop = CancellationToken::new();
         let outlets = Outlets {
             facts: Arc::clone(&facts),
             progress: progress.clone(),
             synced: synced_sender,
+            lookouts: lookout_sender,
         };
         let driver = tokio::spawn(Driver::new(client, options, outlets, stop.clone()).run(events));
         Ok(Self {

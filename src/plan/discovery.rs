@@ -83,3 +83,95 @@ fn patch(view: &View<'_>, cluster: &Name, key: &str, value: Option<&str>) -> Opt
         why: "clusters tell which add-ons they have",
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::snapshot::{Event, Settings, Store};
+
+    fn put(store: &mut Store, kind: Kind, mut object: Value) {
+        object["metadata"]["uid"] = json!("u");
+        object["metadata"]["resourceVersion"] = json!("1");
+        store.apply(Event::Applied { kind, object });
+    }
+
+    /// The labels of an add-on on one cluster: what is written, and what stands there afterwards.
+    fn check(addon: &str, status: Option<&str>, age: &str, label: Option<&str>) -> Labels {
+        let mut store = Store::new(Settings::default());
+        let labels: serde_json::Map<String, Value> = label
+            .map(|value| (format!("{}{addon}", terms::FEATURE_PREFIX), json!(value)))
+            .into_iter()
+            .collect();
+        put(
+            &mut store,
+            Kind::Cluster,
+            json!({"metadata": {"name": "c1", "labels": labels}}),
+        );
+        let conditions: Vec<Value> = status
+            .map(|status| json!({"type": "Available", "status": status, "reason": "R", "message": "", "lastTransitionTime": age}))
+            .into_iter()
+            .collect();
+        let instance = json!({"metadata": {"name": addon, "namespace": "c1", "creationTimestamp": age}, "spec": {},
+            "status": {"conditions": conditions}});
+        put(&mut store, Kind::Instance, instance);
+        let view = store.view(addon).expect("an instance is enough");
+        labels_at(&view)
+    }
+
+    fn labels_at(view: &View<'_>) -> Labels {
+        super::labels(view, "2030-01-01T00:01:00Z".parse().expect("a time"))
+    }
+
+    const OLD: &str = "2030-01-01T00:00:00Z";
+    const YOUNG: &str = "2030-01-01T00:00:30Z";
+
+    #[test]
+    fn a_label_says_what_the_registration_of_a_hub_would_say() {
+        for (status, age, label, written) in [
+            (Some("True"), YOUNG, None, Some("available")),
+            (Some("False"), YOUNG, None, Some("unhealthy")),
+            (Some("Unknown"), OLD, None, Some("unreachable")),
+            (None, OLD, None, Some("unreachable")),
+            // One that is new is given a minute; one that was heard of is not.
+            (None, YOUNG, None, None),
+            (Some("Unknown"), YOUNG, Some("available"), Some("unreachable")),
+            (Some("True"), OLD, Some("available"), None),
+        ] {
+            let labels = check("hello", status, age, label);
+            let expected = written.map(|value| json!({"metadata": {"labels": {"feature.open-cluster-management.io/addon-hello": value}}}));
+            let patches: Vec<&Value> = labels
+                .actions
+                .iter()
+                .filter_map(|action| match action {
+                    Action::Replace { patch, .. } => Some(patch),
+                    Action::Create { .. } | Action::Status { .. } | Action::Delete { .. } => None,
+                })
+                .collect();
+            assert_eq!(
+                patches,
+                expected.iter().collect::<Vec<_>>(),
+                "{status:?} {age} {label:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_new_add_on_is_looked_at_again_after_its_minute() {
+        let again = check("hello", None, YOUNG, None).recheck_at;
+        assert_eq!(
+            again.map(|at| at.to_string()).as_deref(),
+            Some("2030-01-01T00:01:30Z")
+        );
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_for_a_label_is_left_out_and_told() {
+        for (length, told) in [(57, false), (58, true)] {
+            let labels = check(&"a".repeat(length), Some("True"), OLD, None);
+            assert_eq!(labels.wait.is_some(), told, "{length}");
+            assert_eq!(labels.actions.is_empty(), told, "{length}");
+        }
+    }
+}

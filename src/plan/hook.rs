@@ -37,12 +37,11 @@ impl<'v, 'm> Finalizers<'v, 'm> {
             .iter()
             .any(|one| **one == *terms::finalizers::ADDON_PRE_DELETE);
         match (wanted, stands) {
-            (true, true) => None,
             (true, false) => Some(write(instance, true, "its template has pre-delete hooks")),
             (false, _) if held.iter().any(|one| is_pre_delete(one)) => {
                 Some(write(instance, false, "its template has no pre-delete hooks"))
             }
-            (false, _) => None,
+            (true, true) | (false, _) => None,
         }
     }
 

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests};
 use super::conditions::{Wish, merge};
-use super::config::{ConfigFault, Configs};
+use super::config::{Configs, Trouble, trouble};
 use super::judge::{PROGRESSING, state};
 use super::rollout::{Member, Step};
 use super::state::{Outcome, State, Words};
@@ -52,10 +52,11 @@ pub(super) fn report<'v>(
     if state.is_done() && !references.iter().all(Reference::is_applied) {
         references.to_mut().iter_mut().for_each(confirm);
     }
-    let stuck = stuck(view, member, rendering);
+    let trouble = trouble(member, rendering);
+    let stuck = stuck(view, member, rendering, trouble.as_ref());
     let words = state.progressing(view.settings().reasons);
     let not_applied = not_applied(view, member);
-    let mut wishes = vec![configured(member, &stuck, not_applied)];
+    let mut wishes = vec![configured(member, trouble.as_ref(), &stuck, not_applied)];
     wishes.extend(manifests(rendering));
     let probed = unreachable::available(view, instance).or_else(|| available(view, member, rendering));
     let up = up(view, instance, probed.as_ref());
@@ -125,26 +126,14 @@ fn stated<'v>(
 /// Something that only a human can change: reason and message.
 type Stuck = Option<(&'static str, String)>;
 
-fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Stuck {
-    if let Some(of) = &member.effective.unsupported {
-        return Some((
-            "ConfigurationUnsupported",
-            format!("configurations of type {of} are not supported"),
-        ));
-    }
-    if let Some((desired, fault)) = member
-        .missing()
-        .and_then(|desired| Some((desired, desired.fault?)))
-        .filter(|(_, fault)| !is_for_others(*fault, rendering))
-    {
-        let reason = match fault {
-            ConfigFault::NotFound | ConfigFault::NoNamespace => "ConfigurationNotFound",
-            ConfigFault::NotWatched => "ConfigurationUnsupported",
-        };
-        return Some((
-            reason,
-            format!("configuration {} {}", desired.config, fault.as_str()),
-        ));
+fn stuck(
+    view: &View<'_>,
+    member: &Member<'_>,
+    rendering: &Rendering<'_>,
+    trouble: Option<&Trouble>,
+) -> Stuck {
+    if let Some(trouble) = trouble.filter(|trouble| trouble.is_stuck) {
+        return Some((trouble.reason, trouble.message.clone()));
     }
     if let Step::Hold(kind) = &member.step {
         return Some(("RolloutTypeNotDriven", not_driven(kind.as_str())));
@@ -161,20 +150,24 @@ fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Stu
     }
 }
 
-/// The hash of a kind that the tide does not watch comes from the program that deploys the add-on: that only takes time.
-fn is_for_others(fault: ConfigFault, rendering: &Rendering<'_>) -> bool {
-    fault == ConfigFault::NotWatched && matches!(rendering, Rendering::NotOurs)
-}
-
-fn configured<'a>(member: &Member<'_>, stuck: &'a Stuck, not_applied: &[&str]) -> Wish<'a> {
+fn configured<'a>(
+    member: &Member<'_>,
+    trouble: Option<&'a Trouble>,
+    stuck: &'a Stuck,
+    not_applied: &[&str],
+) -> Wish<'a> {
+    if let Some(trouble) = trouble {
+        return Wish::new(
+            "Configured",
+            Status::False,
+            trouble.reason,
+            trouble.message.as_str(),
+        );
+    }
     match (stuck, &member.step) {
-        (
-            Some((
-                reason @ ("ConfigurationNotFound" | "ConfigurationUnsupported" | "RolloutTypeNotDriven"),
-                why,
-            )),
-            _,
-        ) => Wish::new("Configured", Status::False, reason, why.as_str()),
+        (Some((reason @ "RolloutTypeNotDriven", why)), _) => {
+            Wish::new("Configured", Status::False, reason, why.as_str())
+        }
         (_, Step::Hold(_)) => Wish::new(
             "Configured",
             Status::False,

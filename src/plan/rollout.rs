@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::config::{Configs, Desired, Effective};
 use super::install::Wanted;
-use crate::snapshot::{Applied, ConfigRef, Instance, Name, Reference, RolloutKind, View};
+use crate::snapshot::{Applied, ClusterConfigs, ConfigRef, Instance, Name, Reference, RolloutKind, View};
 
 /// What the rollout says about one instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,12 +37,16 @@ pub(super) struct Member<'v> {
 impl Member<'_> {
     /// Returns the first assigned configuration whose object cannot be used.
     pub(super) fn missing(&self) -> Option<&Desired> {
-        let faulty = |reference: &&Reference| reference.desired.is_empty();
-        let reference = self.assigned.iter().find(faulty)?;
-        self.effective
+        let is_assigned = |desired: &Desired| {
+            let mut assigned = self.assigned.iter();
+            assigned.any(|one| one.config == desired.config && one.desired == desired.hash)
+        };
+        let mut faulty = self
+            .effective
             .refs
             .iter()
-            .find(|desired| desired.config == reference.config)
+            .filter(|desired| desired.fault.is_some());
+        faulty.find(|desired| is_assigned(desired))
     }
 }
 
@@ -54,7 +58,7 @@ pub(super) fn next<'v>(view: &View<'v>, wanted: &Wanted<'v>, configs: &Configs<'
         let assigned = match &step {
             Step::Settled if is_exact(old, &effective.refs) => Cow::Borrowed(old.as_slice()),
             Step::Settled | Step::Move => Cow::Owned(assign(old, &effective.refs)),
-            Step::Hold(_) => Cow::Borrowed(old.as_slice()),
+            Step::Hold(_) => held(view, old, effective),
         };
         Member {
             instance,
@@ -69,6 +73,10 @@ pub(super) fn next<'v>(view: &View<'v>, wanted: &Wanted<'v>, configs: &Configs<'
 fn step(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance, effective: &Effective) -> Step {
     if is_settled(&instance.references, &effective.refs) {
         return Step::Settled;
+    }
+    let at_once = view.settings().cluster_configs == ClusterConfigs::AtOnce;
+    if at_once && effective.moves_at_once(&instance.references) {
+        return Step::Move;
     }
     match strategy(view, wanted, &instance.cluster) {
         RolloutKind::All => Step::Move,
@@ -90,6 +98,15 @@ fn strategy<'v>(view: &View<'v>, wanted: &Wanted<'v>, cluster: &Name) -> &'v Rol
         Some(selected) if selected.by.rollout != RolloutKind::All => &selected.by.rollout,
         Some(_) | None => &view.addon.configuration_rollout,
     }
+}
+
+/// A cluster that waits keeps what it has; the content of its own configurations may have changed all the same.
+fn held<'v>(view: &View<'_>, old: &'v [Reference], effective: &Effective) -> Cow<'v, [Reference]> {
+    let refreshed = match view.settings().cluster_configs {
+        ClusterConfigs::AtOnce => effective.refreshed(old),
+        ClusterConfigs::Rollout => None,
+    };
+    refreshed.map_or(Cow::Borrowed(old), Cow::Owned)
 }
 
 fn is_settled(references: &[Reference], refs: &[Desired]) -> bool {

@@ -160,7 +160,7 @@ pub enum WaitOn {
     /// An instance is being deleted and will be created again.
     Deletion,
     /// A configuration has no usable object.
-    Config(ConfigRef, &'static str),
+    Config(ConfigRef, String),
     /// A type of configuration that the add-on does not support.
     UnsupportedType(ConfigType),
     /// A rollout type that this version does not drive.

@@ -208,10 +208,9 @@ fn waiting(view: &View<'_>, member: &Member<'_>) -> Option<WaitOn> {
     if let Some(of) = &member.effective.unsupported {
         return Some(WaitOn::UnsupportedType(of.clone()));
     }
-    let (desired, fault) = member
-        .missing()
-        .and_then(|desired| Some((desired, desired.fault?)))?;
-    Some(WaitOn::Config(desired.config.clone(), fault.as_str()))
+    // A hash that only cannot be verified any more holds nothing up: what is rendered is still what it was.
+    let desired = member.missing().filter(|desired| desired.hash.is_empty())?;
+    Some(WaitOn::Config(desired.config.clone(), desired.why()?))
 }
 
 /// Returns the name of the first work of an add-on.

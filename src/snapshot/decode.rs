@@ -166,10 +166,8 @@ fn cluster(object: &cluster_api::ManagedCluster, names: &mut Names) -> Result<Cl
         .filter(|(key, _)| key.starts_with(terms::COPIED_PREFIX))
         .map(|(key, value)| (names.share(key), names.share(value)))
         .collect();
-    let stated = object.status.iter().flat_map(|status| &status.conditions);
-    let stated = stated
-        .filter(|condition| condition.type_ == condition_types::CLUSTER_AVAILABLE)
-        .next();
+    let mut stated = object.status.iter().flat_map(|status| &status.conditions);
+    let stated = stated.find(|condition| condition.type_ == condition_types::CLUSTER_AVAILABLE);
     let available = stated.map(|condition| status_of(&condition.status));
     let unknown = stated.filter(|_| available == Some(Status::Unknown));
     Ok(Cluster {

@@ -111,6 +111,8 @@ impl Store {
         if let Some(old) = slot.as_ref().filter(|old| old.hash != record.hash) {
             self.retire(&config, old);
         }
+        let before = slot.as_ref().map(|old| old.hash.clone());
+        self.sights.replaced(&config, before.as_ref(), &record.hash);
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.extend(self.by_config.of(&config).cloned());
         }
@@ -171,6 +173,7 @@ impl Store {
                 if let Some(old) = self.configs.remove(&config) {
                     self.retire(&config, &old);
                 }
+                self.sights.gone(&config);
                 touched.extend(self.by_config.of(&config).cloned());
             }
             Kind::Work => self.remove_work(&place, touched),
@@ -243,6 +246,7 @@ impl Store {
             mentioned.note(&mut self.by_placement, &place, &addon.name);
             for config in &used.configs {
                 mentioned.note(&mut self.by_config, config, &addon.name);
+                self.sights.mention(config);
             }
         }
         let defaults = addon
@@ -251,6 +255,7 @@ impl Store {
             .filter_map(|supported| supported.config.as_ref());
         for config in defaults.chain(&addon.configuration) {
             mentioned.note(&mut self.by_config, config, &addon.name);
+            self.sights.mention(config);
         }
     }
 
@@ -258,6 +263,7 @@ impl Store {
         mentioned.note(&mut self.by_cluster, &instance.cluster, &instance.addon);
         for config in &instance.configs {
             mentioned.note(&mut self.by_config, config, &instance.addon);
+            self.sights.mention(config);
         }
     }
 

@@ -25,21 +25,24 @@ mod names;
 mod publish;
 mod record;
 mod settings;
+mod sight;
 mod store;
 pub mod terms;
 mod view;
 
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
-pub use farewell::{FailedHook, Farewell, HookTimeout, TimeoutPolicy};
 pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts};
+pub use farewell::{FailedHook, Farewell, HookTimeout, TimeoutPolicy};
 pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
 pub use names::{Name, Names};
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, DeploymentConfig, HookReport, InstallStrategy, Instance, Meta, Owner, Placement, PlacementUse,
-    Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Template, Work, Workload,
+    DefaultConfig, DeploymentConfig, HookReport, InstallStrategy, Instance, Meta, Owner, Placement,
+    PlacementUse, Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Template, Work,
+    Workload,
 };
-pub use settings::{DiscoveryLabels, Settings, Vocabulary};
+pub use settings::{ClusterConfigs, DiscoveryLabels, Settings, Vocabulary};
+pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
 pub use store::{Event, Place, Store, Touched};
 pub use view::View;

@@ -114,3 +114,90 @@ fn gone(name: &Name) -> AddOn {
         facts: Arc::default(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::snapshot::{ConfigType, Event, Kind, Settings};
+
+    fn event(store: &mut Store, kind: Kind, mut object: Value) {
+        object["metadata"]["uid"] = json!("u");
+        object["metadata"]["resourceVersion"] = json!("1");
+        store.apply(Event::Applied { kind, object });
+    }
+
+    fn gone(store: &mut Store, kind: Kind, namespace: &str, name: &str) {
+        let object = json!({"metadata": {"name": name, "namespace": namespace}});
+        store.apply(Event::Deleted { kind, object });
+    }
+
+    fn is_mourned(store: &Store) -> bool {
+        store.view("hello").is_some_and(|view| view.addon.meta.deleting)
+    }
+
+    #[test]
+    fn an_add_on_is_seen_to_until_its_last_instance_work_and_label_are_gone() {
+        let mut store = Store::new(Settings::default());
+        let label = "feature.open-cluster-management.io/addon-hello";
+        event(
+            &mut store,
+            Kind::AddOn,
+            json!({"metadata": {"name": "hello"}, "spec": {}}),
+        );
+        event(
+            &mut store,
+            Kind::Cluster,
+            json!({"metadata": {"name": "c1", "labels": {(label): "available"}}}),
+        );
+        event(
+            &mut store,
+            Kind::Instance,
+            json!({"metadata": {"name": "hello", "namespace": "c1"}, "spec": {}}),
+        );
+        let labels = json!({"open-cluster-management.io/addon-name": "hello"});
+        let work = json!({"metadata": {"name": "w", "namespace": "c1", "labels": labels}, "spec": {}});
+        event(&mut store, Kind::Work, work);
+        assert!(!is_mourned(&store), "it is there");
+        gone(&mut store, Kind::AddOn, "", "hello");
+        assert!(is_mourned(&store));
+        gone(&mut store, Kind::Instance, "c1", "hello");
+        gone(&mut store, Kind::Work, "c1", "w");
+        assert!(is_mourned(&store), "the label is left");
+        event(&mut store, Kind::Cluster, json!({"metadata": {"name": "c1"}}));
+        assert!(store.view("hello").is_none());
+        assert!(store.gone.is_empty() && store.features.is_empty());
+    }
+
+    #[test]
+    fn content_that_nobody_holds_any_more_is_forgotten() {
+        let mut store = Store::new(Settings::default());
+        let template = |text: &str| json!({"metadata": {"name": "t"}, "spec": {"addonName": "hello", "agentSpec": {"workload": {"manifests": [{"kind": text}]}}}});
+        event(&mut store, Kind::Template, template("A"));
+        let hash = |store: &Store| store.configs.values().next().map(|found| found.hash.clone());
+        let first = hash(&store).expect("a hash");
+        let reference = json!({"group": "addon.open-cluster-management.io", "resource": "addontemplates", "name": "t",
+            "desiredConfig": {"name": "t", "specHash": &*first}});
+        let instance = json!({"metadata": {"name": "hello", "namespace": "c1"}, "spec": {}, "status": {"configReferences": [reference]}});
+        event(&mut store, Kind::Instance, instance);
+        event(&mut store, Kind::Template, template("B"));
+        gone(&mut store, Kind::Template, "", "t");
+        let config = ConfigRef {
+            of: ConfigType {
+                group: "addon.open-cluster-management.io".into(),
+                resource: "addontemplates".into(),
+            },
+            namespace: "".into(),
+            name: "t".into(),
+        };
+        let view = store.view("hello").expect("an instance is enough");
+        assert!(
+            view.last_content(&config, &first).is_some(),
+            "an instance holds it"
+        );
+        assert_eq!(store.retired.len(), 1, "nobody held the second");
+        gone(&mut store, Kind::Instance, "c1", "hello");
+        assert!(store.retired.is_empty());
+    }
+}

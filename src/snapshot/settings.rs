@@ -24,6 +24,16 @@ pub enum DiscoveryLabels {
     Off,
 }
 
+/// How an edit of a configuration that a cluster refers to by itself travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClusterConfigs {
+    /// At once, to all clusters that refer to it, whatever their placement's rollout strategy is.
+    #[default]
+    AtOnce,
+    /// By the rollout strategy of the cluster's placement, like every other change.
+    Rollout,
+}
+
 /// What the operator chose for all add-ons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Settings {
@@ -35,4 +45,6 @@ pub struct Settings {
     pub hook_timeout_policy: TimeoutPolicy,
     /// Whether clusters are labelled with the add-ons that they have.
     pub discovery_labels: DiscoveryLabels,
+    /// How an edit of a cluster's own configuration travels.
+    pub cluster_configs: ClusterConfigs,
 }

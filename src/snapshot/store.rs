@@ -15,8 +15,11 @@ use super::kind::{Kind, ObjectKey};
 use super::mourn::{Features, Retired};
 use super::names::{Name, Names};
 use super::publish::Published;
-use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Meta, Placement, Work};
+use super::record::{
+    AddOn, Cluster, Config, ConfigRef, ConfigType, Decision, Instance, Meta, Placement, Work,
+};
 use super::settings::Settings;
+use super::sight::{Answer, Sights, TypeFault};
 use super::view::View;
 
 /// Namespace and name.
@@ -48,6 +51,20 @@ pub enum Event {
         /// All its objects.
         objects: Vec<Value>,
     },
+    /// What the hub said about a configuration of any kind.
+    Answered {
+        /// Which one.
+        config: ConfigRef,
+        /// What it said.
+        answer: Answer,
+    },
+    /// Objects of a configuration type cannot be looked at, or can be again.
+    TypeFaulty {
+        /// The type.
+        of: ConfigType,
+        /// Why; absent when all is well.
+        fault: Option<TypeFault>,
+    },
 }
 
 /// The names of the add-ons that an event touches.
@@ -78,6 +95,7 @@ pub struct Store {
     pub(super) gone: BTreeMap<Name, AddOn>,
     pub(super) features: Features,
     pub(super) retired: Retired,
+    pub(super) sights: Sights,
     expectations: Expectations,
     faults: BTreeMap<ObjectKey, String>,
     new_faults: Vec<(ObjectKey, String)>,
@@ -102,6 +120,8 @@ impl Store {
                 self.delete(&key, &mut touched);
             }
             Event::Listed { kind, objects } => self.apply_list(kind, &objects, &mut touched),
+            Event::Answered { config, answer } => self.answer(config, answer, &mut touched),
+            Event::TypeFaulty { of, fault } => self.type_fault(&of, fault, &mut touched),
         }
         self.mourn(&touched);
         touched

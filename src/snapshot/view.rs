@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::names::Name;
 use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Placement, Work};
 use super::settings::Settings;
+use super::sight::Sights;
 use super::store::Store;
 
 /// Everything that the plan of one add-on may read.
@@ -55,6 +56,10 @@ impl<'s> View<'s> {
     pub fn decisions(&self, namespace: &Name, name: &Name) -> impl Iterator<Item = &'s Decision> + use<'s> {
         let filed = self.store.decisions.get(&(namespace.clone(), name.clone()));
         filed.into_iter().flat_map(BTreeMap::values)
+    }
+
+    pub(super) fn sights(&self) -> &'s Sights {
+        &self.store.sights
     }
 
     /// Returns a configuration object.

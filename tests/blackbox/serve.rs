@@ -13,7 +13,7 @@ use spokes::{Fleet, FleetOptions};
 use tidegate::admission::{Endpoint, configurations};
 use tidegate::server::Authority;
 
-use crate::rig::{PATIENCE, Run, repository, run, tidegate};
+use crate::rig::{Dev, PATIENCE, Run, repository, run, tidegate};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_guards_and_drives_a_hub_that_is_already_there() {
@@ -44,6 +44,37 @@ async fn it_guards_and_drives_a_hub_that_is_already_there() {
         program.end();
     });
     fleet.shutdown().await;
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dev_runs_on_a_hub_that_is_already_there_and_leaves_no_gate_behind() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let hub = DevHub::builder()
+        .bind(bind)
+        .start()
+        .await
+        .expect("a hub without any definition");
+    let kubeconfig = folder.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, hub.kubeconfig()).expect("writable");
+    tokio::task::block_in_place(|| {
+        let mut dev = Dev::start(&["--clusters", "2", "--hub", &kubeconfig.to_string_lossy()]);
+        assert_eq!(
+            dev.kubeconfig,
+            kubeconfig.canonicalize().expect("it is there"),
+            "the hub that was named"
+        );
+        dev.until_says("helloworld", "cluster2", "False", "InstallSucceed");
+        let wrong = repository("manifests/examples/wrong/01-rollout.yaml");
+        let wrong = ["apply", "-f", &wrong.to_string_lossy()];
+        assert!(!dev.kubectl(&wrong).ok, "the gate is asked");
+        assert!(dev.end("TERM").success());
+        let hooks = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
+        let left = kubectl(&kubeconfig, &["get", hooks, "-o", "name"], "");
+        assert!(left.ok, "{}", left.stderr);
+        assert_eq!(left.stdout, "", "nobody is asked any more");
+    });
     hub.shutdown().await;
 }
 

@@ -1,11 +1,14 @@
-//! What the agent of a cluster reports of pre-delete hooks, for plan scripts.
+//! The lines of plan scripts that are about the ends of add-ons: what agents report of pre-delete hooks, what is left on the hub.
 //!
 //! Never decides when a hook ends.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
-use tidegate::snapshot::{Kind, ObjectKey};
+use tidegate::snapshot::{HookTimeout, Kind, ObjectKey, Settings, TimeoutPolicy};
 
 use super::world::World;
+use super::{Teller, key, unknown};
 
 /// What an agent reports of pre-delete hooks.
 pub(crate) enum HookOutcome<'a> {
@@ -48,4 +51,68 @@ pub(crate) fn report_hook(world: &mut World, cluster: &str, addon: &str, outcome
     let status = json!({"conditions": [condition("Applied"), condition("Available")],
         "resourceStatus": {"manifests": reports}});
     world.put_status(&key, &status);
+}
+
+/// Reads a line `setting <name> <value>`.
+pub(crate) fn set(settings: &mut Settings, words: &[&str]) {
+    match words {
+        ["setting", "hook-timeout", time] => {
+            settings.hook_timeout = HookTimeout::parse(time).expect("a length of time");
+        }
+        ["setting", _, policy] => {
+            settings.hook_timeout_policy = TimeoutPolicy::parse(policy).expect("a policy");
+        }
+        other => unknown(other),
+    }
+}
+
+impl Teller {
+    pub(crate) fn act_on_hook(&mut self, outcome: &str, names: &[&str], line: &str) {
+        let addon = self.addon.clone();
+        let (name, outcome) = match (outcome, names) {
+            ("running", [name]) => (name, HookOutcome::Running),
+            ("complete", [name]) => (name, HookOutcome::Complete),
+            ("failed", [name, ..]) => {
+                let why = line.split('"').nth(1).expect("a message in quotes");
+                (name, HookOutcome::Failed(why))
+            }
+            (other, _) => return unknown(&["hook", other]),
+        };
+        report_hook(&mut self.world, name, &addon, outcome);
+    }
+
+    pub(crate) fn annotate(&mut self, kind: &str, place: &str, pair: &str) {
+        let key = key(kind, place);
+        let (name, value) = pair.split_once('=').expect("<key>=<value>");
+        let mut object = self.world.objects[&key].clone();
+        object["metadata"]["annotations"][name] = json!(value);
+        self.world.put(key.kind, object);
+    }
+
+    /// What is on the hub, the kinds that people write aside, with what marks or holds it.
+    pub(crate) fn show_everything(&mut self) {
+        for (key, object) in &self.world.objects {
+            if !matches!(key.kind, Kind::Cluster | Kind::Instance | Kind::Work) {
+                continue;
+            }
+            let metadata = &object["metadata"];
+            let deleting = if metadata["deletionTimestamp"].is_string() {
+                " deleting"
+            } else {
+                ""
+            };
+            let listed = |field: &str| match &metadata[field] {
+                Value::Null => String::new(),
+                Value::Array(items) if items.is_empty() => String::new(),
+                other => format!(" {field}={other}"),
+            };
+            let labels = metadata["labels"].as_object().into_iter().flatten();
+            let features: String = labels
+                .filter(|(key, _)| key.starts_with("feature."))
+                .map(|(key, value)| format!(" {key}={value}"))
+                .collect();
+            writeln!(self.out, "  {key}{deleting}{}{features}", listed("finalizers"))
+                .expect("a string takes text");
+        }
+    }
 }

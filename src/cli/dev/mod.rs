@@ -2,6 +2,7 @@
 
 mod demo;
 mod folder;
+mod hub;
 mod live;
 mod parts;
 mod run;

@@ -4,28 +4,22 @@
 //! anybody's objects. Never looks into a part.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 
-use devhub::DevHub;
-use k8s_openapi::api::admissionregistration::v1::{
-    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
-};
-use kube::api::PostParams;
-use kube::{Api, Client};
 use spokes::{Faults, Fleet, FleetOptions};
 use tokio::sync::broadcast;
 
 use super::demo;
 use super::folder::Folder;
-use crate::admission::{Endpoint, configurations};
-use crate::api;
+use super::hub::Hub;
+use crate::admission::Endpoint;
 use crate::cli::{CliError, DevArgs};
 use crate::controllers::{Progress, Tide};
 use crate::server::{Authority, Gate, GateOptions};
 
 /// Everything that runs.
-#[derive(Debug)]
 pub(super) struct Parts {
-    hub: DevHub,
+    hub: Hub,
     gate: Gate,
     tide: Tide,
     fleet: Fleet,
@@ -39,9 +33,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
         flag: "fault",
         reason: error.to_string(),
     })?;
-    let hub = start_hub(args.port).await?;
-    folder.write_private("kubeconfig", &hub.kubeconfig())?;
-    folder.write_private("hub-ca.crt", hub.ca_pem())?;
+    let hub = Hub::start(args, folder).await?;
     let client = hub.client();
     let options = FleetOptions {
         clusters: usize::from(args.clusters),
@@ -55,7 +47,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     let progress = tide.progress();
-    let gate = open_gate(&client, &tide, folder).await?;
+    let gate = open_gate(&hub, &tide, folder).await?;
     tide.synced().await;
     fleet
         .ready()
@@ -79,6 +71,11 @@ impl Parts {
         self.hub.url()
     }
 
+    /// Returns where the kubeconfig of the hub lies.
+    pub(super) fn kubeconfig(&self) -> &Path {
+        self.hub.kubeconfig()
+    }
+
     /// Returns what has happened on the clusters since the start, and goes on.
     pub(super) fn progress(&mut self) -> &mut broadcast::Receiver<Progress> {
         &mut self.progress
@@ -88,25 +85,21 @@ impl Parts {
     pub(super) async fn shutdown(self) {
         self.fleet.shutdown().await;
         self.tide.shutdown().await;
-        self.gate.shutdown().await;
-        self.hub.shutdown().await;
+        // A hub that is not ours forgets the gate while the gate still answers; ours has nobody left who asks.
+        match self.hub {
+            Hub::Own { .. } => {
+                self.gate.shutdown().await;
+                self.hub.shutdown().await;
+            }
+            Hub::Foreign { .. } => {
+                self.hub.shutdown().await;
+                self.gate.shutdown().await;
+            }
+        }
     }
 }
 
-async fn start_hub(port: u16) -> Result<DevHub, CliError> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let mut builder = DevHub::builder().bind(address);
-    for crd in api::crds() {
-        let crd = serde_json::to_value(&crd).map_err(|error| cannot_start("the hub", error))?;
-        builder = builder.crd(crd);
-    }
-    builder
-        .start()
-        .await
-        .map_err(|error| cannot_start("the hub", error))
-}
-
-async fn open_gate(client: &Client, tide: &Tide, folder: &Folder) -> Result<Gate, CliError> {
+async fn open_gate(hub: &Hub, tide: &Tide, folder: &Folder) -> Result<Gate, CliError> {
     let authority = Authority::generate().map_err(|error| cannot_start("the gate", error))?;
     let issued = authority
         .issue(["127.0.0.1", "localhost"])
@@ -120,28 +113,14 @@ async fn open_gate(client: &Client, tide: &Tide, folder: &Folder) -> Result<Gate
     let gate = Gate::start(options)
         .await
         .map_err(|error| cannot_start("the gate", error))?;
-    register(client, &gate, authority.ca_pem())
+    let endpoint = Endpoint::Url(format!("https://{}", gate.address()));
+    hub.register(&endpoint, authority.ca_pem())
         .await
         .map_err(|error| cannot_start("the gate", error))?;
     Ok(gate)
 }
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
-
-/// Tells the hub to ask the gate.
-async fn register(client: &Client, gate: &Gate, ca_pem: &str) -> Result<(), Cause> {
-    let endpoint = Endpoint::Url(format!("https://{}", gate.address()));
-    let [mutating, validating] = configurations(&endpoint, Some(ca_pem));
-    let mutating: MutatingWebhookConfiguration = serde_json::from_value(mutating)?;
-    let validating: ValidatingWebhookConfiguration = serde_json::from_value(validating)?;
-    Api::all(client.clone())
-        .create(&PostParams::default(), &mutating)
-        .await?;
-    Api::all(client.clone())
-        .create(&PostParams::default(), &validating)
-        .await?;
-    Ok(())
-}
 
 fn cannot_start(part: &'static str, source: impl Into<Cause>) -> CliError {
     CliError::Start {

@@ -25,7 +25,7 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
         parts = parts::start(&args, &folder) => parts?,
         () = end.requested() => return Ok(()),
     };
-    let told = announce(&started, &folder, !args.no_demo);
+    let told = announce(&started, !args.no_demo);
     let shown = match told {
         Ok(()) => live::show(&mut started, &mut end).await,
         Err(error) => Err(error),
@@ -35,9 +35,8 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
 }
 
 /// Prints the line that scripts wait for, and three commands for people.
-fn announce(parts: &parts::Parts, folder: &folder::Folder, demo: bool) -> Result<(), CliError> {
-    let kubeconfig = folder.kubeconfig();
-    let kubeconfig = kubeconfig.display();
+fn announce(parts: &parts::Parts, demo: bool) -> Result<(), CliError> {
+    let kubeconfig = parts.kubeconfig().display();
     let first = if demo {
         "kubectl get managedclusteraddons -A"
     } else {

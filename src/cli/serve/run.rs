@@ -5,11 +5,8 @@
 use std::io::Write;
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
-
 use super::reload;
-use crate::cli::{CliError, ServeArgs, signals};
+use crate::cli::{CliError, ServeArgs, connect, signals};
 use crate::controllers::Tide;
 use crate::server::{Gate, GateOptions, Limits};
 
@@ -25,7 +22,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
     let files = reload::Files::new(args.certificate.clone(), args.key.clone());
     let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
-    let client = connect(&args).await?;
+    let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
     let tide = Tide::start(client, (&args.tide).into())
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
@@ -52,23 +49,6 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     tide.shutdown().await;
     gate.shutdown().await;
     told
-}
-
-async fn connect(args: &ServeArgs) -> Result<Client, CliError> {
-    let unreachable = |source: Box<dyn std::error::Error + Send + Sync>| CliError::Start {
-        part: "the client of the hub",
-        source,
-    };
-    let config = match &args.kubeconfig {
-        Some(path) => {
-            let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unreachable(error.into()))?;
-            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-                .await
-                .map_err(|error| unreachable(error.into()))?
-        }
-        None => Config::infer().await.map_err(|error| unreachable(error.into()))?,
-    };
-    Client::try_from(config).map_err(|error| unreachable(error.into()))
 }
 
 /// Prints the line that scripts wait for.

@@ -1,0 +1,203 @@
+//! The hub that everything runs on: one of our own in this process, or one that is already there.
+//!
+//! Decides what a hub needs before the other parts can start: definitions, and the registration of the gate. On a hub
+//! that is already there it changes no definition that it finds, and takes the registration back at the end: a hub must
+//! not go on asking a gate that is gone.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use devhub::DevHub;
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{DeleteParams, PostParams};
+use kube::runtime::conditions::is_crd_established;
+use kube::runtime::wait::await_condition;
+use kube::{Api, Client, ResourceExt};
+
+use super::folder::Folder;
+use crate::admission::{Endpoint, configurations};
+use crate::api;
+use crate::cli::{CliError, DevArgs, connect};
+
+/// How long a hub may take until a new definition is served.
+const ESTABLISH_WITHIN: Duration = Duration::from_secs(30);
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// The hub.
+pub(super) enum Hub {
+    /// One of our own.
+    Own {
+        /// The hub.
+        hub: Box<DevHub>,
+        /// Where its kubeconfig lies.
+        kubeconfig: PathBuf,
+    },
+    /// One that is already there.
+    Foreign {
+        /// Its client.
+        client: Client,
+        /// Its address.
+        url: String,
+        /// Its kubeconfig.
+        kubeconfig: PathBuf,
+    },
+}
+
+impl Hub {
+    /// Starts a hub, or reaches the one that was named.
+    pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Self, CliError> {
+        match &args.hub {
+            Some(path) => reach(path).await,
+            None => own(args.port, folder).await,
+        }
+    }
+
+    /// Returns a client.
+    pub(super) fn client(&self) -> Client {
+        match self {
+            Self::Own { hub, .. } => hub.client(),
+            Self::Foreign { client, .. } => client.clone(),
+        }
+    }
+
+    /// Returns the address.
+    pub(super) fn url(&self) -> String {
+        match self {
+            Self::Own { hub, .. } => hub.url(),
+            Self::Foreign { url, .. } => url.clone(),
+        }
+    }
+
+    /// Returns the kubeconfig of the hub.
+    pub(super) fn kubeconfig(&self) -> &Path {
+        match self {
+            Self::Own { kubeconfig, .. } | Self::Foreign { kubeconfig, .. } => kubeconfig,
+        }
+    }
+
+    /// Tells the hub to ask the gate.
+    pub(super) async fn register(&self, endpoint: &Endpoint, ca_pem: &str) -> Result<(), Cause> {
+        let (mutating, validating) = registration(endpoint, Some(ca_pem))?;
+        store(&Api::all(self.client()), &mutating).await?;
+        store(&Api::all(self.client()), &validating).await?;
+        Ok(())
+    }
+
+    /// Ends the hub, or leaves it as it would be without a gate.
+    pub(super) async fn shutdown(self) {
+        match self {
+            Self::Own { hub, .. } => hub.shutdown().await,
+            Self::Foreign { client, .. } => {
+                if let Err(error) = withdraw(&client).await {
+                    tracing::error!(
+                        error,
+                        "the gate is still registered; delete the two webhook configurations"
+                    );
+                }
+            }
+        }
+    }
+}
+
+async fn own(port: u16, folder: &Folder) -> Result<Hub, CliError> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let mut builder = DevHub::builder().bind(address);
+    for crd in api::crds() {
+        let crd = serde_json::to_value(&crd).map_err(cannot_start)?;
+        builder = builder.crd(crd);
+    }
+    let hub = builder.start().await.map_err(cannot_start)?;
+    folder.write_private("kubeconfig", &hub.kubeconfig())?;
+    folder.write_private("hub-ca.crt", hub.ca_pem())?;
+    Ok(Hub::Own {
+        hub: Box::new(hub),
+        kubeconfig: folder.kubeconfig(),
+    })
+}
+
+async fn reach(path: &Path) -> Result<Hub, CliError> {
+    let config = connect::config_of(Some(path)).await?;
+    let url = config.cluster_url.to_string();
+    let client = connect::client(config)?;
+    define(&client).await.map_err(cannot_start)?;
+    Ok(Hub::Foreign {
+        client,
+        url,
+        kubeconfig: std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
+    })
+}
+
+/// Adds the definitions that the hub lacks and waits until they are served. Those of another version stay: they may be
+/// OCM's own.
+async fn define(client: &Client) -> Result<(), Cause> {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let crds = api::crds();
+    for crd in &crds {
+        if api.get_opt(&crd.name_any()).await?.is_none() {
+            api.create(&PostParams::default(), crd).await?;
+        }
+    }
+    for crd in &crds {
+        let name = crd.name_any();
+        let served = await_condition(api.clone(), &name, is_crd_established());
+        tokio::time::timeout(ESTABLISH_WITHIN, served).await??;
+    }
+    Ok(())
+}
+
+fn registration(
+    endpoint: &Endpoint,
+    ca_pem: Option<&str>,
+) -> Result<(MutatingWebhookConfiguration, ValidatingWebhookConfiguration), serde_json::Error> {
+    let [mutating, validating] = configurations(endpoint, ca_pem);
+    Ok((
+        serde_json::from_value(mutating)?,
+        serde_json::from_value(validating)?,
+    ))
+}
+
+/// Creates a configuration, or replaces the one that a program left behind that could not end in order.
+async fn store<K>(api: &Api<K>, configuration: &K) -> Result<(), kube::Error>
+where
+    K: kube::Resource<DynamicType = ()>
+        + Clone
+        + std::fmt::Debug
+        + serde::Serialize
+        + serde::de::DeserializeOwned,
+{
+    let name = configuration.name_any();
+    let Some(old) = api.get_opt(&name).await? else {
+        api.create(&PostParams::default(), configuration).await?;
+        return Ok(());
+    };
+    let mut configuration = configuration.clone();
+    configuration.meta_mut().resource_version = old.resource_version();
+    api.replace(&name, &PostParams::default(), &configuration).await?;
+    Ok(())
+}
+
+async fn withdraw(client: &Client) -> Result<(), String> {
+    // Only the names matter here.
+    let endpoint = Endpoint::Url("https://127.0.0.1".to_owned());
+    let (mutating, validating) = registration(&endpoint, None).map_err(|error| error.to_string())?;
+    let params = DeleteParams::default();
+    let one: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
+    let first = one.delete(&validating.name_any(), &params).await;
+    let other: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
+    let second = other.delete(&mutating.name_any(), &params).await;
+    // Both are tried before either is reported.
+    first.map_err(|error| error.to_string())?;
+    second.map(drop).map_err(|error| error.to_string())
+}
+
+fn cannot_start(source: impl Into<Cause>) -> CliError {
+    CliError::Start {
+        part: "the hub",
+        source: source.into(),
+    }
+}
