@@ -213,8 +213,10 @@ async fn a_foreground_deletion_honours_the_hooks_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn orphans_stay_until_somebody_deletes_them() {
     let scene = scene(&[]).await;
-    let mut params = DeleteParams::default();
-    params.propagation_policy = Some(kube::api::PropagationPolicy::Orphan);
+    let params = DeleteParams {
+        propagation_policy: Some(kube::api::PropagationPolicy::Orphan),
+        ..DeleteParams::default()
+    };
     scene.delete_addon(&params).await;
     eventually("the add-on is gone", &scene, || async {
         !scene.left().await.contains_key("cma /parting")

@@ -24,7 +24,9 @@ enum Step {
     Own(usize, bool),
     Leave(usize),
     Report(usize, bool),
-    Strategy(bool),
+    Strategy(u8),
+    Label(usize, bool),
+    OptOut(usize, bool),
     Settle,
     ApplyOnce,
 }
@@ -40,7 +42,9 @@ fn step() -> impl Strategy<Value = Step> {
         (0..4_usize, any::<bool>()).prop_map(|(cluster, own)| Step::Own(cluster, own)),
         (0..4_usize).prop_map(Step::Leave),
         (0..4_usize, any::<bool>()).prop_map(|(cluster, fine)| Step::Report(cluster, fine)),
-        any::<bool>().prop_map(Step::Strategy),
+        (0..4_u8).prop_map(Step::Strategy),
+        (0..4_usize, any::<bool>()).prop_map(|(cluster, on)| Step::Label(cluster, on)),
+        (0..4_usize, any::<bool>()).prop_map(|(cluster, out)| Step::OptOut(cluster, out)),
         Just(Step::Settle),
         Just(Step::ApplyOnce),
     ]
@@ -90,7 +94,19 @@ fn act(world: &mut World, step: &Step) {
         Step::Own(n, own) => put_instance(world, &cluster(*n), *own),
         Step::Leave(n) => world.mark_deleting(&ObjectKey::new(Kind::Cluster, "", cluster(*n))),
         Step::Report(n, fine) => world.report(&cluster(*n), (!fine).then_some("no"), *fine),
-        Step::Strategy(placements) => put_addon(world, *placements),
+        Step::Strategy(which) => put_addon(world, *which),
+        Step::Label(n, on) => {
+            let labels = if *on { json!({"env": "prod"}) } else { json!({}) };
+            edit_cluster(world, &cluster(*n), &json!({"labels": labels}));
+        }
+        Step::OptOut(n, out) => {
+            let annotations = if *out {
+                json!({"tidegate.io/opt-out": "hello"})
+            } else {
+                json!({})
+            };
+            edit_cluster(world, &cluster(*n), &json!({"annotations": annotations}));
+        }
         Step::Settle => {
             world.settle("hello");
         }
@@ -130,13 +146,24 @@ fn put_instance(world: &mut World, cluster: &str, own: bool) {
     world.put(Kind::Instance, object);
 }
 
-fn put_addon(world: &mut World, placements: bool) {
+/// Replaces labels or annotations of a cluster.
+fn edit_cluster(world: &mut World, name: &str, fields: &serde_json::Value) {
+    let mut object = world.objects[&ObjectKey::new(Kind::Cluster, "", name)].clone();
+    for (field, value) in fields.as_object().into_iter().flatten() {
+        object["metadata"][field] = value.clone();
+    }
+    world.put(Kind::Cluster, object);
+}
+
+/// Strategy 0 is Manual, 1 Placements, 2 follows labels, and 3 has a selector without a meaning.
+fn put_addon(world: &mut World, strategy: u8) {
     let config = |n: usize| json!({"group": GROUP, "resource": "addondeploymentconfigs", "name": format!("config{n}"), "namespace": "default"});
-    let strategy = if placements {
-        json!({"type": "Placements", "placements": [
-            {"name": "p0", "namespace": "default"}, {"name": "p1", "namespace": "default", "configs": [config(1)]}]})
-    } else {
-        json!({"type": "Manual"})
+    let strategy = match strategy {
+        0 => json!({"type": "Manual"}),
+        1 => json!({"type": "Placements", "placements": [
+            {"name": "p0", "namespace": "default"}, {"name": "p1", "namespace": "default", "configs": [config(1)]}]}),
+        2 => json!({"type": "ClusterLabelSelector", "labelSelector": {"matchLabels": {"env": "prod"}}}),
+        _ => json!({"type": "ClusterLabelSelector", "labelSelector": {"matchLabels": {"": "prod"}}}),
     };
     let spec = json!({
         "supportedConfigs": [
@@ -154,7 +181,7 @@ fn start() -> World {
     act(&mut world, &Step::Config(0, 0));
     act(&mut world, &Step::Config(1, 1));
     put_template(&mut world, 0);
-    put_addon(&mut world, true);
+    put_addon(&mut world, 1);
     world
 }
 
@@ -169,6 +196,9 @@ proptest! {
             act(&mut world, step);
             let _checked = world.plan("hello");
         }
+        world.settle("hello");
+        // Times of grace end, and then nothing is left to do, whatever the time is.
+        world.tick(SignedDuration::from_mins(5));
         world.settle("hello");
         world.tick(SignedDuration::from_mins(5));
         prop_assert!(world.plan("hello").actions.is_empty());

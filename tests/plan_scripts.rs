@@ -18,8 +18,10 @@ use std::path::{Path, PathBuf};
 use any_kind::AnyKinds;
 use serde_json::Value;
 use tidegate::plan::{Action, Plan};
-use tidegate::snapshot::{ClusterConfigs, DiscoveryLabels, Kind, ObjectKey, Settings, Vocabulary};
-use words::{expand, unknown};
+use tidegate::snapshot::{
+    ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Kind, ObjectKey, Settings, Vocabulary,
+};
+use words::{condition_line, expand, reference_line};
 use world::World;
 
 #[test]
@@ -62,6 +64,14 @@ fn settings(script: &str) -> Settings {
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
             ["setting", "discovery-labels", "on"] => settings.discovery_labels = DiscoveryLabels::On,
             ["setting", "hook-timeout" | "hook-timeout-policy", _] => hooks::set(&mut settings, &words),
+            ["setting", "decision-grace", time] => {
+                settings.decision_grace = time
+                    .parse::<jiff::SignedDuration>()
+                    .ok()
+                    .and_then(|time| time.try_into().ok())
+                    .expect("a length of time");
+            }
+            ["setting", "empty-lifecycle", "self"] => settings.empty_lifecycle = EmptyLifecycle::Own,
             ["setting", ..] => unknown(&words),
             _ => {}
         }
@@ -126,7 +136,9 @@ impl Teller {
             ["placement", name, words @ ..] => self.act_on_placement(name, words),
             ["config", "set", name, pairs @ ..] => self.config(name, pairs),
             ["restart"] => {
-                self.world.store = self.any_kinds.restart(self.world.settings, &self.world.objects)
+                let known = self.world.store.view(&self.addon).map(|view| view.settings());
+                let settings = known.unwrap_or_default();
+                self.world.store = self.any_kinds.restart(settings, &self.world.objects);
             }
             ["type", of, how] => self.any_kinds.serve(of, how),
             ["object", reference] => {
@@ -156,6 +168,11 @@ impl Teller {
             }
             ["show", "addon"] => self.show_addon(),
             ["show", "work", cluster] => self.show_work(cluster),
+            ["show", "meta", names @ ..] => {
+                for name in expand(names) {
+                    self.show_meta(&name);
+                }
+            }
             ["show", names @ ..] => {
                 for name in expand(names) {
                     self.show(&name);
@@ -338,9 +355,42 @@ impl Teller {
         self.out.push_str(&text);
     }
 
+    /// Annotations and owners of an instance.
+    fn show_meta(&mut self, cluster: &str) {
+        let key = ObjectKey::new(Kind::Instance, cluster, self.addon.as_str());
+        let metadata = self.world.objects.get(&key).map(|instance| &instance["metadata"]);
+        let mut text = format!("  {cluster}\n");
+        let annotations = metadata.and_then(|metadata| metadata["annotations"].as_object());
+        for (name, value) in annotations.into_iter().flatten() {
+            writeln!(text, "    {name}: {}", value.as_str().unwrap_or_default())
+                .expect("a string takes text");
+        }
+        let owners = metadata.and_then(|metadata| metadata["ownerReferences"].as_array());
+        for owner in owners.into_iter().flatten() {
+            let controller = if owner["controller"] == true {
+                " (controller)"
+            } else {
+                ""
+            };
+            let word = |field: &str| owner[field].as_str().unwrap_or_default();
+            writeln!(
+                text,
+                "    owner {} {} {}{controller}",
+                word("kind"),
+                word("name"),
+                word("uid")
+            )
+            .expect("a string takes text");
+        }
+        self.out.push_str(&text);
+    }
+
     fn show_addon(&mut self) {
         let status = &self.world.objects[&ObjectKey::new(Kind::AddOn, "", self.addon.as_str())]["status"];
         let mut text = String::new();
+        for condition in status["conditions"].as_array().into_iter().flatten() {
+            writeln!(text, "  {}", condition_line(condition)).expect("a string takes text");
+        }
         for reference in status["defaultconfigReferences"].as_array().into_iter().flatten() {
             writeln!(text, "  default {}", reference_line(reference)).expect("a string takes text");
         }
@@ -440,47 +490,10 @@ fn shape(value: &Value) -> String {
     }
 }
 
-fn reference_line(reference: &Value) -> String {
-    let text = |pointer: &str| {
-        reference
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let short = |hash: &str| hash.chars().take(6).collect::<String>();
-    let hash = |pointer: &str| match text(pointer) {
-        "" => "none".to_owned(),
-        hash => short(hash),
-    };
-    let place = |form: &str| match text(&format!("/{form}/namespace")) {
-        "" => text(&format!("/{form}/name")).to_owned(),
-        namespace => format!("{namespace}/{}", text(&format!("/{form}/name"))),
-    };
-    let mut line = format!(
-        "{} {} desired={}",
-        text("/resource"),
-        place("desiredConfig"),
-        hash("/desiredConfig/specHash")
-    );
-    if reference.get("lastAppliedConfig").is_some() {
-        write!(line, " applied={}", hash("/lastAppliedConfig/specHash")).expect("a string takes text");
-        if place("lastAppliedConfig") != place("desiredConfig") {
-            write!(line, " ({})", place("lastAppliedConfig")).expect("a string takes text");
-        }
-    }
-    line
-}
-
-fn condition_line(condition: &Value) -> String {
-    let text = |field: &str| condition[field].as_str().unwrap_or_default();
-    let since = text("lastTransitionTime")
-        .split_once('T')
-        .map_or("", |(_, time)| time.trim_end_matches('Z'));
-    format!(
-        "{}={} {} {since} | {}",
-        text("type"),
-        text("status"),
-        text("reason"),
-        text("message")
-    )
+#[expect(
+    clippy::panic,
+    reason = "a line that nobody understands must not pass for one that was carried out"
+)]
+fn unknown(words: &[&str]) {
+    panic!("no such line: {words:?}");
 }

@@ -129,6 +129,10 @@ pub(super) struct AddonBody<'a> {
     pub(super) config_rollout: Option<(Path, RawConfigRollout<'a>)>,
     /// `spec.installStrategy.placements`.
     pub(super) placements: Vec<PlacementAt<'a>>,
+    /// `spec.installStrategy.type`.
+    pub(super) install_type: Option<&'a str>,
+    /// `spec.installStrategy.labelSelector`.
+    pub(super) label_selector: Option<Node<'a>>,
 }
 
 /// What rules see of a `ManagedClusterAddOn`.
@@ -162,6 +166,8 @@ impl<'a> AddonBody<'a> {
                 .iter()
                 .map(placement)
                 .collect(),
+            install_type: install.as_ref().and_then(|install| install.text("type")),
+            label_selector: install.as_ref().and_then(|install| install.key("labelSelector")),
         }
     }
 }

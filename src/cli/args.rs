@@ -4,11 +4,15 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
 use crate::controllers::TideOptions;
-use crate::snapshot::{ClusterConfigs, DiscoveryLabels, HookTimeout, Settings, TimeoutPolicy, Vocabulary};
+use crate::model::GoDuration;
+use crate::snapshot::{
+    ClusterConfigs, DiscoveryLabels, EmptyLifecycle, HookTimeout, Settings, TimeoutPolicy, Vocabulary,
+};
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
@@ -129,6 +133,12 @@ pub struct TideArgs {
     /// Words of the `Progressing` condition.
     #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
     pub progressing_reasons: Reasons,
+    /// How long an add-on stays on a cluster that nothing selects any more, for instance `10s` or `2m`; 0 removes it at once.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = length)]
+    pub decision_grace: Duration,
+    /// What a ClusterManagementAddOn means whose lifecycle annotation is there, but empty.
+    #[arg(long, value_enum, value_name = "WHO", default_value_t = EmptyMeans::Managed)]
+    pub empty_lifecycle: EmptyMeans,
     /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ClusterConfigsArg::AtOnce)]
     pub cluster_configs: ClusterConfigsArg,
@@ -141,6 +151,22 @@ pub struct TideArgs {
     /// Whether clusters are labelled with their add-ons: `feature.open-cluster-management.io/addon-<name>`.
     #[arg(long, value_enum, value_name = "SWITCH", default_value_t = Switch::On)]
     pub discovery_labels: Switch,
+}
+
+/// What an empty lifecycle annotation means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum EmptyMeans {
+    /// The hub manages the add-on, as if there were no annotation.
+    Managed,
+    /// The add-on manages itself, as current OCM reads it.
+    #[value(name = "self")]
+    Own,
+}
+
+/// Reads a length of time as Kubernetes writes it.
+fn length(text: &str) -> Result<Duration, String> {
+    let read = GoDuration::parse(text).ok().and_then(GoDuration::length);
+    read.ok_or_else(|| "must be a length of time, such as 10s, 1m30s or 0".to_owned())
 }
 
 /// How an edit of a cluster's own configuration travels.
@@ -191,6 +217,11 @@ impl From<&TideArgs> for TideOptions {
                 discovery_labels: match args.discovery_labels {
                     Switch::On => DiscoveryLabels::On,
                     Switch::Off => DiscoveryLabels::Off,
+                },
+                decision_grace: args.decision_grace,
+                empty_lifecycle: match args.empty_lifecycle {
+                    EmptyMeans::Managed => EmptyLifecycle::Managed,
+                    EmptyMeans::Own => EmptyLifecycle::Own,
                 },
                 cluster_configs: match args.cluster_configs {
                     ClusterConfigsArg::AtOnce => ClusterConfigs::AtOnce,

@@ -14,10 +14,12 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
+use super::events::Subject;
+use super::herald::Herald;
 use super::raw::{Raw, resource};
 use super::tide::Progress;
 use crate::plan::{Action, Plan, Revision};
-use crate::snapshot::{Expected, Name, ObjectKey};
+use crate::snapshot::{Expected, Kind, Name, ObjectKey};
 
 /// Name under which the API server records our writes.
 const FIELD_MANAGER: &str = "tidegate";
@@ -83,6 +85,8 @@ pub(super) struct Pen {
     pub(super) client: Client,
     /// Where spectators hear of what was written.
     pub(super) progress: broadcast::Sender<Progress>,
+    /// Where the hub's own users hear of it.
+    pub(super) herald: Herald,
     /// Ends the writing after the write under way.
     pub(super) stop: CancellationToken,
     /// How many namespaces are written to at the same time.
@@ -90,18 +94,20 @@ pub(super) struct Pen {
 }
 
 /// Applies a plan: the writes of one namespace in their order, namespaces beside each other, the cluster-scoped ones last.
-pub(super) async fn apply_plan(pen: Pen, plan: Plan) -> Applied {
+pub(super) async fn apply_plan(pen: Pen, subject: Subject, plan: Plan) -> Applied {
     let mut groups: BTreeMap<Name, Vec<Action>> = BTreeMap::new();
     for action in plan.actions {
         groups.entry(action.object().group()).or_default().push(action);
     }
     let hub = groups.remove("").unwrap_or_default();
-    let each = groups.into_values().map(|actions| apply_group(&pen, actions));
+    let each = groups
+        .into_values()
+        .map(|actions| apply_group(&pen, &subject, actions));
     let mut all: Vec<Applied> = stream::iter(each)
         .buffer_unordered(pen.at_once.max(1))
         .collect()
         .await;
-    all.push(apply_group(&pen, hub).await);
+    all.push(apply_group(&pen, &subject, hub).await);
     all.into_iter().fold(Applied::default(), |mut sum, part| {
         sum.expected.extend(part.expected);
         sum.errors.extend(part.errors);
@@ -110,26 +116,21 @@ pub(super) async fn apply_plan(pen: Pen, plan: Plan) -> Applied {
 }
 
 /// The first write that fails ends its group: what follows may rely on it.
-async fn apply_group(pen: &Pen, actions: Vec<Action>) -> Applied {
+async fn apply_group(pen: &Pen, subject: &Subject, actions: Vec<Action>) -> Applied {
     let mut applied = Applied::default();
     for mut action in actions {
         rebase(&mut action, &applied.expected);
         if pen.stop.is_cancelled() {
             break;
         }
-        let note = match &action {
-            Action::Status { note, .. } => note.clone(),
-            Action::Create { .. } | Action::Replace { .. } | Action::Delete { .. } => None,
-        };
+        let news = News::of(&action);
         let object = action.object().clone();
         match apply_one(&pen.client, action).await {
             Ok(expected) => {
+                news.tell(pen, subject, &object);
                 applied
                     .expected
                     .extend(expected.map(|expected| (object, expected)));
-                if let Some(note) = note {
-                    tell(&pen.progress, note);
-                }
             }
             Err(error) => {
                 applied.errors.push(error);
@@ -149,11 +150,47 @@ fn rebase(action: &mut Action, written: &[(ObjectKey, Expected)]) {
     }
 }
 
-fn tell(progress: &broadcast::Sender<Progress>, note: Progress) {
-    let phase = note.phase.noun();
-    info!(addon = %note.addon, cluster = %note.cluster, phase, outcome = ?note.outcome, "state changed");
-    // Nobody watching is fine.
-    let _sent = progress.send(note).ok();
+/// What is to be told when a write has happened.
+enum News {
+    /// A change of state, with the uid of what it is about.
+    Note(Name, Progress),
+    /// An instance is gone: its uid, and why.
+    Removed(Name, &'static str),
+    Nothing,
+}
+
+impl News {
+    fn of(action: &Action) -> Self {
+        match action {
+            Action::Status {
+                before,
+                note: Some(note),
+                ..
+            } => Self::Note(before.uid.clone(), note.clone()),
+            Action::Delete { object, before, why } if object.kind == Kind::Instance => {
+                Self::Removed(before.uid.clone(), why)
+            }
+            Action::Create { .. }
+            | Action::Replace { .. }
+            | Action::Status { .. }
+            | Action::Delete { .. } => Self::Nothing,
+        }
+    }
+
+    fn tell(self, pen: &Pen, subject: &Subject, object: &ObjectKey) {
+        match self {
+            Self::Nothing => {}
+            Self::Removed(uid, why) => pen.herald.removed(subject, object, &uid, why),
+            Self::Note(uid, note) => {
+                let cluster = note.cluster().map_or("", |cluster| &**cluster);
+                let (reason, message) = (note.reason(), note.message());
+                info!(addon = %note.addon(), cluster, reason, message, "state changed");
+                pen.herald.note(subject, object, &uid, &note);
+                // Nobody watching is fine.
+                let _sent = pen.progress.send(note).ok();
+            }
+        }
+    }
 }
 
 async fn apply_one(client: &Client, action: Action) -> Result<Option<Expected>, ApplyError> {
@@ -270,7 +307,7 @@ fn failed(verb: &'static str, object: &ObjectKey, error: kube::Error) -> ApplyEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::Kind;
+    use crate::controllers::events::EventBudget;
 
     async fn hub() -> devhub::DevHub {
         let crds = crate::api::crds();
@@ -283,11 +320,20 @@ mod tests {
 
     fn pen(client: Client) -> Pen {
         Pen {
-            client,
             progress: broadcast::channel(1).0,
+            herald: Herald::start(client.clone(), EventBudget::default(), CancellationToken::new()),
+            client,
             stop: CancellationToken::new(),
             at_once: 1,
         }
+    }
+
+    async fn apply(pen: Pen, plan: Plan) -> Applied {
+        let subject = Subject {
+            addon: "hello".into(),
+            uid: None,
+        };
+        apply_plan(pen, subject, plan).await
     }
 
     fn object() -> ObjectKey {
@@ -312,7 +358,7 @@ mod tests {
     async fn a_second_write_to_an_object_goes_on_from_the_first() {
         let hub = hub().await;
         let pen = pen(hub.client());
-        let created = apply_plan(pen.clone(), create()).await;
+        let created = apply(pen.clone(), create()).await;
         assert!(created.errors.is_empty(), "{:?}", created.errors);
         let read = || async {
             api(&pen.client, &object())
@@ -340,13 +386,13 @@ mod tests {
             actions,
             ..Plan::default()
         };
-        let applied = apply_plan(pen.clone(), plan(actions.clone())).await;
+        let applied = apply(pen.clone(), plan(actions.clone())).await;
         assert!(applied.errors.is_empty(), "{:?}", applied.errors);
         let written = read().await.object;
         assert_eq!(written["metadata"]["finalizers"], json!(["example.com/held"]));
         assert_eq!(written["spec"]["agentInstallNamespace"], "y");
         // What somebody else wrote is another revision all the same.
-        let again = apply_plan(pen.clone(), plan(actions)).await;
+        let again = apply(pen.clone(), plan(actions)).await;
         assert!(
             matches!(again.errors.as_slice(), [ApplyError::Conflict { .. }]),
             "{:?}",
@@ -359,7 +405,7 @@ mod tests {
     async fn a_write_that_changes_nothing_is_an_error() {
         let hub = hub().await;
         let pen = pen(hub.client());
-        let created = apply_plan(pen.clone(), create()).await;
+        let created = apply(pen.clone(), create()).await;
         assert!(created.errors.is_empty(), "{:?}", created.errors);
         let stored = api(&pen.client, &object())
             .get("base")
@@ -385,19 +431,19 @@ mod tests {
             }],
             ..Plan::default()
         };
-        let same = apply_plan(pen.clone(), replace("x")).await;
+        let same = apply(pen.clone(), replace("x")).await;
         assert!(
             matches!(&*same.errors, [ApplyError::NoChange { .. }]),
             "{:?}",
             same.errors
         );
-        let other = apply_plan(pen.clone(), replace("y")).await;
+        let other = apply(pen.clone(), replace("y")).await;
         assert!(
             other.errors.is_empty() && other.expected.len() == 1,
             "{:?}",
             other.errors
         );
-        let again = apply_plan(pen.clone(), create()).await;
+        let again = apply(pen.clone(), create()).await;
         assert!(
             matches!(&*again.errors, [ApplyError::Hidden { .. }]),
             "{:?}",
@@ -411,7 +457,7 @@ mod tests {
         let hub = hub().await;
         let pen = pen(hub.client());
         pen.stop.cancel();
-        let applied = apply_plan(pen.clone(), create()).await;
+        let applied = apply(pen.clone(), create()).await;
         assert!(applied.expected.is_empty() && applied.errors.is_empty());
         assert!(
             api(&pen.client, &object())

@@ -20,11 +20,13 @@ use tracing::{debug, warn};
 
 use super::apply::{Applied, ApplyError, Pen, apply_plan};
 use super::cause::root;
+use super::events::Subject;
+use super::herald::Herald;
 use super::pauses::Pauses;
 use super::queue::Queue;
 use super::tide::{Progress, TideOptions};
 use crate::plan::{self, Plan};
-use crate::snapshot::{Event, Facts, Kind, Lookout, Name, Store};
+use crate::snapshot::{Event, Facts, Kind, Lookout, Name, ObjectKey, Store};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
@@ -72,9 +74,11 @@ impl Driver {
         outlets: Outlets,
         stop: CancellationToken,
     ) -> Self {
+        let herald = Herald::start(client.clone(), options.events, stop.clone());
         let pen = Pen {
             client,
             progress: outlets.progress.clone(),
+            herald,
             stop,
             at_once: options.writes_at_once,
         };
@@ -227,8 +231,15 @@ impl Driver {
             return false;
         }
         let (pen, name) = (self.pen.clone(), addon.clone());
+        let known = self.store.meta(&ObjectKey::new(Kind::AddOn, "", addon.clone()));
+        let subject = Subject {
+            addon: addon.clone(),
+            uid: known.map(|meta| meta.uid.clone()),
+        };
         self.running.spawn(async move {
-            let applied = AssertUnwindSafe(apply_plan(pen, plan)).catch_unwind().await;
+            let applied = AssertUnwindSafe(apply_plan(pen, subject, plan))
+                .catch_unwind()
+                .await;
             (name, applied.ok())
         });
         true

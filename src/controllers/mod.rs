@@ -1,10 +1,12 @@
 //! The controllers room: watches in, plans out to the hub.
 //!
-//! Decides nothing about add-ons; `plan` does. Only `apply` writes.
+//! Decides nothing about add-ons; `plan` does. Only `apply` writes; `herald` tells of it in events.
 
 mod apply;
 mod cause;
 mod drive;
+mod events;
+mod herald;
 mod lookout;
 mod pauses;
 mod queue;
@@ -12,4 +14,5 @@ mod raw;
 mod tide;
 mod watch;
 
+pub use events::EventBudget;
 pub use tide::{Progress, StartError, Tide, TideOptions};

@@ -12,6 +12,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::drive::{Driver, Outlets};
+use super::events::EventBudget;
 use super::lookout::look_out;
 use super::watch::watch_kind;
 use crate::plan::Note;
@@ -29,6 +30,8 @@ pub struct TideOptions {
     pub coalesce: Duration,
     /// How many namespaces of one add-on are written to at the same time.
     pub writes_at_once: usize,
+    /// How many events are written about what happens.
+    pub events: EventBudget,
 }
 
 impl Default for TideOptions {
@@ -37,6 +40,7 @@ impl Default for TideOptions {
             settings: Settings::default(),
             coalesce: Duration::from_millis(100),
             writes_at_once: 32,
+            events: EventBudget::default(),
         }
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! Decides which values have a meaning and which meaning; a value that has none comes back as a fault. Never knows
 //! where a value stands in a document, and never decides what follows from a fault.
-
 #![deny(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -18,6 +17,7 @@ mod names;
 mod rolling_update;
 mod rollout;
 mod scalar;
+mod selector;
 
 pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope};
 pub use deadline::{ProgressDeadline, Soak};
@@ -27,6 +27,7 @@ pub use names::{AddonName, DEFAULT_INSTALL_NAMESPACE, InstallNamespace};
 pub use rolling_update::{ConfigRollout, DEFAULT_AT_ONCE, RawConfigRollout, RawRollingUpdate, RollingUpdate};
 pub use rollout::{MandatoryGroup, Pace, RawBlock, RawGroup, RawStrategy, RolloutKind, RolloutStrategy};
 pub use scalar::Scalar;
+pub use selector::Selector;
 
 /// Ids of the rules that guard the parsers of this room; the gate's rule table documents each.
 pub mod rule {
@@ -52,6 +53,8 @@ pub mod rule {
     pub const ROLLING_UPDATE: &str = "rollout/rolling-update";
     /// An install namespace that no cluster can have.
     pub const INSTALL_NAMESPACE: &str = "install/namespace";
+    /// A label selector without a meaning.
+    pub const LABEL_SELECTOR: &str = "install/label-selector";
     /// An add-on name that does not fit the labels made from it.
     pub const ADDON_NAME: &str = "naming/addon-name";
 }

@@ -5,7 +5,9 @@
 use jiff::Timestamp;
 
 use super::types::{Plan, Wait, earliest};
-use super::{config, diff, discovery, farewell, hook, install, progress, rollout, rollup, unreachable, work};
+use super::{
+    config, diff, discovery, farewell, health, hook, install, progress, rollout, rollup, unreachable, work,
+};
 use crate::snapshot::View;
 
 /// Returns what the hub should look like next for one add-on, and what it is waiting for.
@@ -30,7 +32,8 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
     let configs = config::effective(view, &wanted);
     if !view.addon.managed {
         let summary = rollup::summary(view, &wanted, &configs, &rollup::Tally::new(&wanted), now);
-        let addon = diff::addon(view.addon, &summary);
+        let verdict = health::unmanaged(view, now);
+        let addon = diff::addon(view.addon, &summary, verdict);
         return Plan {
             actions: unreachable::statuses(view, now)
                 .into_iter()
@@ -39,13 +42,15 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
             ..Plan::default()
         };
     }
-    let (membership, mut waits) = install::membership(view, &wanted);
+    let membership = install::membership(view, &wanted, now);
+    let mut waits = membership.waits;
     let members = rollout::next(view, &wanted, &configs);
     let mut renderer = work::Renderer::new(view);
     let mut finalizers = hook::Finalizers::new(view);
     let mut actions = farewell::remains(view);
     let mut recheck_at = None;
     let mut tally = rollup::Tally::new(&wanted);
+    let mut health = health::Health::new(membership.missing);
     for member in &members {
         // What is going away is neither written to nor counted as done.
         if member.instance.meta.deleting {
@@ -53,6 +58,9 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
             actions.extend(goodbye.actions);
             waits.extend(goodbye.wait.map(|on| Wait::cluster(&member.instance.cluster, on)));
             recheck_at = earliest(recheck_at, goodbye.recheck_at);
+            continue;
+        }
+        if wanted.is_leaving(&member.instance.cluster) {
             continue;
         }
         // Before the works: what they put on a cluster must not go without its hooks.
@@ -65,15 +73,17 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
         let cluster = &report.instance.cluster;
         waits.extend(report.waits.into_iter().map(|on| Wait::cluster(cluster, on)));
         tally.add(&wanted, member, &report.state);
+        health.add(cluster, report.standing);
     }
     let summary = rollup::summary(view, &wanted, &configs, &tally, now);
-    let actions = settle(membership, actions)
-        .chain(diff::addon(view.addon, &summary))
+    let verdict = health::managed(view, &wanted, &health, now);
+    let actions = settle(membership.actions, actions)
+        .chain(diff::addon(view.addon, &summary, verdict))
         .collect();
     Plan {
         actions,
         waits,
-        recheck_at,
+        recheck_at: earliest(membership.recheck_at, recheck_at),
     }
 }
 

@@ -121,14 +121,19 @@ fn created_instance(view: &View<'_>, object: &ObjectKey, body: &Value) -> Option
         .pointer("/metadata/annotations")
         .and_then(|marks| marks.get(terms::INSTALLED_BY));
     let cluster = view.cluster(&object.namespace);
-    if view.addon.strategy != InstallStrategy::Placements {
-        Some("only placements create instances")
+    if !matches!(
+        view.addon.strategy,
+        InstallStrategy::Placements | InstallStrategy::Labels(_)
+    ) {
+        Some("this install strategy creates no instances")
     } else if view.instance(&object.namespace).is_some() {
         Some("the instance exists")
     } else if cluster.is_none_or(|cluster| cluster.meta.deleting) {
         Some("the cluster is absent or being deleted")
+    } else if cluster.is_some_and(|cluster| cluster.opts_out_of(&view.addon.name)) {
+        Some("the cluster has opted out")
     } else if !selects(view, object) {
-        Some("no placement selects the cluster")
+        Some("nothing selects the cluster")
     } else if mark.is_none() {
         Some("the mark of our own instances is absent")
     } else if body
@@ -229,14 +234,29 @@ fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static st
     let leaving = view
         .cluster(&object.namespace)
         .is_some_and(|cluster| cluster.meta.deleting);
-    if view.addon.strategy != InstallStrategy::Placements {
-        Some("only placements delete instances")
+    let declined = view
+        .cluster(&object.namespace)
+        .is_some_and(|cluster| cluster.opts_out_of(&view.addon.name));
+    let graceful = view.settings().decision_grace.is_zero() || instance.deselected_at.is_some();
+    if *instance.meta.uid != *uid {
+        return Some("it is another instance");
+    }
+    if leaving {
+        return None;
+    }
+    if !matches!(
+        view.addon.strategy,
+        InstallStrategy::Placements | InstallStrategy::Labels(_)
+    ) {
+        Some("this install strategy deletes no instances")
     } else if instance.installed_by.is_empty() {
         Some("a human made it")
-    } else if selects(view, object) && !leaving {
-        Some("a placement selects the cluster")
+    } else if declined {
+        None
+    } else if selects(view, object) {
+        Some("the install strategy selects the cluster")
     } else {
-        (*instance.meta.uid != *uid).then_some("it is another instance")
+        (!graceful).then_some("its time of grace has not begun")
     }
 }
 
@@ -250,6 +270,16 @@ fn hosted_for_nobody(view: &View<'_>, work: &ObjectKey) -> bool {
 }
 
 fn selects(view: &View<'_>, instance: &ObjectKey) -> bool {
+    match &view.addon.strategy {
+        InstallStrategy::Placements => {}
+        InstallStrategy::Labels(selector) => {
+            let cluster = view.cluster(&instance.namespace);
+            return cluster
+                .zip(selector.as_ref())
+                .is_some_and(|(cluster, selector)| cluster.is_matched_by(selector));
+        }
+        InstallStrategy::Manual | InstallStrategy::BadLabels(_) | InstallStrategy::Other(_) => return false,
+    }
     let decisions = |used: &PlacementUse| view.decisions(&used.namespace, &used.name);
     view.addon
         .placements

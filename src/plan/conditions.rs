@@ -14,7 +14,9 @@ use crate::snapshot::{Condition, Name, Status};
 pub(super) struct Wish<'a> {
     kind: &'static str,
     status: Status,
-    reason: &'a str,
+    reason: &'static str,
+    /// A reason in somebody else's words, which counts instead.
+    quoted: Option<&'a str>,
     message: Cow<'a, str>,
 }
 
@@ -25,23 +27,42 @@ impl<'a> Wish<'a> {
     pub(super) fn new(
         kind: &'static str,
         status: Status,
-        reason: &'a str,
+        reason: &'static str,
         message: impl Into<Cow<'a, str>>,
     ) -> Self {
         Self {
             kind,
             status,
             reason,
+            quoted: None,
             message: cut(message.into()),
         }
+    }
+
+    /// Returns the same wish with a reason in somebody else's words; an empty one does not count.
+    pub(super) fn quoting(mut self, reason: &'a str) -> Self {
+        self.quoted = Some(reason).filter(|reason| !reason.is_empty());
+        self
+    }
+
+    pub(super) fn kind(&self) -> &'static str {
+        self.kind
     }
 
     pub(super) fn status(&self) -> Status {
         self.status
     }
 
-    pub(super) fn has_reason(&self, reason: &str) -> bool {
-        *self.reason == *reason
+    pub(super) fn reason(&self) -> &'static str {
+        self.reason
+    }
+
+    fn words(&self) -> &str {
+        self.quoted.unwrap_or(self.reason)
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.message
     }
 }
 
@@ -66,7 +87,7 @@ pub(super) fn merge<'o>(
             condition.status == wish.status
                 && condition.generation == generation
                 && condition.since.is_some()
-                && *condition.reason == *wish.reason
+                && *condition.reason == *wish.words()
                 && *condition.message == *wish.message
         })
     };
@@ -92,7 +113,7 @@ fn fulfil(wish: &Wish<'_>, old: Option<&Condition>, generation: Option<i64>, now
     Condition {
         kind: Name::from(wish.kind),
         status: wish.status,
-        reason: Name::from(wish.reason),
+        reason: Name::from(wish.words()),
         message: Name::from(&*wish.message),
         since: Some(unchanged.unwrap_or(now)),
         generation,

@@ -6,9 +6,11 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::conditions::{self, Wish};
+use super::health::Verdict;
+use super::note::Note;
 use super::progress::Report;
 use super::rollup::Summary;
-use super::types::{Action, Note, Revision};
+use super::types::{Action, Revision};
 use super::work::{Rendering, is_deploy_work};
 use crate::snapshot::{
     AddOn, Applied, ConfigRef, ConfigType, Instance, Kind, Name, ObjectKey, Progression,
@@ -103,8 +105,11 @@ pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering<
 }
 
 /// Returns the write of the add-on's status, if anything in it changes.
-pub(super) fn addon(addon: &AddOn, summary: &Summary) -> Option<Action> {
+pub(super) fn addon(addon: &AddOn, summary: &Summary, verdict: Verdict<'_>) -> Option<Action> {
     let mut status = Map::new();
+    if *verdict.conditions != *addon.conditions {
+        status.insert("conditions".to_owned(), conditions::render(&verdict.conditions));
+    }
     if summary.defaults != addon.defaults {
         status.insert(
             "defaultconfigReferences".to_owned(),
@@ -123,7 +128,7 @@ pub(super) fn addon(addon: &AddOn, summary: &Summary) -> Option<Action> {
         object: ObjectKey::new(Kind::AddOn, "", addon.name.clone()),
         before: Revision::from(&addon.meta),
         patch: json!({"status": status}),
-        note: None,
+        note: verdict.note,
     })
 }
 

@@ -18,8 +18,9 @@ use super::conditions::Wish;
 use super::config::is_template;
 use super::hook::{finalizers, is_pre_delete};
 use super::hook_run::{self, Pending, Run, delete, stored};
+use super::note::Note;
 use super::state::{Outcome, Phase};
-use super::types::{Action, Note, Plan, Revision, Wait, WaitOn, earliest};
+use super::types::{Action, Plan, Revision, Wait, WaitOn, earliest};
 use super::work::is_deploy_work;
 use super::{diff, unreachable};
 use crate::api::names::conditions::HOOK_MANIFEST_COMPLETED;
@@ -206,8 +207,8 @@ fn outcome(reason: &str, why: &str) -> Outcome {
 /// Returns the status write, if the condition changes. Spectators are told when its reason does.
 fn told(instance: &Instance, wish: Wish<'_>, outcome: Outcome, now: Timestamp) -> Option<Action> {
     let before = instance.condition(HOOK_MANIFEST_COMPLETED);
-    let is_news = before.is_none_or(|before| !wish.has_reason(&before.reason));
-    let note = is_news.then(|| Note {
+    let is_news = before.is_none_or(|before| *wish.reason() != *before.reason);
+    let note = is_news.then(|| Note::Cluster {
         addon: instance.addon.clone(),
         cluster: instance.cluster.clone(),
         phase: Phase::Hook,

@@ -1,6 +1,6 @@
 //! The plan room: `plan::addon(&View, now) -> Plan`, pure.
 //!
-//! Stages, in the order in which they run: `install`, `config`, `rollout`, `work`, `progress`, `rollup`, `diff`.
+//! Stages, in the order in which they run: `install`, `config`, `rollout`, `work`, `progress`, `rollup`, `health`, `diff`.
 //! No clock, no client, no threads: the same view gives the same plan.
 #![deny(
     clippy::disallowed_methods,
@@ -17,11 +17,13 @@ mod config;
 mod diff;
 mod discovery;
 mod farewell;
+mod health;
 mod hook;
 mod hook_body;
 mod hook_run;
 mod install;
 mod judge;
+mod note;
 mod owners;
 mod progress;
 mod render;
@@ -36,5 +38,6 @@ mod work;
 
 pub use addon::addon;
 pub use check::check;
+pub use note::{Grade, Note};
 pub use state::{Outcome, Phase, State, Words};
-pub use types::{Action, Note, Plan, Revision, Wait, WaitOn};
+pub use types::{Action, Plan, Revision, Wait, WaitOn};

@@ -11,11 +11,13 @@ use jiff::Timestamp;
 use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests};
 use super::conditions::{Wish, merge};
 use super::config::{Configs, Trouble, trouble};
+use super::health::Standing;
 use super::judge::{PROGRESSING, state};
+use super::note::Note;
 use super::rollout::{Member, Step};
 use super::state::{Outcome, State, Words};
+use super::types::{WaitOn, not_driven};
 use super::unreachable;
-use super::types::{Note, WaitOn, not_driven};
 use super::work::{Rendering, superseded};
 use crate::snapshot::{Applied, Condition, ConfigType, Content, Instance, Reference, Status, View};
 
@@ -32,6 +34,8 @@ pub(super) struct Report<'v> {
     pub supported: Option<&'v BTreeSet<ConfigType>>,
     /// `conditions`
     pub conditions: Cow<'v, [Condition]>,
+    /// How it counts for the add-on.
+    pub standing: Standing,
     /// What to tell a spectator.
     pub note: Option<Note>,
     /// What holds it.
@@ -72,7 +76,8 @@ pub(super) fn report<'v>(
     let conditions = stated(instance, rendering, &wishes, now);
     Report {
         supported: deployed.then_some(&configs.supported),
-        note: note(member, &state, words.reason),
+        standing: standing(&state, &stuck, up),
+        note: note(member, &state, words.reason, &stuck),
         waits: waits(member, rendering, &state, not_applied),
         instance,
         state,
@@ -236,18 +241,42 @@ fn rollup<'a>(state: &State, words: &'a Words, stuck: &'a Stuck, up: Option<Stat
     [ready, reconciling, stalled]
 }
 
-fn note(member: &Member<'_>, state: &State, reason: &str) -> Option<Note> {
+/// How an instance counts for the add-on; the conditions above say the same in words.
+fn standing(state: &State, stuck: &Stuck, up: Option<Status>) -> Standing {
+    if stuck.is_some() || matches!(state, State::Phase(_, Outcome::Failed(_))) {
+        return Standing::Stalled;
+    }
+    match up {
+        _ if !state.is_done() => Standing::Moving,
+        Some(Status::False) => Standing::Unavailable,
+        Some(Status::Unknown) => Standing::Unreachable,
+        Some(Status::True) | None => Standing::Ready,
+    }
+}
+
+fn note(member: &Member<'_>, state: &State, reason: &str, stuck: &Stuck) -> Option<Note> {
     let instance = member.instance;
-    let same = instance
-        .condition(PROGRESSING)
-        .is_some_and(|before| *before.reason == *reason);
+    let was = |kind: &str, reason: &str| instance.condition(kind).is_some_and(|one| *one.reason == *reason);
+    let (addon, cluster) = (instance.addon.clone(), instance.cluster.clone());
+    // A failure has the words of its phase; whatever else only a human can change has the reason of `Stalled`.
+    let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));
+    if let Some((reason, message)) = stuck.as_ref().filter(|_| !failed) {
+        return (!was("Stalled", reason)).then(|| Note::Stuck {
+            addon,
+            cluster,
+            reason,
+            message: message.clone(),
+        });
+    }
     match state {
-        State::Phase(phase, outcome) if !same || member.step == Step::Move => Some(Note {
-            addon: instance.addon.clone(),
-            cluster: instance.cluster.clone(),
-            phase: *phase,
-            outcome: outcome.clone(),
-        }),
+        State::Phase(phase, outcome) if !was(PROGRESSING, reason) || member.step == Step::Move => {
+            Some(Note::Cluster {
+                addon,
+                cluster,
+                phase: *phase,
+                outcome: outcome.clone(),
+            })
+        }
         State::Phase(..)
         | State::Unsupported(_)
         | State::WaitingForManifests
@@ -283,4 +312,55 @@ fn waits(
         waits.push(WaitOn::NotApplied(not_applied.to_vec()));
     }
     waits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::Phase;
+    use super::*;
+    use crate::snapshot::Vocabulary;
+
+    fn told(state: &State, stuck: &Stuck, up: Option<Status>) -> String {
+        let words = state.progressing(Vocabulary::Lifecycle);
+        let wishes = rollup(state, &words, stuck, up);
+        let each = wishes.map(|wish| format!("{}={} {}", wish.kind(), wish.status().as_str(), wish.reason()));
+        format!("{} → {:?}", each.join(", "), standing(state, stuck, up))
+    }
+
+    const TOLD: &str = "\
+Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving
+Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving
+Ready=False UpgradeFailed, Reconciling=False Settled, Stalled=True UpgradeFailed → Stalled
+Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready
+Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready
+Ready=False Unavailable, Reconciling=False Settled, Stalled=False NotStalled → Unavailable
+Ready=False AvailabilityUnknown, Reconciling=False Settled, Stalled=False NotStalled → Unreachable
+Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled
+Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled
+Ready=False WaitingForManifestApplied, Reconciling=True WaitingForManifestApplied, Stalled=False NotStalled → Moving
+Ready=False WaitingForHostingManifestApplied, Reconciling=True WaitingForHostingManifestApplied, Stalled=False NotStalled → Moving";
+
+    /// Delivery tools read: `Stalled` is a failure, `Reconciling` means wait, and `Ready` is the end. Never two of them.
+    #[test]
+    fn every_state_says_wait_act_or_done() {
+        let running = State::Phase(Phase::Install, Outcome::Running("x".to_owned()));
+        let failed = State::Phase(Phase::Upgrade, Outcome::Failed("x".to_owned()));
+        let done = State::Phase(Phase::Install, Outcome::Succeeded);
+        let (up, down) = (Some(Status::True), Some(Status::False));
+        let missing = Some(("ConfigurationNotFound", "x".to_owned()));
+        let rows = [
+            told(&running, &None, None),
+            told(&running, &None, down),
+            told(&failed, &None, up),
+            told(&done, &None, up),
+            told(&done, &None, None),
+            told(&done, &None, down),
+            told(&done, &None, Some(Status::Unknown)),
+            told(&running, &missing, up),
+            told(&done, &missing, up),
+            told(&State::WaitingForManifests, &None, None),
+            told(&State::WaitingForHostingManifests, &None, None),
+        ];
+        assert_eq!(rows.join("\n"), TOLD);
+    }
 }

@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::state::{Outcome, Phase};
+use super::note::Note;
 use crate::snapshot::{ConfigRef, ConfigType, Meta, Name, ObjectKey};
 
 /// What the hub should look like next for one add-on, and what it is waiting for.
@@ -107,36 +107,6 @@ impl Action {
     }
 }
 
-/// A change of state worth telling: one add-on on one cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
-    /// The add-on.
-    pub addon: Name,
-    /// The cluster.
-    pub cluster: Name,
-    /// Install, upgrade or rollback.
-    pub phase: Phase,
-    /// Running, succeeded or failed.
-    pub outcome: Outcome,
-}
-
-impl std::fmt::Display for Note {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self {
-            addon,
-            cluster,
-            phase,
-            outcome,
-        } = self;
-        let verb = phase.noun();
-        match outcome {
-            Outcome::Running(why) => write!(f, "{cluster} {addon}: {verb} running ({why})"),
-            Outcome::Succeeded => write!(f, "{cluster} {addon}: {verb} succeeded"),
-            Outcome::Failed(error) => write!(f, "{cluster} {addon}: {verb} failed: {error}"),
-        }
-    }
-}
-
 /// Something that holds a part of the plan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait {
@@ -167,6 +137,16 @@ pub enum WaitOn {
     Rollout(String),
     /// An install strategy that this version does not drive.
     InstallStrategy(Name),
+    /// A label selector without a meaning.
+    LabelSelector(Name),
+    /// The install strategy follows labels, but has no selector.
+    NoLabelSelector,
+    /// A cluster that the hub has not accepted.
+    Acceptance,
+    /// A selected cluster that has opted out.
+    OptedOut,
+    /// Nothing selects the cluster any more; the add-on goes at this time.
+    Grace(Timestamp),
     /// The assigned content has been edited and is no longer on the hub.
     Content(ConfigRef),
     /// Fields of an `AddOnDeploymentConfig` that this version does not apply.
@@ -211,6 +191,21 @@ impl std::fmt::Display for Wait {
             WaitOn::InstallStrategy(kind) => {
                 write!(f, "install strategy {kind} is not driven by this version")
             }
+            WaitOn::LabelSelector(why) => {
+                write!(
+                    f,
+                    "the label selector has no meaning, so nothing is installed or removed: {why}"
+                )
+            }
+            WaitOn::NoLabelSelector => write!(f, "there is no label selector, so no cluster is selected"),
+            WaitOn::Acceptance => write!(f, "the hub has not accepted the cluster"),
+            WaitOn::OptedOut => write!(f, "the cluster has opted out"),
+            WaitOn::Grace(due) => {
+                write!(
+                    f,
+                    "nothing selects the cluster any more; the add-on goes at {due}"
+                )
+            }
             WaitOn::Content(config) => {
                 write!(
                     f,
@@ -228,12 +223,12 @@ impl std::fmt::Display for Wait {
     }
 }
 
-/// Returns the earlier of two moments, if there is any.
-pub(super) fn earliest(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
-    one.into_iter().chain(other).min()
-}
-
 /// Says that a rollout type is not driven.
 pub(super) fn not_driven(kind: &str) -> String {
     format!("rollout type {kind} is not driven by this version; the cluster keeps what it has")
+}
+
+/// Returns the earlier one of two times.
+pub(super) fn earliest(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    one.into_iter().chain(other).min()
 }

@@ -16,8 +16,7 @@ const NO_REASON: &str = "ManagedClusterUnknown";
 /// Returns what should stand in `Available` while the cluster cannot be reached.
 pub(super) fn available<'v>(view: &View<'v>, instance: &Instance) -> Option<Wish<'v>> {
     let (reason, message) = view.cluster(&instance.cluster)?.unknown.as_ref()?;
-    let reason = if reason.is_empty() { NO_REASON } else { reason };
-    Some(Wish::new(AVAILABLE, Status::Unknown, reason, &**message))
+    Some(Wish::new(AVAILABLE, Status::Unknown, NO_REASON, &**message).quoting(reason))
 }
 
 /// Returns the status writes for the instances of an add-on about which nothing else is written.

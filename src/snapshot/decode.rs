@@ -2,19 +2,20 @@
 //!
 //! Decides what a record keeps. An object that does not decode is refused with the reason; nothing here panics or guesses.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::copied::record_of;
 use super::decode_addon::addon;
 use super::decode_status::{conditions, references, status_of};
 use super::decode_work::{Known, work};
 use super::farewell::Farewell;
 use super::kind::{Kind, ObjectKey};
 use super::names::{Name, Names};
+use super::pairs::Pairs;
 use super::record::{
     AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, DeploymentConfig, Instance, Meta,
     Owner, Placement, Status, Template, Work,
@@ -161,30 +162,30 @@ pub(super) fn owners(owners: Option<&Vec<OwnerReference>>, names: &mut Names) ->
 }
 
 fn cluster(object: &cluster_api::ManagedCluster, names: &mut Names) -> Result<Cluster, String> {
-    let annotations = object.metadata.annotations.iter().flatten();
-    let copied: BTreeMap<Name, Name> = annotations
-        .filter(|(key, _)| key.starts_with(terms::COPIED_PREFIX))
-        .map(|(key, value)| (names.share(key), names.share(value)))
-        .collect();
     let mut stated = object.status.iter().flat_map(|status| &status.conditions);
     let stated = stated.find(|condition| condition.type_ == condition_types::CLUSTER_AVAILABLE);
     let available = stated.map(|condition| status_of(&condition.status));
     let unknown = stated.filter(|_| available == Some(Status::Unknown));
+    let annotations = travelling(&object.metadata, names);
     Ok(Cluster {
         meta: meta(&object.metadata, names)?,
-        annotations: copied,
+        copied: names.share(&record_of(&annotations)),
+        annotations,
+        labels: Pairs::share(object.metadata.labels.iter().flatten(), names),
+        accepted: object.spec.hub_accepts_client == Some(true),
+        opt_out: shared(annotation(&object.metadata, terms::OPT_OUT), names),
         available,
         unknown: unknown.map(|condition| (names.share(&condition.reason), names.share(&condition.message))),
-        features: features(&object.metadata, names),
     })
 }
 
-fn features(metadata: &ObjectMeta, names: &mut Names) -> BTreeMap<Name, Name> {
-    let labels = metadata.labels.iter().flatten();
-    labels
-        .filter_map(|(key, value)| Some((key.strip_prefix(terms::FEATURE_PREFIX)?, value)))
-        .map(|(addon, value)| (names.share(addon), names.share(value)))
-        .collect()
+/// The annotations that travel from a cluster to its add-ons, wherever they stand.
+fn travelling(metadata: &ObjectMeta, names: &mut Names) -> Pairs {
+    let all = metadata.annotations.iter().flatten();
+    Pairs::share(
+        all.filter(|(key, _)| key.starts_with(terms::COPIED_PREFIX)),
+        names,
+    )
 }
 
 fn placement(object: &cluster_api::Placement, names: &mut Names) -> Result<Placement, String> {
@@ -225,6 +226,10 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
         owners: owners(metadata.owner_references.as_ref(), names),
         farewell: Farewell::of(metadata, names),
         installed_by: shared(annotation(metadata, terms::INSTALLED_BY), names),
+        // A time that nobody can read counts as none: it is written anew.
+        deselected_at: annotation(metadata, terms::DESELECTED_AT).and_then(|text| text.parse().ok()),
+        annotations: travelling(metadata, names),
+        copied: shared(annotation(metadata, terms::COPIED_ANNOTATIONS), names),
         hosting_cluster: shared(annotation(metadata, terms::HOSTING_CLUSTER), names),
         install_namespace: names.share(
             object

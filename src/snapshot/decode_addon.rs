@@ -7,16 +7,18 @@ use super::decode_status::{applied, conditions};
 use super::facts::AddonFacts;
 use super::names::{Name, Names};
 use super::record::{
-    AddOn, ConfigRef, Creation, DefaultConfig, InstallStrategy, PlacementUse, Progression,
+    AddOn, ConfigRef, Creation, DefaultConfig, InstallStrategy, Lifecycle, PlacementUse, Progression,
     ProgressionReference, RolloutKind,
 };
 use crate::api::ConfigSpecHash;
 use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER};
 use crate::api::v1alpha1 as wire;
+use crate::field::Path;
+use crate::model::Selector;
 
 pub(super) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) -> Result<AddOn, String> {
     let spec = &object.spec;
-    let lifecycle = annotation(&object.metadata, LIFECYCLE);
+    let lifecycle = lifecycle(annotation(&object.metadata, LIFECYCLE), names);
     let configuration = spec.configuration.as_ref();
     let rollout = configuration.and_then(|configuration| configuration.rollout_strategy.as_ref());
     let strategy = spec.install_strategy.as_ref();
@@ -25,7 +27,9 @@ pub(super) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
     Ok(AddOn {
         meta: meta(&object.metadata, names)?,
         name: shared(object.metadata.name.as_ref(), names),
-        managed: lifecycle.is_none_or(|value| value == LIFECYCLE_ADDON_MANAGER),
+        // What an empty annotation means is the operator's choice, which the store knows.
+        managed: lifecycle == Lifecycle::Managed,
+        lifecycle,
         supported: spec
             .supported_configs
             .iter()
@@ -39,11 +43,7 @@ pub(super) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
             Some("RollingUpdateWithPlacement") => RolloutKind::RollingUpdateWithPlacement,
             Some(other) => RolloutKind::Other(names.share(other)),
         },
-        strategy: match strategy.map(|strategy| strategy.type_.as_str()) {
-            None | Some("" | "Manual") => InstallStrategy::Manual,
-            Some("Placements") => InstallStrategy::Placements,
-            Some(other) => InstallStrategy::Other(names.share(other)),
-        },
+        strategy: install_strategy(strategy, names),
         placements: placements
             .map(|placement| placement_use(placement, names))
             .collect(),
@@ -55,8 +55,41 @@ pub(super) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
                 .map(|progression| decode_progression(progression, names))
                 .collect()
         }),
+        conditions: status
+            .map(|status| conditions(&status.conditions, names))
+            .unwrap_or_default(),
         facts: std::sync::Arc::new(AddonFacts::of(spec)),
     })
+}
+
+fn lifecycle(annotation: Option<&String>, names: &mut Names) -> Lifecycle {
+    match annotation.map(String::as_str) {
+        None | Some(LIFECYCLE_ADDON_MANAGER) => Lifecycle::Managed,
+        Some("") => Lifecycle::Empty,
+        Some(other) => Lifecycle::Own(names.share(other)),
+    }
+}
+
+fn install_strategy(strategy: Option<&wire::InstallStrategy>, names: &mut Names) -> InstallStrategy {
+    let Some(strategy) = strategy else {
+        return InstallStrategy::Manual;
+    };
+    match strategy.type_.as_str() {
+        "" | "Manual" => InstallStrategy::Manual,
+        "Placements" => InstallStrategy::Placements,
+        "ClusterLabelSelector" => {
+            let path = Path::root().key("labelSelector");
+            let selector = strategy.label_selector.as_ref();
+            match selector.map(|raw| Selector::parse(raw, &path)).transpose() {
+                Ok(selector) => InstallStrategy::Labels(selector),
+                Err(faults) => {
+                    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                    InstallStrategy::BadLabels(names.share(&faults.join("; ")))
+                }
+            }
+        }
+        other => InstallStrategy::Other(names.share(other)),
+    }
 }
 
 fn default_config(supported: &wire::ConfigMeta, names: &mut Names) -> DefaultConfig {

@@ -6,8 +6,12 @@ use std::collections::BTreeMap;
 
 use super::decode;
 use super::kind::{Kind, ObjectKey};
+use super::mourn::same_besides_features;
 use super::names::Name;
-use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Meta, Placement, Work};
+use super::record::{
+    AddOn, Cluster, Config, ConfigRef, Decision, InstallStrategy, Instance, Lifecycle, Meta, Placement, Work,
+};
+use super::settings::EmptyLifecycle;
 use super::store::{Place, Store, Touched};
 
 /// Puts `new` into `slot` and returns whether anything but the revision differs.
@@ -26,15 +30,22 @@ fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&mut T) -> &
 impl Store {
     pub(super) fn insert_cluster(&mut self, key: &ObjectKey, record: Cluster, touched: &mut Touched) {
         let mut slot = self.clusters.remove(&key.name);
+        let mut selecting: Vec<Name> = self.selecting(&record).cloned().collect();
+        selecting.extend(slot.iter().flat_map(|old| self.selecting(old)).cloned());
         self.file_features(&key.name, slot.as_ref(), Some(&record), touched);
-        if let Some(old) = &mut slot {
-            old.features.clone_from(&record.features);
+        if let Some(old) = slot.as_mut().filter(|old| old.labels != record.labels) {
+            touched.extend(selecting.iter().cloned());
+            if same_besides_features(old, &record) {
+                // Telling which add-ons it has concerns those that it tells of, and those that select by it.
+                old.labels.clone_from(&record.labels);
+            }
         }
         let differs = replace(&mut slot, record, |record| &mut record.meta);
         self.clusters
             .extend(slot.map(|record| (key.name.clone(), record)));
         if differs {
             self.touch_cluster(&key.name, touched);
+            touched.extend(selecting);
         }
     }
 
@@ -71,7 +82,12 @@ impl Store {
         self.decision_places.insert(at, place);
     }
 
-    pub(super) fn insert_addon(&mut self, record: AddOn, touched: &mut Touched) {
+    pub(super) fn insert_addon(&mut self, mut record: AddOn, touched: &mut Touched) {
+        record.managed = match &record.lifecycle {
+            Lifecycle::Managed => true,
+            Lifecycle::Empty => self.settings.empty_lifecycle == EmptyLifecycle::Managed,
+            Lifecycle::Own(_) => false,
+        };
         let name = record.name.clone();
         let mut slot = self.addons.remove(&name);
         if let Some(old) = &slot {
@@ -153,6 +169,7 @@ impl Store {
                 if let Some(old) = self.clusters.remove(&key.name) {
                     self.file_features(&key.name, Some(&old), None, touched);
                     self.touch_cluster(&key.name, touched);
+                    touched.extend(self.selecting(&old).cloned());
                 }
             }
             Kind::Placement => {
@@ -233,6 +250,19 @@ impl Store {
         }
     }
 
+    /// Returns the add-ons whose label selector matches a cluster.
+    fn selecting<'s>(&'s self, cluster: &Cluster) -> impl Iterator<Item = &'s Name> {
+        let selects = |addon: &&AddOn| match &addon.strategy {
+            InstallStrategy::Labels(Some(selector)) => cluster.is_matched_by(selector),
+            InstallStrategy::Labels(None)
+            | InstallStrategy::Manual
+            | InstallStrategy::Placements
+            | InstallStrategy::BadLabels(_)
+            | InstallStrategy::Other(_) => false,
+        };
+        self.addons.values().filter(selects).map(|addon| &addon.name)
+    }
+
     fn touch_cluster(&self, cluster: &Name, touched: &mut Touched) {
         touched.extend(self.by_cluster.of(cluster).cloned());
         for place in self.placements_by_cluster.of(cluster) {
@@ -304,5 +334,47 @@ impl Mentioned {
             Self::Now => index.add(key, value),
             Self::NoMore => index.remove(key, value),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::{Event, Settings};
+    use serde_json::json;
+
+    fn addon(store: &mut Store, name: &str, env: &str) {
+        let strategy =
+            json!({"type": "ClusterLabelSelector", "labelSelector": {"matchLabels": {"env": env}}});
+        let object = json!({"metadata": {"name": name, "uid": name, "resourceVersion": "1"},
+            "spec": {"installStrategy": strategy}});
+        let kind = Kind::AddOn;
+        store.apply(Event::Applied { kind, object });
+    }
+
+    fn cluster(store: &mut Store, version: u8, env: &str) -> Vec<String> {
+        let metadata = json!({"name": "c1", "uid": "c1", "resourceVersion": version.to_string(), "labels": {"env": env}});
+        let object = json!({"metadata": metadata, "spec": {}});
+        let kind = Kind::Cluster;
+        let touched = store.apply(Event::Applied { kind, object });
+        touched.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn labels_of_a_cluster_touch_the_add_ons_that_select_it_now_or_did_before() {
+        let mut store = Store::new(Settings::default());
+        addon(&mut store, "of-prod", "prod");
+        addon(&mut store, "of-stage", "stage");
+        assert_eq!(cluster(&mut store, 1, "dev"), [""; 0]);
+        assert_eq!(cluster(&mut store, 2, "prod"), ["of-prod"]);
+        assert_eq!(cluster(&mut store, 3, "prod"), [""; 0], "a new revision alone");
+        assert_eq!(cluster(&mut store, 4, "stage"), ["of-prod", "of-stage"]);
+        let object = json!({"metadata": {"name": "c1"}});
+        let kind = Kind::Cluster;
+        let touched = store.apply(Event::Deleted { kind, object });
+        assert_eq!(
+            touched.iter().map(|name| &**name).collect::<Vec<_>>(),
+            ["of-stage"]
+        );
     }
 }

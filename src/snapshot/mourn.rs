@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use super::names::Name;
 use super::record::{
-    AddOn, Cluster, Config, ConfigRef, Content, InstallStrategy, Instance, Meta, RolloutKind,
+    AddOn, Cluster, Config, ConfigRef, Content, InstallStrategy, Instance, Lifecycle, Meta, RolloutKind,
 };
 use super::store::{Store, Touched};
+use super::terms;
 
 /// The labels of clusters: by add-on, then by cluster.
 pub(super) type Features = BTreeMap<Name, BTreeMap<Name, Name>>;
@@ -41,24 +42,24 @@ impl Store {
         new: Option<&Cluster>,
         touched: &mut Touched,
     ) {
-        let empty = BTreeMap::new();
-        let before = old.map_or(&empty, |cluster| &cluster.features);
-        let after = new.map_or(&empty, |cluster| &cluster.features);
+        let before: BTreeMap<&str, &Name> = old.into_iter().flat_map(features).collect();
+        let after: BTreeMap<&str, &Name> = new.into_iter().flat_map(features).collect();
         for addon in before.keys().filter(|addon| !after.contains_key(*addon)) {
-            touched.insert(addon.clone());
-            let Some(clusters) = self.features.get_mut(addon) else {
+            touched.insert(Name::from(*addon));
+            let Some(clusters) = self.features.get_mut(*addon) else {
                 continue;
             };
             clusters.remove(cluster);
             if clusters.is_empty() {
-                self.features.remove(addon);
+                self.features.remove(*addon);
             }
         }
-        for (addon, value) in after {
+        for (addon, value) in &after {
             if before.get(addon) != Some(value) {
+                let addon = self.names.share(addon);
                 touched.insert(addon.clone());
-                let clusters = self.features.entry(addon.clone()).or_default();
-                clusters.insert(cluster.clone(), value.clone());
+                let clusters = self.features.entry(addon).or_default();
+                clusters.insert(cluster.clone(), (*value).clone());
             }
         }
     }
@@ -92,6 +93,22 @@ impl Store {
     }
 }
 
+/// The labels by which a cluster tells which add-ons it has: add-on and state.
+fn features(cluster: &Cluster) -> impl Iterator<Item = (&str, &Name)> {
+    let labels = cluster.labels.iter();
+    labels.filter_map(|(key, value)| Some((key.strip_prefix(terms::FEATURE_PREFIX)?, value)))
+}
+
+/// Returns whether two states of a cluster have the same labels, those aside by which it tells which add-ons it has.
+pub(super) fn same_besides_features(one: &Cluster, other: &Cluster) -> bool {
+    let others = |cluster: &'_ Cluster| -> Vec<(Name, Name)> {
+        let labels = cluster.labels.iter();
+        let others = labels.filter(|(key, _)| !key.starts_with(terms::FEATURE_PREFIX));
+        others.map(|(key, value)| (key.clone(), value.clone())).collect()
+    };
+    others(one) == others(other)
+}
+
 /// An add-on of which only the name is known.
 fn gone(name: &Name) -> AddOn {
     let nobody = Name::from("");
@@ -104,6 +121,8 @@ fn gone(name: &Name) -> AddOn {
         },
         name: name.clone(),
         managed: true,
+        lifecycle: Lifecycle::Managed,
+        conditions: Vec::new(),
         supported: Vec::new(),
         configuration: Vec::new(),
         configuration_rollout: RolloutKind::All,

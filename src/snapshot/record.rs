@@ -2,16 +2,17 @@
 //!
 //! Decides which parts of an object matter. Never keeps managed fields, foreign spec or whole manifests of works.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::digest::Digest;
 use super::facts::AddonFacts;
 use super::farewell::Farewell;
 use super::names::Name;
+use super::pairs::Pairs;
+pub use super::record_work::{HookReport, Signal, Work, Workload};
+use crate::model::Selector;
 
 /// Identity and revision of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,14 +169,33 @@ pub struct Owner {
 pub struct Cluster {
     /// Identity and revision.
     pub meta: Meta,
-    /// Annotations that travel to the add-on when it is created.
-    pub annotations: BTreeMap<Name, Name>,
+    /// Annotations that travel to its add-ons.
+    pub annotations: Pairs,
+    /// The record of an add-on to which all of them were copied, "" when there are none.
+    pub copied: Name,
+    /// Its labels.
+    pub labels: Pairs,
+    /// Whether the hub has accepted it; before that it has no namespace.
+    pub accepted: bool,
+    /// The add-ons that it does not want, as its annotation lists them.
+    pub opt_out: Name,
     /// The cluster's own availability.
     pub available: Option<Status>,
     /// Reason and message of the cluster's availability while nobody knows it.
     pub unknown: Option<(Name, Name)>,
-    /// The labels by which it tells which add-ons it has: add-on and state.
-    pub features: BTreeMap<Name, Name>,
+}
+
+impl Cluster {
+    /// Returns whether the cluster has opted out of an add-on.
+    pub fn opts_out_of(&self, addon: &str) -> bool {
+        let mut listed = self.opt_out.split(',').map(str::trim);
+        listed.any(|name| name == "*" || name == addon)
+    }
+
+    /// Returns whether a selector matches the cluster's labels.
+    pub fn is_matched_by(&self, selector: &Selector) -> bool {
+        selector.matches(|key| self.labels.get(key).map(|value| &**value))
+    }
 }
 
 /// A `Placement`.
@@ -209,8 +229,23 @@ pub enum InstallStrategy {
     Manual,
     /// The union of placements.
     Placements,
+    /// The labels of clusters; without a selector it selects nothing.
+    Labels(Option<Selector>),
+    /// A selector of labels that has no meaning, with the reason.
+    BadLabels(Name),
     /// A type that this version does not drive.
     Other(Name),
+}
+
+/// What the lifecycle annotation of an add-on says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// The hub manages the add-on: it says so, or there is no annotation.
+    Managed,
+    /// The annotation has no value.
+    Empty,
+    /// Anything else: the add-on manages itself.
+    Own(Name),
 }
 
 /// How a change travels over the clusters of a placement.
@@ -309,7 +344,9 @@ pub struct AddOn {
     pub meta: Meta,
     /// The add-on's name.
     pub name: Name,
-    /// Whether the lifecycle annotation leaves the add-on to us.
+    /// What the lifecycle annotation says.
+    pub lifecycle: Lifecycle,
+    /// Whether that leaves the add-on to us.
     pub managed: bool,
     /// `spec.supportedConfigs`, in order.
     pub supported: Vec<DefaultConfig>,
@@ -325,6 +362,8 @@ pub struct AddOn {
     pub defaults: Vec<(ConfigRef, Name)>,
     /// `status.installProgressions`, absent when nobody has written it yet.
     pub progressions: Option<Vec<Progression>>,
+    /// `status.conditions`
+    pub conditions: Vec<Condition>,
     /// What admission may ask about the add-on.
     pub facts: Arc<AddonFacts>,
 }
@@ -342,8 +381,14 @@ pub struct Instance {
     pub owners: Vec<Owner>,
     /// What it says about its end.
     pub farewell: Farewell,
-    /// The placement that made us create it, "" when the mark is absent: then we never delete it.
+    /// What made us create it, "" when the mark is absent: then we never delete it.
     pub installed_by: Name,
+    /// Since when nothing selects its cluster any more.
+    pub deselected_at: Option<Timestamp>,
+    /// Its annotations of the kind that travels from the cluster.
+    pub annotations: Pairs,
+    /// Which of them were copied from the cluster, as our annotation says; "" when it is absent.
+    pub copied: Name,
     /// The hosting cluster, "" when the agent runs on the cluster itself.
     pub hosting_cluster: Name,
     /// `spec.installNamespace`
@@ -407,78 +452,4 @@ pub struct Config {
     pub version: Option<Name>,
     /// What it says.
     pub content: Arc<Content>,
-}
-
-/// What an agent says about one work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signal {
-    /// The condition's status.
-    pub status: Status,
-    /// Whether it speaks about the present generation of the work.
-    pub current: bool,
-    /// The condition's message.
-    pub message: Name,
-}
-
-/// Feedback of one deployment or daemon set.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Workload {
-    /// Resource: `deployments` or `daemonsets`.
-    pub resource: Name,
-    /// Namespace on the cluster.
-    pub namespace: Name,
-    /// Name on the cluster.
-    pub name: Name,
-    /// How many replicas are wanted.
-    pub desired: Option<i64>,
-    /// How many are ready.
-    pub ready: Option<i64>,
-    /// Whether any feedback came at all.
-    pub probed: bool,
-}
-
-/// What an agent says about a work of pre-delete hooks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HookReport {
-    /// Uid of the instance that they run for, "" when the work does not say.
-    pub of: Name,
-    /// How many hooks there are.
-    pub manifests: usize,
-    /// How many of them have completed.
-    pub completed: usize,
-    /// What the first one that failed says, "" when none has.
-    pub failure: Name,
-}
-
-/// A `ManifestWork` of an add-on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Work {
-    /// Identity and revision.
-    pub meta: Meta,
-    /// Namespace of the work: the cluster that applies it.
-    pub namespace: Name,
-    /// Name of the work.
-    pub name: Name,
-    /// Whether it is applied on a hosting cluster for another one.
-    pub hosted: bool,
-    /// Its owners.
-    pub owners: Vec<Owner>,
-    /// Digest of its spec.
-    pub digest: Digest,
-    /// The configuration hashes that it carries, whatever annotation they stand in; "" when there are none.
-    pub hashes: Name,
-    /// The lifecycle mirror of the annotation, "" unless both are there.
-    pub mirror: Name,
-    /// Condition `Applied`.
-    pub applied: Option<Signal>,
-    /// Condition `Available`.
-    pub available: Option<Signal>,
-    /// First manifest that the agent could not apply, with its message; "" when there is none.
-    pub failure: Name,
-    /// Feedback of its workloads.
-    pub workloads: Vec<Workload>,
-    /// What is said about its hooks, if it is a work of hooks.
-    pub hook: Option<Box<HookReport>>,
-    /// `metadata.finalizers` while it is being deleted.
-    pub finalizers: Vec<Name>,
 }

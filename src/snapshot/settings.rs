@@ -2,6 +2,8 @@
 //!
 //! Decides nothing; travels with the store so that every plan sees the same choice.
 
+use std::time::Duration;
+
 use super::farewell::{HookTimeout, TimeoutPolicy};
 
 /// The words of the `Progressing` condition.
@@ -34,11 +36,25 @@ pub enum ClusterConfigs {
     Rollout,
 }
 
-/// What the operator chose for all add-ons.
+/// What a lifecycle annotation without a value means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EmptyLifecycle {
+    /// The same as no annotation: the hub manages the add-on.
+    #[default]
+    Managed,
+    /// The add-on manages itself, as current Open Cluster Management reads it.
+    Own,
+}
+
+/// What the operator chose for all add-ons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The words of the `Progressing` condition.
     pub reasons: Vocabulary,
+    /// How long an add-on stays on a cluster that nothing selects any more.
+    pub decision_grace: Duration,
+    /// What a lifecycle annotation without a value means.
+    pub empty_lifecycle: EmptyLifecycle,
     /// How long pre-delete hooks may take.
     pub hook_timeout: HookTimeout,
     /// What happens to an instance whose hooks have not completed in time.
@@ -47,4 +63,18 @@ pub struct Settings {
     pub discovery_labels: DiscoveryLabels,
     /// How an edit of a cluster's own configuration travels.
     pub cluster_configs: ClusterConfigs,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            reasons: Vocabulary::default(),
+            decision_grace: Duration::from_secs(10),
+            hook_timeout: HookTimeout::default(),
+            hook_timeout_policy: TimeoutPolicy::default(),
+            discovery_labels: DiscoveryLabels::default(),
+            empty_lifecycle: EmptyLifecycle::default(),
+            cluster_configs: ClusterConfigs::default(),
+        }
+    }
 }

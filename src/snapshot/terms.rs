@@ -10,10 +10,18 @@ pub use crate::api::names::annotations::{
 pub use crate::api::names::finalizers;
 pub use crate::api::names::labels::{ADDON_NAME, ADDON_NAMESPACE, FEATURE_PREFIX};
 
-/// Annotation on a `ManagedClusterAddOn` that a placement made us create: `<namespace>/<name>` of the placement. Only
-/// objects with this mark are deleted when no placement selects their cluster any more.
+/// Annotation on a `ManagedClusterAddOn` that an install strategy made us create: `<namespace>/<name>` of the placement, or
+/// [`BY_LABELS`]. Only objects with this mark are deleted when nothing selects their cluster any more.
 pub const INSTALLED_BY: &str = "tidegate.io/installed-by";
-/// Annotations of a `ManagedCluster` with this beginning are copied to the add-ons created for it.
+/// Value of [`INSTALLED_BY`] when a label selector gave the add-on.
+pub const BY_LABELS: &str = "label-selector";
+/// Annotation on a `ManagedClusterAddOn` with [`INSTALLED_BY`]: since when nothing selects its cluster any more.
+pub const DESELECTED_AT: &str = "tidegate.io/deselected-at";
+/// Annotation on a `ManagedClusterAddOn`: which annotations of the cluster were copied to it, with a digest of each value.
+pub const COPIED_ANNOTATIONS: &str = "tidegate.io/copied-annotations";
+/// Annotation on a `ManagedCluster`: the add-ons, separated by commas, that no install strategy may give it; `*` means all.
+pub const OPT_OUT: &str = "tidegate.io/opt-out";
+/// Annotations of a `ManagedCluster` with this beginning travel to its add-ons.
 pub const COPIED_PREFIX: &str = "addon.open-cluster-management.io/";
 
 /// Annotation on a `ManagedClusterAddOn`: `"true"` lets it go without its pre-delete hooks.

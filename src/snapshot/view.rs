@@ -47,6 +47,11 @@ impl<'s> View<'s> {
         self.store.clusters.get(name)
     }
 
+    /// Returns all clusters in order of their names.
+    pub fn clusters(&self) -> impl Iterator<Item = (&'s Name, &'s Cluster)> + use<'s> {
+        self.store.clusters.iter()
+    }
+
     /// Returns a placement.
     pub fn placement(&self, namespace: &Name, name: &Name) -> Option<&'s Placement> {
         self.store.placements.get(&(namespace.clone(), name.clone()))

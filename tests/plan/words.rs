@@ -1,13 +1,52 @@
-//! How the words of a line are read, for plan scripts.
-//!
-//! Never lets a line pass that nobody understands.
+//! How stories write references and conditions, and how they read lists of clusters.
 
-#[expect(
-    clippy::panic,
-    reason = "a line that nobody understands must not pass for one that was carried out"
-)]
-pub(crate) fn unknown(words: &[&str]) {
-    panic!("no such line: {words:?}");
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+pub(crate) fn reference_line(reference: &Value) -> String {
+    let text = |pointer: &str| {
+        reference
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let short = |hash: &str| hash.chars().take(6).collect::<String>();
+    let hash = |pointer: &str| match text(pointer) {
+        "" => "none".to_owned(),
+        hash => short(hash),
+    };
+    let place = |form: &str| match text(&format!("/{form}/namespace")) {
+        "" => text(&format!("/{form}/name")).to_owned(),
+        namespace => format!("{namespace}/{}", text(&format!("/{form}/name"))),
+    };
+    let mut line = format!(
+        "{} {} desired={}",
+        text("/resource"),
+        place("desiredConfig"),
+        hash("/desiredConfig/specHash")
+    );
+    if reference.get("lastAppliedConfig").is_some() {
+        write!(line, " applied={}", hash("/lastAppliedConfig/specHash")).expect("a string takes text");
+        if place("lastAppliedConfig") != place("desiredConfig") {
+            write!(line, " ({})", place("lastAppliedConfig")).expect("a string takes text");
+        }
+    }
+    line
+}
+
+pub(crate) fn condition_line(condition: &Value) -> String {
+    let text = |field: &str| condition[field].as_str().unwrap_or_default();
+    let since = text("lastTransitionTime")
+        .split_once('T')
+        .map_or("", |(_, time)| time.trim_end_matches('Z'));
+    format!(
+        "{}={} {} {since} | {}",
+        text("type"),
+        text("status"),
+        text("reason"),
+        text("message")
+    )
 }
 
 pub(crate) fn expand(names: &[&str]) -> Vec<String> {

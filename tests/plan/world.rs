@@ -13,7 +13,6 @@ use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
 pub(crate) struct World {
     pub(crate) objects: BTreeMap<ObjectKey, Value>,
     pub(crate) store: Store,
-    pub(crate) settings: Settings,
     pub(crate) now: Timestamp,
     revision: u64,
 }
@@ -24,7 +23,6 @@ impl World {
         Self {
             objects: BTreeMap::new(),
             store: Store::new(settings),
-            settings,
             now,
             revision: 0,
         }
