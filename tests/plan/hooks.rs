@@ -11,6 +11,7 @@ use super::world::World;
 use super::{Teller, key, unknown};
 
 /// What an agent reports of pre-delete hooks.
+#[derive(Clone, Copy)]
 pub(crate) enum HookOutcome<'a> {
     Running,
     Complete,
@@ -109,8 +110,9 @@ impl Teller {
             let labels = metadata["labels"].as_object().into_iter().flatten();
             let features: String = labels
                 .filter(|(key, _)| key.starts_with("feature."))
-                .map(|(key, value)| format!(" {key}={value}"))
-                .collect();
+                .fold(String::new(), |text, (key, value)| {
+                    text + " " + key + "=" + &value.to_string()
+                });
             writeln!(self.out, "  {key}{deleting}{}{features}", listed("finalizers"))
                 .expect("a string takes text");
         }

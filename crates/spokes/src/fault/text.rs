@@ -3,7 +3,7 @@
 //! ```text
 //! cluster5=offline                     cluster5=offline,for=30s
 //! cluster3=apply-failure:quota exceeded
-//! cluster4=hook-failure,for=20s:denied  cluster6=hook-hang
+//! cluster4=hook-failure:denied          cluster6=hook-hang
 //! cluster*=delay:2s                    cluster2=unavailable,work=addon-hello-*,from=2:crash loop
 //! ```
 
