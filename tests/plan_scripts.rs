@@ -7,6 +7,10 @@
 mod any_kind;
 #[path = "plan/hooks.rs"]
 mod hooks;
+#[path = "plan/templates.rs"]
+mod templates;
+#[path = "plan/versions.rs"]
+mod versions;
 #[path = "plan/words.rs"]
 mod words;
 #[path = "plan/world.rs"]
@@ -21,7 +25,7 @@ use tidegate::plan::{Action, Plan};
 use tidegate::snapshot::{
     ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Kind, ObjectKey, Settings, Vocabulary,
 };
-use words::{condition_line, expand, reference_line};
+use words::{condition_line, expand, reference_line, shape};
 use world::World;
 
 #[test]
@@ -147,6 +151,10 @@ impl Teller {
             }
             ["delete", "object", reference] => self.any_kinds.delete(reference),
             ["delete", kind, place] => self.delete(kind, place),
+            ["template", name, version] => {
+                versions::put_template(&mut self.world, &self.addon, name, version);
+            }
+            ["desire", cluster, version] => versions::desire(&mut self.world, &self.addon, cluster, version),
             ["work", words @ ..] => self.act_on_work(words, line),
             ["deleting", kind, place] => {
                 let key = key(kind, place);
@@ -168,6 +176,10 @@ impl Teller {
             }
             ["show", "addon"] => self.show_addon(),
             ["show", "work", cluster] => self.show_work(cluster),
+            ["show", "holdings", cluster] => self.out.push_str(&templates::holdings(&self.world, cluster)),
+            ["show", "pods", cluster] => self.out.push_str(&templates::pods(&self.world, cluster)),
+            ["template", name, "holds", sizes @ ..] => templates::put_sized(&mut self.world, name, sizes),
+            ["unlabelled", cluster] => templates::strip_labels(&mut self.world, cluster),
             ["show", "meta", names @ ..] => {
                 for name in expand(names) {
                     self.show_meta(&name);
@@ -346,6 +358,7 @@ impl Teller {
         };
         let status = &instance["status"];
         let mut text = format!("  {cluster} spec={}\n", instance["spec"]);
+        text.push_str(&versions::told(status, "    ", "\n"));
         for reference in status["configReferences"].as_array().into_iter().flatten() {
             writeln!(text, "    {}", reference_line(reference)).expect("a string takes text");
         }
@@ -387,7 +400,7 @@ impl Teller {
 
     fn show_addon(&mut self) {
         let status = &self.world.objects[&ObjectKey::new(Kind::AddOn, "", self.addon.as_str())]["status"];
-        let mut text = String::new();
+        let mut text = versions::told(status, "  ", "\n");
         for condition in status["conditions"].as_array().into_iter().flatten() {
             writeln!(text, "  {}", condition_line(condition)).expect("a string takes text");
         }
@@ -445,6 +458,7 @@ fn describe(action: &Action) -> (String, String) {
         Action::Status { patch, note, .. } => {
             let mut text = format!("  status {object}");
             let status = &patch["status"];
+            text.push_str(&versions::told(status, "\n      ", ""));
             for reference in status["configReferences"].as_array().into_iter().flatten() {
                 write!(text, "\n      {}", reference_line(reference)).expect("a string takes text");
             }
@@ -468,26 +482,6 @@ fn describe(action: &Action) -> (String, String) {
         }
     };
     (object.namespace.to_string(), line)
-}
-
-/// Keys without the manifests: the shape of a patch.
-fn shape(value: &Value) -> String {
-    match value {
-        Value::Object(fields) if fields.contains_key("workload") => {
-            let manifests = fields["workload"]["manifests"].as_array().map_or(0, Vec::len);
-            format!("{manifests} manifests")
-        }
-        Value::Object(fields) => {
-            let each: Vec<String> = fields
-                .iter()
-                .map(|(key, value)| format!("{key}: {}", shape(value)))
-                .collect();
-            format!("{{{}}}", each.join(", "))
-        }
-        Value::Array(items) => format!("[{}]", items.iter().map(shape).collect::<Vec<_>>().join(", ")),
-        Value::String(text) if text.starts_with('{') => "hashes".to_owned(),
-        other => other.to_string(),
-    }
 }
 
 #[expect(

@@ -18,6 +18,7 @@ mod rolling_update;
 mod rollout;
 mod scalar;
 mod selector;
+mod version;
 
 pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope};
 pub use deadline::{ProgressDeadline, Soak};
@@ -28,6 +29,7 @@ pub use rolling_update::{ConfigRollout, DEFAULT_AT_ONCE, RawConfigRollout, RawRo
 pub use rollout::{MandatoryGroup, Pace, RawBlock, RawGroup, RawStrategy, RolloutKind, RolloutStrategy};
 pub use scalar::Scalar;
 pub use selector::Selector;
+pub use version::AddonVersion;
 
 /// Ids of the rules that guard the parsers of this room; the gate's rule table documents each.
 pub mod rule {

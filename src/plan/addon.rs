@@ -4,9 +4,10 @@
 
 use jiff::Timestamp;
 
-use super::types::{Plan, Wait, earliest};
+use super::types::{Plan, Wait, WaitOn, earliest};
 use super::{
-    config, diff, discovery, farewell, health, hook, install, progress, rollout, rollup, unreachable, work,
+    config, diff, discovery, farewell, health, hook, hook_body, install, kit, progress, rollout, rollup,
+    unreachable,
 };
 use crate::snapshot::View;
 
@@ -45,16 +46,17 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
     let membership = install::membership(view, &wanted, now);
     let mut waits = membership.waits;
     let members = rollout::next(view, &wanted, &configs);
-    let mut renderer = work::Renderer::new(view);
+    let mut renderer = kit::Renderer::new(view);
     let mut finalizers = hook::Finalizers::new(view);
     let mut actions = farewell::remains(view);
+    let mut recipes = hook_body::Recipes::default();
     let mut recheck_at = None;
     let mut tally = rollup::Tally::new(&wanted);
     let mut health = health::Health::new(membership.missing);
     for member in &members {
         // What is going away is neither written to nor counted as done.
         if member.instance.meta.deleting {
-            let goodbye = farewell::instance(view, member.instance, now);
+            let goodbye = farewell::instance(view, &mut recipes, member.instance, now);
             actions.extend(goodbye.actions);
             waits.extend(goodbye.wait.map(|on| Wait::cluster(&member.instance.cluster, on)));
             recheck_at = earliest(recheck_at, goodbye.recheck_at);
@@ -80,6 +82,8 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
     let actions = settle(membership.actions, actions)
         .chain(diff::addon(view.addon, &summary, verdict))
         .collect();
+    let oddities = configs.versions.oddities.iter().map(ToString::to_string);
+    waits.extend(oddities.map(|oddity| Wait::addon(WaitOn::Template(oddity))));
     Plan {
         actions,
         waits,

@@ -76,9 +76,7 @@ fn replaced(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'stat
     } else if object.kind == Kind::Cluster {
         labelled(view, patch)
     } else if object.kind == Kind::Instance {
-        patch
-            .get("spec")
-            .map(|_| "the spec of an instance belongs to its user")
+        patch.get("spec").and_then(|spec| respecified(view, object, spec))
     } else if object.kind == Kind::Work {
         (!is_deploy_work(&view.addon.name, &object.name) && !is_forsaken(view, object))
             .then_some("the work is not ours")
@@ -101,6 +99,17 @@ fn labelled(view: &View<'_>, patch: &Value) -> Option<&'static str> {
 /// The agent of a work is gone with its cluster.
 fn is_forsaken(view: &View<'_>, work: &ObjectKey) -> bool {
     view.cluster(&work.namespace).is_none()
+}
+
+/// Only a version that a placement gave may be written again: one that equals what was recorded when it was given.
+fn respecified(view: &View<'_>, object: &ObjectKey, spec: &Value) -> Option<&'static str> {
+    let only_version = spec
+        .as_object()
+        .is_some_and(|fields| fields.keys().eq(["desiredVersion"]));
+    let is_given = view.instance(&object.namespace).is_some_and(|instance| {
+        !instance.installed_by.is_empty() && instance.desired_version == instance.given_version
+    });
+    (!only_version || !is_given).then_some("the spec of an instance belongs to its user")
 }
 
 fn status(object: &ObjectKey, patch: &Value) -> Option<&'static str> {

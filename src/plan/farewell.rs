@@ -17,6 +17,7 @@ use serde_json::json;
 use super::conditions::Wish;
 use super::config::is_template;
 use super::hook::{finalizers, is_pre_delete};
+use super::hook_body::Recipes;
 use super::hook_run::{self, Pending, Run, delete, stored};
 use super::note::Note;
 use super::state::{Outcome, Phase};
@@ -49,8 +50,9 @@ pub(super) fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     if !view.addon.managed {
         return plan;
     }
+    let mut recipes = Recipes::default();
     for instance in view.instances().filter(|instance| instance.meta.deleting) {
-        let goodbye = self::instance(view, instance, now);
+        let goodbye = self::instance(view, &mut recipes, instance, now);
         plan.actions.extend(goodbye.actions);
         let wait = goodbye.wait.map(|on| Wait::cluster(&instance.cluster, on));
         plan.waits.extend(wait);
@@ -61,7 +63,12 @@ pub(super) fn addon(view: &View<'_>, now: Timestamp) -> Plan {
 }
 
 /// Returns what is left to do for one instance that is being deleted.
-pub(super) fn instance(view: &View<'_>, instance: &Instance, now: Timestamp) -> Goodbye {
+pub(super) fn instance(
+    view: &View<'_>,
+    recipes: &mut Recipes,
+    instance: &Instance,
+    now: Timestamp,
+) -> Goodbye {
     if view.cluster(&instance.cluster).is_none() {
         return vanished(view, instance);
     }
@@ -76,7 +83,7 @@ pub(super) fn instance(view: &View<'_>, instance: &Instance, now: Timestamp) -> 
     if stated.is_some_and(|condition| condition.status == Status::True) {
         return released(view, instance, "its pre-delete hooks have completed");
     }
-    match hook_run::run(view, instance, now) {
+    match hook_run::run(view, recipes, instance, now) {
         Run::Unneeded(why) => released(view, instance, why),
         Run::Completed => completed(view, instance, now),
         Run::Pending(pending) => pending_or_over(view, instance, pending, now),

@@ -3,7 +3,7 @@
 //! Decides from the content that the cluster was assigned. Changes nothing while that content is not known, and never touches
 //! the finalizers of an add-on that another program deploys.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::config::is_template;
 use super::render::is_hook;
@@ -54,7 +54,7 @@ impl<'v, 'm> Finalizers<'v, 'm> {
         }
         let found = self.view.last_content(&assigned.config, &assigned.desired)?;
         let has_hooks = match &*found.content {
-            Content::Template(template) => hooks(template).next().is_some(),
+            Content::Template(template) => has_hooks(template),
             Content::Deployment(_) | Content::Hub => false,
         };
         self.last = Some((assigned, has_hooks));
@@ -62,12 +62,11 @@ impl<'v, 'm> Finalizers<'v, 'm> {
     }
 }
 
-/// Returns the pre-delete hooks of a template, with their places among its manifests.
-pub(super) fn hooks(template: &Template) -> impl Iterator<Item = (usize, &serde_json::Value)> {
+/// Returns whether a template has pre-delete hooks.
+pub(super) fn has_hooks(template: &Template) -> bool {
     let manifests = template.agent.pointer("/workload/manifests");
-    let manifests = manifests.and_then(serde_json::Value::as_array);
-    let all = manifests.into_iter().flatten().enumerate();
-    all.filter(|(_, manifest)| is_hook(manifest))
+    let mut manifests = manifests.and_then(Value::as_array).into_iter().flatten();
+    manifests.any(is_hook)
 }
 
 /// Returns whether a finalizer waits for hooks, in whatever spelling.

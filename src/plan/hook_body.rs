@@ -1,15 +1,15 @@
 //! The work of pre-delete hooks: what runs on a cluster before its add-on goes.
 //!
 //! Decides from which content it is made: the assigned one if anybody still knows it, else what the hub has under that name.
-//! Asks for enough feedback to tell a hook that has failed from one that still runs.
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
 
 use super::config::is_template;
-use super::hook::hooks;
+use super::hook::has_hooks;
 use super::owners;
-use super::render::{RenderFault, check_object, move_to, variables};
-use super::substitute::substitute;
+use super::render::{Recipe, RenderFault, Subject, rendered};
 use crate::snapshot::{
     ConfigRef, Content, DeploymentConfig, Instance, Kind, Name, Reference, Template, View, terms,
 };
@@ -24,13 +24,19 @@ pub(super) enum Hooks {
     /// The template or its configuration has left the hub, and nobody here has seen what it said.
     Lost(ConfigRef),
     /// They cannot be made.
-    Refused(RenderFault),
+    Refused(String),
     /// The spec of their work.
     Spec(Value),
 }
 
+/// The recipes that were made already: an add-on that is deleted goes from thousands of clusters at once.
+#[derive(Debug, Default)]
+pub(super) struct Recipes {
+    known: BTreeMap<(usize, usize, Name, Name), Result<Recipe, RenderFault>>,
+}
+
 /// Returns the hooks of an instance.
-pub(super) fn of(view: &View<'_>, instance: &Instance) -> Hooks {
+pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) -> Hooks {
     let mut template: Option<&Template> = None;
     let mut config: Option<&DeploymentConfig> = None;
     for reference in &instance.references {
@@ -51,13 +57,10 @@ pub(super) fn of(view: &View<'_>, instance: &Instance) -> Hooks {
     let Some(template) = template else {
         return Hooks::Unassigned;
     };
-    if hooks(template).next().is_none() {
+    if !has_hooks(template) {
         return Hooks::None;
     }
-    match spec(template, config, instance) {
-        Ok(spec) => Hooks::Spec(spec),
-        Err(fault) => Hooks::Refused(fault),
-    }
+    recipes.spec(view, (template, config), instance)
 }
 
 fn is_deployment_config(reference: &Reference) -> bool {
@@ -84,66 +87,38 @@ fn content<'v>(view: &View<'v>, reference: &Reference) -> Option<&'v Content> {
     Some(&found.content)
 }
 
-fn spec(
-    template: &Template,
-    config: Option<&DeploymentConfig>,
-    instance: &Instance,
-) -> Result<Value, RenderFault> {
-    let mut variables = variables(template, config, &instance.install_namespace);
-    variables.insert("CLUSTER_NAME".to_owned(), instance.cluster.to_string());
-    let moved_to = config
-        .map(|config| &*config.install_namespace)
-        .filter(|namespace| !namespace.is_empty());
-    let mut manifests = Vec::new();
-    for (index, manifest) in hooks(template) {
-        let mut manifest =
-            substitute(manifest, &variables).map_err(|fault| RenderFault::Substitution(index, fault))?;
-        check_object(&manifest, index)?;
-        if let Some(namespace) = moved_to {
-            move_to(&mut manifest, namespace, index)?;
+impl Recipes {
+    fn spec(
+        &mut self,
+        view: &View<'_>,
+        (template, config): (&Template, Option<&DeploymentConfig>),
+        instance: &Instance,
+    ) -> Hooks {
+        let cluster = view.cluster(&instance.cluster);
+        let registries = cluster.map_or_else(|| Name::from(""), |cluster| cluster.image_registries.clone());
+        let subject = Subject {
+            addon: &instance.addon,
+            template,
+            config,
+            install_namespace: &instance.install_namespace,
+            image_registries: &registries,
+        };
+        // Equal contents are one object in the store, whoever holds them.
+        let key = (
+            std::ptr::from_ref(template).addr(),
+            config.map_or(0, |config| std::ptr::from_ref(config).addr()),
+            instance.install_namespace.clone(),
+            registries.clone(),
+        );
+        let made = self
+            .known
+            .entry(key)
+            .or_insert_with(|| rendered(&subject).map(|rendered| rendered.hooks()));
+        match made {
+            Ok(recipe) => Hooks::Spec(recipe.spec(&instance.cluster)),
+            Err(fault) => Hooks::Refused(fault.to_string()),
         }
-        manifests.push(manifest);
     }
-    let mut spec = Map::new();
-    spec.insert(
-        "manifestConfigs".to_owned(),
-        manifests.iter().map(feedback).collect(),
-    );
-    spec.insert("workload".to_owned(), json!({"manifests": manifests}));
-    if let Some(executor) = template.agent.get("executor") {
-        spec.insert("executor".to_owned(), executor.clone());
-    }
-    Ok(Value::Object(spec))
-}
-
-/// The well-known status of a job says nothing about its failure.
-fn feedback(manifest: &Value) -> Value {
-    let text = |pointer: &str| {
-        manifest
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let mut rules = vec![json!({"type": "WellKnownStatus"})];
-    let (group, resource) = if text("/kind") == "Job" {
-        let failed = r#".status.conditions[?(@.type=="Failed")]"#;
-        rules.push(json!({"type": "JSONPaths", "jsonPaths": [
-            {"name": "JobFailed", "path": format!("{failed}.status")},
-            {"name": "JobFailedMessage", "path": format!("{failed}.message")},
-        ]}));
-        ("batch", "jobs")
-    } else {
-        ("", "pods")
-    };
-    json!({
-        "resourceIdentifier": {
-            "group": group,
-            "resource": resource,
-            "namespace": text("/metadata/namespace"),
-            "name": text("/metadata/name"),
-        },
-        "feedbackRules": rules,
-    })
 }
 
 /// Returns the whole work. It is owned by its instance, unless that is deleted in the foreground: the garbage collector would

@@ -7,7 +7,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::hook_body::{self, Hooks};
+use super::hook_body::{self, Hooks, Recipes};
 use super::judge::failure;
 use super::types::{Action, Revision};
 use super::work::is_deploy_work;
@@ -65,7 +65,7 @@ impl Pending {
 }
 
 /// Returns how far the hooks of a deleted instance are.
-pub(super) fn run(view: &View<'_>, instance: &Instance, now: Timestamp) -> Run {
+pub(super) fn run(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, now: Timestamp) -> Run {
     match stored(view, instance) {
         Some(work) if work.meta.deleting => {
             Run::Pending(Pending::waiting("an earlier work is still being removed"))
@@ -79,7 +79,7 @@ pub(super) fn run(view: &View<'_>, instance: &Instance, now: Timestamp) -> Run {
             Some(problem) => failed(instance, work, &problem, now),
             None => Pending::waiting("they have not completed").because(HOOK_MANIFEST_IS_NOT_COMPLETED),
         }),
-        None => begin(view, instance, now),
+        None => begin(view, recipes, instance, now),
     }
 }
 
@@ -153,7 +153,7 @@ fn next_attempt(failed: &FailedHook) -> Timestamp {
     next.unwrap_or(failed.at)
 }
 
-fn begin(view: &View<'_>, instance: &Instance, now: Timestamp) -> Run {
+fn begin(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, now: Timestamp) -> Run {
     let lost = |why: String| {
         let mut works = view.works(&instance.cluster);
         if works.any(|work| is_deploy_work(&instance.addon, &work.name)) {
@@ -162,7 +162,7 @@ fn begin(view: &View<'_>, instance: &Instance, now: Timestamp) -> Run {
             Run::Unneeded("nothing of it was deployed")
         }
     };
-    let spec = match hook_body::of(view, instance) {
+    let spec = match hook_body::of(view, recipes, instance) {
         Hooks::None => return Run::Unneeded("its template has no pre-delete hooks"),
         Hooks::Unassigned => return lost("nobody knows which template it was deployed from".to_owned()),
         Hooks::Lost(config) => {

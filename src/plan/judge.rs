@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::rollout::{Member, Step};
 use super::state::{Outcome, Phase, State};
-use super::version::goes_down;
+use super::version::{self, goes_down};
 use super::work::{Body, Rendering, is_hook_work};
 use crate::hash::{ConfigKey, parse_config_spec_hash};
 use crate::snapshot::{ConfigRef, Instance, Reference, Signal, Status, View, Work};
@@ -23,6 +23,10 @@ pub(super) const PROGRESSING: &str = "Progressing";
 pub(super) fn state(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> State {
     if let Some(of) = &member.effective.unsupported {
         return State::Unsupported(of.clone());
+    }
+    if let Some(bad) = version::invalid(member) {
+        let phase = phase(view, member, &Outcome::Failed(String::new()));
+        return State::Phase(phase, Outcome::Failed(version::refusal(phase, member, bad)));
     }
     let outcome = match rendering {
         Rendering::NotOurs => match foreign(view, member) {
@@ -182,7 +186,7 @@ fn phase(view: &View<'_>, member: &Member<'_>, outcome: &Outcome) -> Phase {
     match previous {
         _ if !applied_before && !done_before => Phase::Install,
         Some(Phase::Rollback) if !matches!(member.step, Step::Move) => Phase::Rollback,
-        _ if starts && goes_down(view, &member.assigned) => Phase::Rollback,
+        _ if starts && goes_down(view, member) => Phase::Rollback,
         _ if starts => Phase::Upgrade,
         Some(phase) => phase,
         None if member.assigned.iter().all(Reference::is_applied) => Phase::Install,

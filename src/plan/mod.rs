@@ -23,6 +23,7 @@ mod hook_body;
 mod hook_run;
 mod install;
 mod judge;
+mod kit;
 mod note;
 mod owners;
 mod progress;

@@ -89,7 +89,7 @@ impl Note {
         match self {
             Self::Cluster { phase, outcome, .. } => {
                 State::Phase(*phase, outcome.clone())
-                    .progressing(Vocabulary::Lifecycle)
+                    .progressing(Vocabulary::Lifecycle, None)
                     .reason
             }
             Self::Stuck { reason, .. } | Self::AddOn { reason, .. } => reason,
@@ -101,7 +101,7 @@ impl Note {
         match self {
             Self::Cluster { phase, outcome, .. } => {
                 State::Phase(*phase, outcome.clone())
-                    .progressing(Vocabulary::Lifecycle)
+                    .progressing(Vocabulary::Lifecycle, None)
                     .message
             }
             Self::Stuck { message, .. } | Self::AddOn { message, .. } => message.clone(),

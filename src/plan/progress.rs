@@ -18,8 +18,9 @@ use super::rollout::{Member, Step};
 use super::state::{Outcome, State, Words};
 use super::types::{WaitOn, not_driven};
 use super::unreachable;
+use super::version::{self, Memory};
 use super::work::{Rendering, superseded};
-use crate::snapshot::{Applied, Condition, ConfigType, Content, Instance, Reference, Status, View};
+use crate::snapshot::{Applied, Condition, ConfigType, Instance, Reference, Status, View};
 
 /// What the status of one instance should be.
 #[derive(Debug)]
@@ -32,6 +33,10 @@ pub(super) struct Report<'v> {
     pub references: Cow<'v, [Reference]>,
     /// `supportedConfigs`; absent when another program writes them.
     pub supported: Option<&'v BTreeSet<ConfigType>>,
+    /// `currentVersion` and `lastVersion`
+    pub memory: Memory,
+    /// Whether the tide tells the health of the agent, so that nobody looks for a lease.
+    pub probes: bool,
     /// `conditions`
     pub conditions: Cow<'v, [Condition]>,
     /// How it counts for the add-on.
@@ -58,9 +63,9 @@ pub(super) fn report<'v>(
     }
     let trouble = trouble(member, rendering);
     let stuck = stuck(view, member, rendering, trouble.as_ref());
-    let words = state.progressing(view.settings().reasons);
-    let not_applied = not_applied(view, member);
-    let mut wishes = vec![configured(member, trouble.as_ref(), &stuck, not_applied)];
+    let version = version::moving_to(view, member).map(|version| &**version);
+    let words = state.progressing(view.settings().reasons, version);
+    let mut wishes = vec![configured(member, trouble.as_ref(), &stuck)];
     wishes.extend(manifests(rendering));
     let probed = unreachable::available(view, instance).or_else(|| available(view, member, rendering));
     let up = up(view, instance, probed.as_ref());
@@ -77,8 +82,10 @@ pub(super) fn report<'v>(
     Report {
         supported: deployed.then_some(&configs.supported),
         standing: standing(&state, &stuck, up),
+        probes: deployed,
         note: note(member, &state, words.reason, &stuck),
-        waits: waits(member, rendering, &state, not_applied),
+        waits: waits(member, rendering, &state),
+        memory: version::memory(view, member, state.is_done()),
         instance,
         state,
         references,
@@ -155,12 +162,7 @@ fn stuck(
     }
 }
 
-fn configured<'a>(
-    member: &Member<'_>,
-    trouble: Option<&'a Trouble>,
-    stuck: &'a Stuck,
-    not_applied: &[&str],
-) -> Wish<'a> {
+fn configured<'a>(member: &Member<'_>, trouble: Option<&'a Trouble>, stuck: &'a Stuck) -> Wish<'a> {
     if let Some(trouble) = trouble {
         return Wish::new(
             "Configured",
@@ -179,32 +181,13 @@ fn configured<'a>(
             "ConfigurationsNotConfigured",
             "Configurations updated and not configured yet",
         ),
-        (_, Step::Settled | Step::Move) => {
-            let message: Cow<'_, str> = if not_applied.is_empty() {
-                "Configurations configured".into()
-            } else {
-                let fields = not_applied.join(", ");
-                format!("Configurations configured; not applied by this version: {fields}").into()
-            };
-            Wish::new("Configured", Status::True, "ConfigurationsConfigured", message)
-        }
+        (_, Step::Settled | Step::Move) => Wish::new(
+            "Configured",
+            Status::True,
+            "ConfigurationsConfigured",
+            "Configurations configured",
+        ),
     }
-}
-
-/// Fields of the deployment configuration that rendering leaves out; silence would look like success.
-fn not_applied<'v>(view: &View<'v>, member: &Member<'_>) -> &'v [&'static str] {
-    if !member.effective.deployed {
-        return &[];
-    }
-    let contents = member
-        .assigned
-        .iter()
-        .filter_map(|one| view.content(&one.config, &one.desired));
-    let mut fields = contents.map(|found| match &*found.content {
-        Content::Deployment(config) => config.not_applied.as_slice(),
-        Content::Template(_) | Content::Hub => &[],
-    });
-    fields.find(|fields| !fields.is_empty()).unwrap_or_default()
 }
 
 /// `Ready` sums up; `Reconciling` and `Stalled` tell "wait" from "act".
@@ -284,12 +267,7 @@ fn note(member: &Member<'_>, state: &State, reason: &str, stuck: &Stuck) -> Opti
     }
 }
 
-fn waits(
-    member: &Member<'_>,
-    rendering: &Rendering<'_>,
-    state: &State,
-    not_applied: &[&'static str],
-) -> Vec<WaitOn> {
+fn waits(member: &Member<'_>, rendering: &Rendering<'_>, state: &State) -> Vec<WaitOn> {
     let mut waits = Vec::new();
     if let Step::Hold(kind) = &member.step {
         waits.push(WaitOn::Rollout(kind.as_str().to_owned()));
@@ -308,9 +286,6 @@ fn waits(
             | State::WaitingForHostingManifests,
         ) => {}
     }
-    if !not_applied.is_empty() {
-        waits.push(WaitOn::NotApplied(not_applied.to_vec()));
-    }
     waits
 }
 
@@ -321,7 +296,7 @@ mod tests {
     use crate::snapshot::Vocabulary;
 
     fn told(state: &State, stuck: &Stuck, up: Option<Status>) -> String {
-        let words = state.progressing(Vocabulary::Lifecycle);
+        let words = state.progressing(Vocabulary::Lifecycle, None);
         let wishes = rollup(state, &words, stuck, up);
         let each = wishes.map(|wish| format!("{}={} {}", wish.kind(), wish.status().as_str(), wish.reason()));
         format!("{} → {:?}", each.join(", "), standing(state, stuck, up))

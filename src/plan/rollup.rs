@@ -12,8 +12,8 @@ use super::rollout::{Member, Step};
 use super::state::{Outcome, State};
 use super::types::not_driven;
 use crate::snapshot::{
-    Applied, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, RolloutKind,
-    Status, View,
+    Applied, Condition, ConfigRef, InstallStrategy, Name, Offer, Progression, ProgressionReference,
+    RolloutKind, Status, View,
 };
 
 /// What the status of the add-on should be.
@@ -23,6 +23,8 @@ pub(super) struct Summary {
     pub defaults: Vec<(ConfigRef, Name)>,
     /// `installProgressions`; absent leaves what stands there.
     pub progressions: Option<Vec<Progression>>,
+    /// `supportedVersions` and `defaultVersion`; absent leaves what stands there.
+    pub versions: Option<(Vec<Name>, Name)>,
 }
 
 /// Clusters of one placement, counted.
@@ -107,6 +109,14 @@ pub(super) fn summary(
     Summary {
         defaults: defaults.collect(),
         progressions,
+        versions: view.addon.managed.then(|| {
+            let listed = configs.versions.supported();
+            let default = configs.versions.preset().map(Offer::text);
+            (
+                listed.map(|offer| Name::from(offer.text())).collect(),
+                Name::from(default.unwrap_or_default()),
+            )
+        }),
     }
 }
 

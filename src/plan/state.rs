@@ -98,8 +98,8 @@ impl State {
         matches!(self, Self::Phase(_, Outcome::Succeeded))
     }
 
-    /// Returns the words of the `Progressing` condition.
-    pub fn progressing(&self, vocabulary: Vocabulary) -> Words {
+    /// Returns the words of the `Progressing` condition; `version` is the one that the instance is on its way to.
+    pub fn progressing(&self, vocabulary: Vocabulary, version: Option<&str>) -> Words {
         match self {
             Self::Unsupported(of) => Words {
                 status: Status::False,
@@ -120,20 +120,26 @@ impl State {
                 message: "Waiting for ManagedClusterAddOn HostingManifestApplied condition".to_owned(),
             },
             Self::Phase(phase, outcome) => match vocabulary {
-                Vocabulary::Lifecycle => lifecycle(*phase, outcome),
+                Vocabulary::Lifecycle => lifecycle(*phase, outcome, version),
                 Vocabulary::Ocm => ocm(outcome),
             },
         }
     }
 }
 
-fn lifecycle(phase: Phase, outcome: &Outcome) -> Words {
+fn lifecycle(phase: Phase, outcome: &Outcome, version: Option<&str>) -> Words {
     let [running, succeeded, failed] = phase.reasons();
     match outcome {
         Outcome::Running(why) => Words {
             status: Status::True,
             reason: running,
-            message: format!("{}… {why}", phase.verb()),
+            message: match (phase, version) {
+                (_, None) | (Phase::Hook, Some(_)) => format!("{}… {why}", phase.verb()),
+                (Phase::Install, Some(version)) => format!("{} version {version}… {why}", phase.verb()),
+                (Phase::Upgrade | Phase::Rollback, Some(version)) => {
+                    format!("{} to version {version}… {why}", phase.verb())
+                }
+            },
         },
         Outcome::Succeeded => Words {
             status: Status::False,
@@ -173,7 +179,7 @@ mod tests {
     use super::*;
 
     fn row(state: &State, vocabulary: Vocabulary) -> String {
-        let words = state.progressing(vocabulary);
+        let words = state.progressing(vocabulary, None);
         format!("{} {} | {}", words.status.as_str(), words.reason, words.message)
     }
 
@@ -200,6 +206,21 @@ mod tests {
             let state = State::Phase(Phase::Upgrade, outcome);
             assert_eq!(row(&state, Vocabulary::Lifecycle), ours);
             assert_eq!(row(&state, Vocabulary::Ocm), theirs);
+        }
+    }
+
+    #[test]
+    fn a_version_stands_in_the_words_while_it_changes() {
+        let rows = [
+            (Phase::Install, "installing version v2… why"),
+            (Phase::Upgrade, "upgrading to version v2… why"),
+            (Phase::Rollback, "rollingback to version v2… why"),
+        ];
+        for (phase, expected) in rows {
+            let state = State::Phase(phase, Outcome::Running("why".to_owned()));
+            let message = |vocabulary| state.progressing(vocabulary, Some("v2")).message;
+            assert_eq!(message(Vocabulary::Lifecycle), expected);
+            assert_eq!(message(Vocabulary::Ocm), "progressing... why");
         }
     }
 

@@ -131,6 +131,10 @@ pub enum WaitOn {
     Deletion,
     /// A configuration has no usable object.
     Config(ConfigRef, String),
+    /// A version that no template offers.
+    Version(String),
+    /// A template that offers no version although it has the label.
+    Template(String),
     /// A type of configuration that the add-on does not support.
     UnsupportedType(ConfigType),
     /// A rollout type that this version does not drive.
@@ -149,8 +153,6 @@ pub enum WaitOn {
     Grace(Timestamp),
     /// The assigned content has been edited and is no longer on the hub.
     Content(ConfigRef),
-    /// Fields of an `AddOnDeploymentConfig` that this version does not apply.
-    NotApplied(Vec<&'static str>),
     /// The agent on the cluster.
     Agent(String),
     /// The pre-delete hooks of an instance that is being deleted.
@@ -186,6 +188,7 @@ impl std::fmt::Display for Wait {
             WaitOn::ClusterDeletion => write!(f, "the ManagedCluster is being deleted"),
             WaitOn::Deletion => write!(f, "the add-on is still being deleted"),
             WaitOn::Config(config, why) => write!(f, "configuration {config} {why}"),
+            WaitOn::Version(why) | WaitOn::Template(why) => f.write_str(why),
             WaitOn::UnsupportedType(of) => write!(f, "configurations of type {of} are not supported"),
             WaitOn::Rollout(kind) => f.write_str(&not_driven(kind)),
             WaitOn::InstallStrategy(kind) => {
@@ -212,7 +215,6 @@ impl std::fmt::Display for Wait {
                     "the assigned content of {config} is no longer on the hub; the works stay as they are"
                 )
             }
-            WaitOn::NotApplied(fields) => write!(f, "not applied by this version: {}", fields.join(", ")),
             WaitOn::Agent(why) => write!(f, "agent: {why}"),
             WaitOn::Hook(why) => write!(f, "pre-delete hooks: {why}"),
             WaitOn::Label => write!(

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::copied::record_of;
 use super::decode_addon::addon;
+use super::decode_content::{deployment_config, template};
 use super::decode_status::{conditions, references, status_of};
 use super::decode_work::{Known, work};
 use super::farewell::Farewell;
@@ -17,14 +18,16 @@ use super::kind::{Kind, ObjectKey};
 use super::names::{Name, Names};
 use super::pairs::Pairs;
 use super::record::{
-    AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, DeploymentConfig, Instance, Meta,
-    Owner, Placement, Status, Template, Work,
+    AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, Instance, Meta, Owner, Placement,
+    Status, Work,
 };
 use super::terms;
 use crate::api::cluster as cluster_api;
+use crate::api::names::annotations::IMAGE_REGISTRIES;
 use crate::api::names::{conditions as condition_types, labels};
 use crate::api::v1alpha1 as wire;
 use crate::hash::SpecHash;
+use crate::model::AddonVersion;
 
 /// A decoded object.
 #[derive(Debug)]
@@ -176,6 +179,7 @@ fn cluster(object: &cluster_api::ManagedCluster, names: &mut Names) -> Result<Cl
         opt_out: shared(annotation(&object.metadata, terms::OPT_OUT), names),
         available,
         unknown: unknown.map(|condition| (names.share(&condition.reason), names.share(&condition.message))),
+        image_registries: shared(annotation(&object.metadata, IMAGE_REGISTRIES), names),
     })
 }
 
@@ -239,12 +243,22 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
                 .unwrap_or(crate::api::names::DEFAULT_INSTALL_NAMESPACE),
         ),
         configs: configs(&object.spec.configs, names),
+        desired_version: names.share(&object.spec.desired_version),
+        given_version: shared(annotation(metadata, terms::GIVEN_VERSION), names),
+        current_version: shared(status.map(|status| &status.current_version), names),
+        last_version: shared(status.map(|status| &status.last_version), names),
         supported: types
             .map(|of| config_type(&of.group, &of.resource, names))
             .collect(),
         references: status
             .map(|status| references(&status.config_references, names))
             .unwrap_or_default(),
+        health_mode: shared(
+            status
+                .and_then(|status| status.health_check.as_ref())
+                .map(|check| &check.mode),
+            names,
+        ),
         conditions: status
             .map(|status| conditions(&status.conditions, names))
             .unwrap_or_default(),
@@ -252,21 +266,18 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
 }
 
 fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, String> {
+    let mut addon = names.share("");
     let (metadata, version, content) = match kind {
         Kind::DeploymentConfig => {
-            let object: wire::AddOnDeploymentConfig = parse(object)?;
-            (
-                object.metadata,
-                None,
-                Content::Deployment(deployment_config(&object.spec, names)),
-            )
+            let parsed: wire::AddOnDeploymentConfig = parse(object)?;
+            let content = Content::Deployment(deployment_config(object, parsed.spec, names));
+            (parsed.metadata, None, content)
         }
         Kind::Template => {
             let parsed: wire::AddOnTemplate = parse(object)?;
-            let agent = object.pointer("/spec/agentSpec").cloned().unwrap_or_default();
-            let registers = parsed.spec.registration.is_some();
             let version = label(&parsed.metadata, labels::TEMPLATE_VERSION).cloned();
-            let content = Content::Template(Template { agent, registers });
+            addon = names.share(&parsed.spec.addon_name);
+            let content = Content::Template(template(object, parsed.spec));
             (parsed.metadata, version, content)
         }
         Kind::HubConfig
@@ -284,35 +295,14 @@ fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, Strin
     Ok(Config {
         meta: meta(&metadata, names)?,
         hash,
-        version: version.as_deref().map(|version| names.share(version)),
+        version: version
+            .as_deref()
+            .filter(|version| !version.is_empty())
+            .map(|version| names.share(version)),
+        is_version: version
+            .as_deref()
+            .is_some_and(|version| AddonVersion::parse(version).is_ok()),
+        addon,
         content: Arc::new(content),
     })
-}
-
-fn deployment_config(spec: &wire::AddOnDeploymentConfigSpec, names: &mut Names) -> DeploymentConfig {
-    let variables = spec.customized_variables.iter();
-    let proxy = spec
-        .proxy_config
-        .as_ref()
-        .is_some_and(|proxy| *proxy != wire::ProxyConfig::default());
-    let set = [
-        ("nodePlacement", spec.node_placement.is_some()),
-        (
-            "registries",
-            spec.registries.as_ref().is_some_and(|list| !list.is_empty()),
-        ),
-        ("proxyConfig", proxy),
-        ("resourceRequirements", !spec.resource_requirements.is_empty()),
-    ];
-    DeploymentConfig {
-        variables: variables
-            .map(|one| (names.share(&one.name), names.share(&one.value)))
-            .collect(),
-        install_namespace: shared(spec.agent_install_namespace.as_ref(), names),
-        not_applied: set
-            .into_iter()
-            .filter(|(_, is_set)| *is_set)
-            .map(|(field, _)| field)
-            .collect(),
-    }
 }

@@ -58,6 +58,12 @@ pub(super) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
         conditions: status
             .map(|status| conditions(&status.conditions, names))
             .unwrap_or_default(),
+        supported_versions: status
+            .into_iter()
+            .flat_map(|status| &status.supported_versions)
+            .map(|text| names.share(text))
+            .collect(),
+        default_version: shared(status.map(|status| &status.default_version), names),
         facts: std::sync::Arc::new(AddonFacts::of(spec)),
     })
 }

@@ -1,6 +1,6 @@
-//! Decoding `ManifestWork`: a digest of what it asks for, and what the agent says about it.
+//! Decoding `ManifestWork`: a digest of what it asks for, which objects it carries, and what the agent says about it.
 //!
-//! Never keeps manifests. A work without the add-on label belongs to nobody here.
+//! Never keeps manifests. A work with neither the add-on's label nor an add-on as its owner belongs to nobody here.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
@@ -10,8 +10,10 @@ use super::decode::{annotation, meta, owners, parse, shared};
 use super::decode_hook::hook;
 use super::decode_status::status_of;
 use super::digest::Digest;
+use super::identity::Identity;
+use super::kind::{ADDON_GROUP, Kind};
 use super::names::{Name, Names};
-use super::record::{Meta, Signal, Status, Work, Workload};
+use super::record::{Meta, Owner, Signal, Status, Work, Workload};
 use super::terms;
 use crate::api::names::annotations::CONFIG_SPEC_HASH_ALTERNATIVE;
 use crate::api::names::conditions::{WORK_APPLIED, WORK_AVAILABLE};
@@ -25,6 +27,7 @@ pub(super) struct Known {
     uid: Name,
     generation: i64,
     digest: Digest,
+    holds: Name,
 }
 
 impl From<&Work> for Known {
@@ -33,6 +36,7 @@ impl From<&Work> for Known {
             uid: work.meta.uid.clone(),
             generation: work.meta.generation,
             digest: work.digest,
+            holds: work.holds.clone(),
         }
     }
 }
@@ -54,9 +58,16 @@ pub(super) fn work(
     let metadata = &parsed.metadata;
     let meta = meta(metadata, names)?;
     let labels = metadata.labels.as_ref();
-    let Some(addon) = labels.and_then(|labels| labels.get(terms::ADDON_NAME)) else {
+    let labelled = labels.and_then(|labels| labels.get(terms::ADDON_NAME));
+    let owners = owners(metadata.owner_references.as_ref(), names);
+    let own_name = metadata.name.as_deref().unwrap_or_default();
+    let Some(addon) = labelled
+        .map(String::as_str)
+        .or_else(|| owning_addon(own_name, &owners))
+    else {
         return Ok(None);
     };
+    let addon = names.share(addon);
     let home = labels
         .and_then(|labels| labels.get(terms::ADDON_NAMESPACE))
         .filter(|home| !home.is_empty());
@@ -73,13 +84,17 @@ pub(super) fn work(
         .flat_map(|status| &status.resource_status)
         .flat_map(|status| &status.manifests)
         .collect();
+    let (digest, holds) = content(object, &meta, known, names);
     let work = Work {
         name: shared(metadata.name.as_ref(), names),
         hosted: home.is_some(),
-        owners: owners(metadata.owner_references.as_ref(), names),
-        digest: digest(object, &meta, known),
+        labelled: labelled.is_some(),
+        owners,
+        digest,
+        holds,
         hashes: shared(spelled, names),
         mirror: shared(mirror.filter(|_| hashes.is_some()), names),
+        version: shared(labels.and_then(|labels| labels.get(terms::ADDON_VERSION)), names),
         applied: signal(parsed, WORK_APPLIED, meta.generation, names),
         available: signal(parsed, WORK_AVAILABLE, meta.generation, names),
         failure: names.share(&failure(&manifests)),
@@ -87,12 +102,24 @@ pub(super) fn work(
             .iter()
             .filter_map(|manifest| workload(manifest, names))
             .collect(),
-        hook: hook(object, addon, metadata, &manifests, names),
+        hook: hook(object, &addon, metadata, &manifests, names),
         finalizers: finalizers(metadata, names),
         namespace,
         meta,
     };
-    Ok(Some((names.share(addon), cluster, work)))
+    Ok(Some((addon, cluster, work)))
+}
+
+/// Somebody may have taken the label away from a work that was deployed for an add-on. Other works that an add-on owns are
+/// none of the hub's business.
+fn owning_addon<'o>(name: &str, owners: &'o [Owner]) -> Option<&'o str> {
+    let is_addon = |owner: &&Owner| {
+        let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+        group == ADDON_GROUP && *owner.kind == *Kind::Instance.address().kind
+    };
+    let addon = owners.iter().find(is_addon).map(|owner| &*owner.name)?;
+    name.starts_with(&format!("addon-{addon}-deploy-"))
+        .then_some(addon)
 }
 
 /// They matter only when nobody is left to take them off.
@@ -105,14 +132,19 @@ fn finalizers(metadata: &ObjectMeta, names: &mut Names) -> Vec<Name> {
 }
 
 /// Every change of the spec is a new generation; what only reports need not be read again.
-fn digest(object: &Value, meta: &Meta, known: Option<&Known>) -> Digest {
+fn content(object: &Value, meta: &Meta, known: Option<&Known>, names: &mut Names) -> (Digest, Name) {
     let same = known
         .filter(|known| known.uid == meta.uid && known.generation == meta.generation && meta.generation > 0);
-    match (same, object.get("spec")) {
-        (Some(known), _) => known.digest,
-        (None, Some(spec)) => Digest::of_spec(spec),
-        (None, None) => Digest::of_spec(&Value::Null),
+    if let Some(known) = same {
+        return (known.digest, known.holds.clone());
     }
+    let spec = object.get("spec").unwrap_or(&Value::Null);
+    let manifests = spec.pointer("/workload/manifests").and_then(Value::as_array);
+    let marks = manifests
+        .into_iter()
+        .flatten()
+        .map(|manifest| Identity::of(manifest).mark().to_string());
+    (Digest::of_spec(spec), names.share(&marks.collect::<String>()))
 }
 
 fn signal(work: &Head, kind: &str, generation: i64, names: &mut Names) -> Option<Signal> {

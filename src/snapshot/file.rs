@@ -13,6 +13,7 @@ use super::record::{
 };
 use super::settings::EmptyLifecycle;
 use super::store::{Place, Store, Touched};
+use super::versions::offered;
 
 /// Puts `new` into `slot` and returns whether anything but the revision differs.
 fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&mut T) -> &mut Meta) -> bool {
@@ -127,12 +128,14 @@ impl Store {
         if let Some(old) = slot.as_ref().filter(|old| old.hash != record.hash) {
             self.retire(&config, old);
         }
+        let offer = offered(slot.as_ref());
         let before = slot.as_ref().map(|old| old.hash.clone());
         self.sights.replaced(&config, before.as_ref(), &record.hash);
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.extend(self.by_config.of(&config).cloned());
         }
         self.configs.extend(slot.map(|record| (config, record)));
+        self.refile_template(key, offer.as_ref(), touched);
     }
 
     pub(super) fn insert_work(&mut self, filed: (Name, Name), record: Work, touched: &mut Touched) {
@@ -187,9 +190,11 @@ impl Store {
             Kind::Instance => self.remove_instance(key, touched),
             Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
                 let config = decode::config_ref(key);
-                if let Some(old) = self.configs.remove(&config) {
-                    self.retire(&config, &old);
+                let old = self.configs.remove(&config);
+                if let Some(old) = &old {
+                    self.retire(&config, old);
                 }
+                self.refile_template(key, offered(old.as_ref()).as_ref(), touched);
                 self.sights.gone(&config);
                 touched.extend(self.by_config.of(&config).cloned());
             }

@@ -115,7 +115,7 @@ fn gone(name: &Name) -> AddOn {
     AddOn {
         meta: Meta {
             uid: nobody.clone(),
-            version: nobody,
+            version: nobody.clone(),
             generation: 0,
             deleting: true,
         },
@@ -130,6 +130,8 @@ fn gone(name: &Name) -> AddOn {
         placements: Vec::new(),
         defaults: Vec::new(),
         progressions: None,
+        supported_versions: Vec::new(),
+        default_version: nobody,
         facts: Arc::default(),
     }
 }

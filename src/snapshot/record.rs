@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
+use super::content::{DeploymentConfig, Template};
 use super::facts::AddonFacts;
 use super::farewell::Farewell;
 use super::names::Name;
@@ -183,6 +183,8 @@ pub struct Cluster {
     pub available: Option<Status>,
     /// Reason and message of the cluster's availability while nobody knows it.
     pub unknown: Option<(Name, Name)>,
+    /// Image mirrors as the cluster's annotation gives them, "" when it has none.
+    pub image_registries: Name,
 }
 
 impl Cluster {
@@ -364,6 +366,10 @@ pub struct AddOn {
     pub progressions: Option<Vec<Progression>>,
     /// `status.conditions`
     pub conditions: Vec<Condition>,
+    /// `status.supportedVersions`
+    pub supported_versions: Vec<Name>,
+    /// `status.defaultVersion`, "" when it is absent.
+    pub default_version: Name,
     /// What admission may ask about the add-on.
     pub facts: Arc<AddonFacts>,
 }
@@ -395,10 +401,20 @@ pub struct Instance {
     pub install_namespace: Name,
     /// `spec.configs`
     pub configs: Vec<ConfigRef>,
+    /// `spec.desiredVersion`, "" when it is absent.
+    pub desired_version: Name,
+    /// The version that a placement gave, as far as we have recorded it, "" when it gave none.
+    pub given_version: Name,
+    /// `status.currentVersion`, "" when it is absent.
+    pub current_version: Name,
+    /// `status.lastVersion`, "" when it is absent.
+    pub last_version: Name,
     /// `status.supportedConfigs`
     pub supported: Vec<ConfigType>,
     /// `status.configReferences`
     pub references: Vec<Reference>,
+    /// `status.healthCheck.mode`, "" when absent.
+    pub health_mode: Name,
     /// `status.conditions`, those of other writers included: a list is patched as a whole.
     pub conditions: Vec<Condition>,
 }
@@ -421,26 +437,6 @@ pub enum Content {
     Hub,
 }
 
-/// The parts of an `AddOnDeploymentConfig` that rendering uses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeploymentConfig {
-    /// `customizedVariables`, in order.
-    pub variables: Vec<(Name, Name)>,
-    /// `agentInstallNamespace`; "" means "leave the template's namespaces alone".
-    pub install_namespace: Name,
-    /// Fields that are set but that this version does not apply.
-    pub not_applied: Vec<&'static str>,
-}
-
-/// The parts of an `AddOnTemplate` that rendering uses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template {
-    /// `spec.agentSpec`: the body of the work before substitution.
-    pub agent: Value,
-    /// Whether `spec.registration` is present.
-    pub registers: bool,
-}
-
 /// A configuration object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -450,6 +446,17 @@ pub struct Config {
     pub hash: Name,
     /// The version of the add-on that it stands for: the label of a template, or what an `AddOnHubConfig` asks for.
     pub version: Option<Name>,
+    /// Whether `version` can be read as one; asked for every cluster, so it is found out once.
+    pub is_version: bool,
+    /// The add-on that a template is for, "" for other kinds.
+    pub addon: Name,
     /// What it says.
     pub content: Arc<Content>,
+}
+
+impl Config {
+    /// Returns the version, if it can be read as one.
+    pub fn readable_version(&self) -> Option<&Name> {
+        self.version.as_ref().filter(|_| self.is_version)
+    }
 }

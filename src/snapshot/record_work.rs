@@ -58,14 +58,20 @@ pub struct Work {
     pub name: Name,
     /// Whether it is applied on a hosting cluster for another one.
     pub hosted: bool,
+    /// Whether it carries the label with the add-on's name; without it only its owner tells whose it is.
+    pub labelled: bool,
     /// Its owners.
     pub owners: Vec<Owner>,
     /// Digest of its spec.
     pub digest: Digest,
+    /// Which objects it carries: the marks of their identities one after the other (`identity.rs`).
+    pub holds: Name,
     /// The configuration hashes that it carries, whatever annotation they stand in; "" when there are none.
     pub hashes: Name,
     /// The lifecycle mirror of the annotation, "" unless both are there.
     pub mirror: Name,
+    /// The version of the add-on that it carries, "" when its label is absent.
+    pub version: Name,
     /// Condition `Applied`.
     pub applied: Option<Signal>,
     /// Condition `Available`.

@@ -86,6 +86,8 @@ pub struct Store {
     /// The placement under which each decision is filed.
     pub(super) decision_places: BTreeMap<Place, Place>,
     pub(super) configs: BTreeMap<ConfigRef, Config>,
+    /// The templates with a version, by the add-on that they are for.
+    pub(super) templates: BTreeMap<Name, BTreeSet<Name>>,
     pub(super) by_placement: Mentions<Place, Name>,
     pub(super) by_config: Mentions<ConfigRef, Name>,
     pub(super) by_cluster: Mentions<Name, Name>,
@@ -98,7 +100,7 @@ pub struct Store {
     pub(super) sights: Sights,
     expectations: Expectations,
     faults: BTreeMap<ObjectKey, String>,
-    new_faults: Vec<(ObjectKey, String)>,
+    pub(super) new_faults: Vec<(ObjectKey, String)>,
 }
 
 impl Store {

@@ -8,7 +8,7 @@ pub use crate::api::names::annotations::{
     CONFIG_SPEC_HASH_MIRROR as CONFIG_HASHES_MIRROR, HOSTING_CLUSTER_NAME as HOSTING_CLUSTER,
 };
 pub use crate::api::names::finalizers;
-pub use crate::api::names::labels::{ADDON_NAME, ADDON_NAMESPACE, FEATURE_PREFIX};
+pub use crate::api::names::labels::{ADDON_NAME, ADDON_NAMESPACE, ADDON_VERSION, FEATURE_PREFIX};
 
 /// Annotation on a `ManagedClusterAddOn` that an install strategy made us create: `<namespace>/<name>` of the placement, or
 /// [`BY_LABELS`]. Only objects with this mark are deleted when nothing selects their cluster any more.
@@ -21,6 +21,9 @@ pub const DESELECTED_AT: &str = "tidegate.io/deselected-at";
 pub const COPIED_ANNOTATIONS: &str = "tidegate.io/copied-annotations";
 /// Annotation on a `ManagedCluster`: the add-ons, separated by commas, that no install strategy may give it; `*` means all.
 pub const OPT_OUT: &str = "tidegate.io/opt-out";
+/// Annotation on a `ManagedClusterAddOn` that a placement gave: the version that stood in the placement's template when
+/// `spec.desiredVersion` was written. While both are equal the version is given, not chosen, and follows the placement.
+pub const GIVEN_VERSION: &str = "tidegate.io/given-version";
 /// Annotations of a `ManagedCluster` with this beginning travel to its add-ons.
 pub const COPIED_PREFIX: &str = "addon.open-cluster-management.io/";
 

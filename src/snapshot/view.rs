@@ -9,6 +9,7 @@ use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Place
 use super::settings::Settings;
 use super::sight::Sights;
 use super::store::Store;
+use super::versions::Versions;
 
 /// Everything that the plan of one add-on may read.
 #[derive(Debug, Clone, Copy)]
@@ -97,6 +98,11 @@ impl<'s> View<'s> {
     pub fn all_works(&self) -> impl Iterator<Item = (&'s Name, &'s Work)> + use<'s> {
         let clusters = self.store.works.get(&self.addon.name).into_iter().flatten();
         clusters.flat_map(|(cluster, works)| works.values().map(move |work| (cluster, work)))
+    }
+
+    /// Returns the versions of the add-on, from the templates that are made for it.
+    pub fn versions(&self) -> Versions {
+        self.store.versions(&self.addon.name)
     }
 
     /// Returns the add-on's works for a cluster, sorted by namespace and name.

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use super::fault::ConfigFault;
 use super::layers::{self, Entry, Source, is_of_templates, is_template, listed_types};
 use super::notes::{self, Declared, Note};
+use super::versioned::{Basis, Completed, Layer};
 use crate::plan::install::Wanted;
-use crate::snapshot::{ConfigRef, ConfigType, Instance, Name, Reference, View};
+use crate::plan::version::{BadVersion, Shelf, asked, given};
+use crate::snapshot::{ConfigRef, ConfigType, Instance, Name, Reference, Versions, View};
 
 /// One effective configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +38,8 @@ pub(in crate::plan) struct Effective {
     pub unsupported: Option<ConfigType>,
     /// Whether the tide deploys the add-on from a template.
     pub deployed: bool,
+    /// The version that is asked for, if nobody offers it.
+    pub bad_version: Option<BadVersion>,
 }
 
 /// The effective configurations of an add-on.
@@ -49,54 +53,57 @@ pub(in crate::plan) struct Configs<'v> {
     pub instances: Vec<(&'v Instance, Arc<Effective>)>,
     /// The types that an instance of a template add-on may override.
     pub supported: BTreeSet<ConfigType>,
+    /// The versions that the templates of the add-on offer.
+    pub versions: Versions,
 }
 
 /// Returns the effective configuration of every instance.
 pub(in crate::plan) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs<'v> {
     let addon = view.addon;
-    let declared = Declared::of(view, listed_types(addon).any(is_template));
+    let listed = listed_types(addon).any(is_template);
+    let shelf = Shelf::of(view, listed);
+    let declared = Declared::of(view, listed || !shelf.versions.is_empty());
+    let basis = Basis {
+        view,
+        shelf: &shelf,
+        declared: &declared,
+    };
     let defaults = layers::defaults(addon);
     let bare = layers::inherited(&defaults);
-    let by_default = |config: &ConfigRef| declared.by_default(addon, config);
-    let inherit_default = Arc::new(inherited(view, &bare, &declared, by_default));
-    let each = wanted
+    let mut placements: Vec<Layer<'v>> = wanted
         .placements
         .iter()
-        .map(|selected| layers::placement(&bare, selected.by));
-    let placements: Vec<Vec<Entry>> = each.collect();
-    let shared: Vec<Arc<Effective>> = placements
-        .iter()
+        .map(|selected| Layer::new(Some(selected.by), layers::placement(&bare, selected.by)))
+        .collect();
+    let mut bare = Layer::new(None, bare);
+    let shared = placements
+        .iter_mut()
         .zip(&wanted.placements)
-        .map(|(layer, selected)| {
-            let noted = |config: &ConfigRef| declared.for_placement(addon, selected.by, config);
-            Arc::new(inherited(view, layer, &declared, noted))
-        })
+        .map(|(layer, selected)| layer.inherited(basis, &given(selected.by)))
         .collect();
     let of_instance = |instance: &'v Instance| {
         let home = wanted.home.get(&instance.cluster).copied();
-        let base = home
-            .and_then(|index| shared.get(index))
-            .unwrap_or(&inherit_default);
-        let layer = home.and_then(|index| placements.get(index)).unwrap_or(&bare);
-        let found = if instance.configs.is_empty() {
-            Arc::clone(base)
-        } else {
-            Arc::new(own(view, layer, base, instance))
-        };
-        (instance, found)
+        let asked = asked(home.and_then(|index| wanted.placements.get(index)), instance);
+        let layer = home
+            .and_then(|index| placements.get_mut(index))
+            .unwrap_or(&mut bare);
+        (instance, layer.of_instance(basis, instance, &asked))
     };
+    let instances = view.instances().map(of_instance).collect();
+    let by_default = |config: &ConfigRef| declared.by_default(addon, config);
     Configs {
-        defaults: inherited(view, &defaults, &declared, by_default).refs,
-        instances: view.instances().map(of_instance).collect(),
+        defaults: inherited(view, Completed::from(defaults), &declared, by_default).refs,
+        instances,
         inherited: shared,
         supported: layers::supported_types(addon),
+        versions: shelf.versions,
     }
 }
 
 /// Agents may declare types that the add-on does not list; until one has, nobody can say that a type is not supported.
-fn inherited<'a>(
+pub(super) fn inherited<'a>(
     view: &View<'_>,
-    layer: &[Entry],
+    layer: Completed,
     declared: &Declared<'_>,
     noted: impl Fn(&ConfigRef) -> Note<'a>,
 ) -> Effective {
@@ -112,14 +119,16 @@ fn inherited<'a>(
 }
 
 /// What is inherited keeps its verdict, what is the cluster's own gets one.
-fn own(view: &View<'_>, layer: &[Entry], base: &Effective, instance: &Instance) -> Effective {
+pub(super) fn own(view: &View<'_>, layer: Completed, base: &Effective, instance: &Instance) -> Effective {
     let noted = |config: &ConfigRef| notes::on_instance(instance, base, config);
-    let mut found = looked_up(view, &layers::cluster(layer, instance), noted);
+    let mut found = looked_up(view, layer, noted);
+    // On this cluster another program may deploy what others get by its version.
+    let deployed = base.deployed && found.deployed;
     let is_supported = |of: &ConfigType| {
         listed_types(view.addon).any(|listed| listed == of)
-            || (base.deployed && is_of_templates(of))
+            || (deployed && is_of_templates(of))
             // What a template add-on declares is written by the tide itself: its echo says nothing.
-            || (!base.deployed && instance.supported.contains(of))
+            || (!deployed && instance.supported.contains(of))
     };
     found.refuse(|desired| match &desired.source {
         Source::Cluster => !is_supported(&desired.config.of),
@@ -131,16 +140,32 @@ fn own(view: &View<'_>, layer: &[Entry], base: &Effective, instance: &Instance) 
     found
 }
 
-fn looked_up<'a>(view: &View<'_>, layer: &[Entry], noted: impl Fn(&ConfigRef) -> Note<'a>) -> Effective {
-    let own = layer.iter().map(|entry| &entry.config.of);
+fn looked_up<'a>(view: &View<'_>, layer: Completed, noted: impl Fn(&ConfigRef) -> Note<'a>) -> Effective {
+    let Completed { entries, bad_version } = layer;
+    let own = entries.iter().map(|entry| &entry.config.of);
     let deployed = listed_types(view.addon).chain(own).any(is_template);
-    let each = layer
-        .iter()
-        .map(|entry| notes::look_up(view, entry, noted(&entry.config), deployed));
+    let each = entries.iter().map(|entry| match &bad_version {
+        Some(_) if entry.source == Source::Version => entry.without(ConfigFault::NoSuchVersion),
+        Some(_) | None => notes::look_up(view, entry, noted(&entry.config), deployed),
+    });
     Effective {
         refs: each.collect(),
         unsupported: None,
         deployed,
+        bad_version,
+    }
+}
+
+impl Entry {
+    /// The reference leads nowhere.
+    fn without(&self, fault: ConfigFault) -> Desired {
+        Desired {
+            config: self.config.clone(),
+            source: self.source.clone(),
+            hash: Name::from(""),
+            generation: Some(0),
+            fault: Some(fault),
+        }
     }
 }
 
@@ -235,6 +260,7 @@ mod tests {
             refs: text.split_whitespace().map(desired).collect(),
             unsupported: None,
             deployed: true,
+            bad_version: None,
         }
     }
 

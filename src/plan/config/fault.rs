@@ -4,6 +4,7 @@
 
 use super::effective::Desired;
 use crate::plan::rollout::Member;
+use crate::plan::version::invalid;
 use crate::plan::work::Rendering;
 use crate::snapshot::Absence;
 
@@ -23,6 +24,8 @@ pub(in crate::plan) enum ConfigFault {
     NotServed,
     /// The add-on does not support the type.
     Unsupported,
+    /// No template offers the version that is asked for; the reference carries the version as its name.
+    NoSuchVersion,
 }
 
 impl ConfigFault {
@@ -34,6 +37,7 @@ impl ConfigFault {
             Self::Forbidden { .. } => "ConfigurationForbidden",
             Self::NotServed => "ConfigurationKindNotServed",
             Self::Unsupported => "ConfigurationUnsupported",
+            Self::NoSuchVersion => "InvalidVersion",
         }
     }
 }
@@ -56,6 +60,7 @@ impl Desired {
             ),
             ConfigFault::NotServed => "is of a kind that the hub does not serve".to_owned(),
             ConfigFault::Unsupported => "is of a type that the add-on does not support".to_owned(),
+            ConfigFault::NoSuchVersion => "stands for a version that no AddOnTemplate offers".to_owned(),
         };
         Some(format!("{what} ({})", self.source))
     }
@@ -74,6 +79,13 @@ pub(in crate::plan) struct Trouble {
 
 /// Returns what is wrong with the configurations of an instance, if anything is.
 pub(in crate::plan) fn trouble(member: &Member<'_>, rendering: &Rendering<'_>) -> Option<Trouble> {
+    if let Some(bad) = invalid(member).filter(|_| member.effective.unsupported.is_none()) {
+        return Some(Trouble {
+            reason: ConfigFault::NoSuchVersion.reason(),
+            message: bad.to_string(),
+            is_stuck: true,
+        });
+    }
     let unsupported = |desired: &&Desired| desired.fault == Some(ConfigFault::Unsupported);
     let desired = match member.effective.refs.iter().find(unsupported) {
         Some(desired) if member.effective.unsupported.is_some() => desired,
@@ -83,7 +95,7 @@ pub(in crate::plan) fn trouble(member: &Member<'_>, rendering: &Rendering<'_>) -
     // The program that deploys the add-on may read what this one may not.
     let is_for_others = matches!(rendering, Rendering::NotOurs);
     let is_stuck = match fault {
-        ConfigFault::Absent(_) | ConfigFault::Unsupported => true,
+        ConfigFault::Absent(_) | ConfigFault::Unsupported | ConfigFault::NoSuchVersion => true,
         ConfigFault::Forbidden { .. } | ConfigFault::NotServed => !is_for_others,
         ConfigFault::NotWatchedYet => false,
     };

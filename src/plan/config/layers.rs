@@ -22,7 +22,6 @@ pub(in crate::plan) enum Source {
     /// The instance's own list.
     Cluster,
     /// The version that the instance should have.
-    #[expect(dead_code, reason = "the layer of versions chooses templates")]
     Version,
 }
 
@@ -142,7 +141,8 @@ pub(super) fn is_of_templates(of: &ConfigType) -> bool {
     matches!(kind, Some(Kind::Template | Kind::DeploymentConfig))
 }
 
-fn type_of(kind: Kind) -> ConfigType {
+/// Returns the type of a configuration kind.
+pub(in crate::plan) fn type_of(kind: Kind) -> ConfigType {
     let address = kind.address();
     ConfigType {
         group: address.group.into(),

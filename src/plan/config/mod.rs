@@ -6,7 +6,8 @@ mod effective;
 mod fault;
 mod layers;
 mod notes;
+mod versioned;
 
 pub(super) use effective::{Configs, Desired, Effective, effective};
 pub(super) use fault::{Trouble, trouble};
-pub(super) use layers::is_template;
+pub(super) use layers::{is_template, type_of};

@@ -1,6 +1,7 @@
 //! The instance that an install strategy creates.
 //!
-//! The placement's template is copied here and nowhere else: what a user changes later stays changed.
+//! The placement's template is copied here and, but for a version that nobody chose (`version::follow`), nowhere else: what
+//! a user changes later stays changed.
 
 use serde_json::{Map, Value, json};
 
@@ -35,6 +36,11 @@ pub(super) fn create(view: &View<'_>, giver: Giver<'_>, name: &Name, cluster: &C
     };
     let mut annotations = annotations::copied(cluster);
     annotations.insert(terms::INSTALLED_BY.to_owned(), Value::from(mark));
+    if let Giver::Placement(by) = giver
+        && let Some(version) = &by.creation.desired_version
+    {
+        annotations.insert(terms::GIVEN_VERSION.to_owned(), Value::from(&**version));
+    }
     let body = json!({
         "apiVersion": Kind::Instance.api_version(),
         "kind": Kind::Instance.address().kind,

@@ -1,6 +1,6 @@
 //! Who is created, adopted, brought up to date, let go and removed.
 //!
-//! Never changes the spec of an instance. Removal waits for the time of grace: a scheduler that forgets a cluster for a moment
+//! Never changes the spec of an instance, but for a version that nobody chose (`version::follow`). Removal waits for the time of grace: a scheduler that forgets a cluster for a moment
 //! uninstalls nothing.
 
 use std::time::Duration;
@@ -14,6 +14,7 @@ use super::fate::{Fate, follows};
 use super::wanted::{Known, Selected, Wanted, other_mark};
 use crate::plan::owners;
 use crate::plan::types::{Action, Revision, Wait, WaitOn, earliest};
+use crate::plan::version;
 use crate::snapshot::{InstallStrategy, Instance, Kind, Name, ObjectKey, View, terms};
 
 /// The writes that give the add-on to the wanted clusters and take it from the others.
@@ -147,7 +148,7 @@ fn whole_seconds(grace: Duration) -> Duration {
 /// The add-on owns its instances; marks follow what gives them now, and annotations follow the cluster.
 fn tend(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Action> {
     let mut annotations = Map::new();
-    let mut metadata = Map::new();
+    let (mut metadata, mut patch) = (Map::new(), Map::new());
     let mut why = "the cluster's annotations travel to its add-ons";
     let cluster = view.cluster(&instance.cluster);
     if let Some(cluster) = cluster.filter(|_| follows(&view.addon.strategy)) {
@@ -161,6 +162,11 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Act
         annotations.insert(terms::INSTALLED_BY.to_owned(), Value::from(mark));
         why = "something else gives the add-on now";
     }
+    if let Some(version) = version::follow(home(wanted, instance), instance) {
+        annotations.insert(terms::GIVEN_VERSION.to_owned(), version.clone());
+        patch.insert("spec".to_owned(), json!({"desiredVersion": version}));
+        why = "the placement gives another version";
+    }
     if !annotations.is_empty() {
         metadata.insert("annotations".to_owned(), Value::Object(annotations));
     }
@@ -168,12 +174,22 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Act
         metadata.insert("ownerReferences".to_owned(), Value::Array(owners));
         why = "the add-on owns its instances";
     }
-    (!metadata.is_empty()).then(|| Action::Replace {
+    if metadata.is_empty() {
+        return None;
+    }
+    patch.insert("metadata".to_owned(), Value::Object(metadata));
+    Some(Action::Replace {
         object: key(instance),
         before: Revision::from(&instance.meta),
-        patch: json!({"metadata": metadata}),
+        patch: Value::Object(patch),
         why,
     })
+}
+
+/// Returns the placement that configures the cluster of an instance.
+fn home<'w, 'v>(wanted: &'w Wanted<'v>, instance: &Instance) -> Option<&'w Selected<'v>> {
+    let index = wanted.home.get(&instance.cluster)?;
+    wanted.placements.get(*index)
 }
 
 /// Returns the new mark of an instance that something else gives now. A placement that is unknown gives nothing away: it may
