@@ -16,6 +16,9 @@ mod words;
 #[path = "plan/world.rs"]
 mod world;
 
+#[path = "plan/registration.rs"]
+mod registration;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -120,7 +123,7 @@ impl Teller {
             self.any_kinds.look(&mut self.world.store);
         }
         self.world.settle(&self.addon);
-        assert!(self.world.plan(&self.addon).actions.is_empty());
+        assert!(self.world.is_settled(&self.addon));
         self.out
     }
 
@@ -151,10 +154,6 @@ impl Teller {
             }
             ["delete", "object", reference] => self.any_kinds.delete(reference),
             ["delete", kind, place] => self.delete(kind, place),
-            ["template", name, version] => {
-                versions::put_template(&mut self.world, &self.addon, name, version);
-            }
-            ["desire", cluster, version] => versions::desire(&mut self.world, &self.addon, cluster, version),
             ["work", words @ ..] => self.act_on_work(words, line),
             ["deleting", kind, place] => {
                 let key = key(kind, place);
@@ -165,6 +164,8 @@ impl Teller {
             ["annotate", kind, place, pair] => self.annotate(kind, place, pair),
             ["show", "everything"] => self.show_everything(),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
+            ["refuse" | "accept" | "request", ..]
+            | ["show", "object" | "grants" | "registration", ..] => registration::act(self, &words, line),
             ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
             ["plan"] => self.print_plan(),
             ["apply"] => {
@@ -190,7 +191,7 @@ impl Teller {
                     self.show(&name);
                 }
             }
-            other => unknown(other),
+            other => versions::act(&mut self.world, &self.addon, other),
         }
     }
 
@@ -455,6 +456,7 @@ fn describe(action: &Action) -> (String, String) {
         }
         Action::Replace { why, patch, .. } => format!("  patch {object} ({why}): {}", shape(patch)),
         Action::Delete { why, .. } => format!("  delete {object} ({why})"),
+        Action::Certify { answer, .. } => registration::describe(object, answer),
         Action::Status { patch, note, .. } => {
             let mut text = format!("  status {object}");
             let status = &patch["status"];

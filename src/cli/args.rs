@@ -139,6 +139,9 @@ pub struct TideArgs {
     /// What a ClusterManagementAddOn means whose lifecycle annotation is there, but empty.
     #[arg(long, value_enum, value_name = "WHO", default_value_t = EmptyMeans::Managed)]
     pub empty_lifecycle: EmptyMeans,
+    /// Namespace of the secrets of custom signers for which a template names none.
+    #[arg(long, value_name = "NAMESPACE", default_value = "open-cluster-management-hub")]
+    pub signing_namespace: String,
     /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ClusterConfigsArg::AtOnce)]
     pub cluster_configs: ClusterConfigsArg,
@@ -228,6 +231,7 @@ impl From<&TideArgs> for TideOptions {
                     ClusterConfigsArg::Rollout => ClusterConfigs::Rollout,
                 },
             },
+            signing_namespace: args.signing_namespace.as_str().into(),
             ..Self::default()
         }
     }

@@ -5,21 +5,26 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures::StreamExt;
 use futures::stream;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::core::Status;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
+use super::cause::root;
 use super::events::Subject;
 use super::herald::Herald;
 use super::raw::{Raw, resource};
+use super::sign::{SignError, certificate};
 use super::tide::Progress;
-use crate::plan::{Action, Plan, Revision};
-use crate::snapshot::{Expected, Kind, Name, ObjectKey};
+use crate::plan::{Action, Answer, Plan, Revision};
+use crate::snapshot::{Expected, Kind, Lane, Name, ObjectKey};
 
 /// Name under which the API server records our writes.
 const FIELD_MANAGER: &str = "tidegate";
@@ -45,6 +50,15 @@ pub(super) enum ApplyError {
         /// The object.
         object: ObjectKey,
     },
+    /// A certificate could not be signed.
+    #[error("cannot sign {object}")]
+    Sign {
+        /// The request.
+        object: ObjectKey,
+        /// Why.
+        #[source]
+        source: Box<SignError>,
+    },
     /// The hub refused the write or could not be reached.
     #[error("cannot {verb} {object}")]
     Write {
@@ -65,7 +79,37 @@ impl ApplyError {
             Self::Conflict { object }
             | Self::Hidden { object }
             | Self::NoChange { object }
+            | Self::Sign { object, .. }
             | Self::Write { object, .. } => object,
+        }
+    }
+
+    /// Returns what the hub said if it may say so again until somebody changes something: the conditions should tell.
+    pub(super) fn refusal(&self) -> Option<String> {
+        match self {
+            Self::Conflict { .. } | Self::NoChange { .. } => None,
+            Self::Hidden { .. } => Some(self.to_string()),
+            Self::Sign { source, .. } => match root(&**source).to_string() {
+                cause if cause == source.to_string() => Some(cause),
+                cause => Some(format!("{source}: {cause}")),
+            },
+            Self::Write { .. } => self.answer().map(|status| status.message.clone()),
+        }
+    }
+
+    /// Returns whether time alone will not help. A namespace may still come, and a watch may still show an object.
+    pub(super) fn is_final(&self) -> bool {
+        matches!(self, Self::Sign { .. }) || self.answer().is_some_and(|status| status.code != 404)
+    }
+
+    /// Returns the answer of a hub that has understood the write and does not want it.
+    fn answer(&self) -> Option<&Status> {
+        let Self::Write { source, .. } = self else {
+            return None;
+        };
+        match &**source {
+            kube::Error::Api(status) if matches!(status.code, 400 | 403 | 404 | 413 | 422) => Some(status),
+            _ => None,
         }
     }
 }
@@ -91,15 +135,17 @@ pub(super) struct Pen {
     pub(super) stop: CancellationToken,
     /// How many namespaces are written to at the same time.
     pub(super) at_once: usize,
+    /// Namespace of signers' secrets whose namespace nobody names.
+    pub(super) signing_namespace: Name,
 }
 
-/// Applies a plan: the writes of one namespace in their order, namespaces beside each other, the cluster-scoped ones last.
+/// Applies a plan: the writes of one lane in their order, lanes beside each other, the cluster-scoped ones last.
 pub(super) async fn apply_plan(pen: Pen, subject: Subject, plan: Plan) -> Applied {
-    let mut groups: BTreeMap<Name, Vec<Action>> = BTreeMap::new();
+    let mut groups: BTreeMap<Lane, Vec<Action>> = BTreeMap::new();
     for action in plan.actions {
-        groups.entry(action.object().group()).or_default().push(action);
+        groups.entry(action.object().lane()).or_default().push(action);
     }
-    let hub = groups.remove("").unwrap_or_default();
+    let hub = groups.remove(&(Name::from(""), None)).unwrap_or_default();
     let each = groups
         .into_values()
         .map(|actions| apply_group(&pen, &subject, actions));
@@ -125,7 +171,7 @@ async fn apply_group(pen: &Pen, subject: &Subject, actions: Vec<Action>) -> Appl
         }
         let news = News::of(&action);
         let object = action.object().clone();
-        match apply_one(&pen.client, action).await {
+        match apply_one(pen, action).await {
             Ok(expected) => {
                 news.tell(pen, subject, &object);
                 applied
@@ -173,7 +219,8 @@ impl News {
             Action::Create { .. }
             | Action::Replace { .. }
             | Action::Status { .. }
-            | Action::Delete { .. } => Self::Nothing,
+            | Action::Delete { .. }
+            | Action::Certify { .. } => Self::Nothing,
         }
     }
 
@@ -193,9 +240,9 @@ impl News {
     }
 }
 
-async fn apply_one(client: &Client, action: Action) -> Result<Option<Expected>, ApplyError> {
+async fn apply_one(pen: &Pen, action: Action) -> Result<Option<Expected>, ApplyError> {
     let object = action.object().clone();
-    let api = api(client, &object);
+    let api = api(&pen.client, &object);
     let manager = Some(FIELD_MANAGER.to_owned());
     let patch_params = PatchParams {
         field_manager: manager.clone(),
@@ -246,7 +293,41 @@ async fn apply_one(client: &Client, action: Action) -> Result<Option<Expected>, 
             }
             Ok(Some(Expected::Gone(before.uid)))
         }
+        Action::Certify { before, answer, .. } => certify(pen, object, &before, answer).await,
     }
+}
+
+/// Approval and certificate have endpoints of their own.
+async fn certify(
+    pen: &Pen,
+    object: ObjectKey,
+    before: &Revision,
+    answer: Answer,
+) -> Result<Option<Expected>, ApplyError> {
+    let (endpoint, verb, patch) = match answer {
+        Answer::Approve(patch) => ("approval", "approve", patch),
+        Answer::Sign(signing) => {
+            let signed = certificate(&pen.client, &signing, &pen.signing_namespace, &before.uid).await;
+            let pem = signed.map_err(|source| ApplyError::Sign {
+                object: object.clone(),
+                source: Box::new(source),
+            })?;
+            let patch = json!({"status": {"certificate": STANDARD.encode(pem)}});
+            ("status", "write the certificate of", patch)
+        }
+    };
+    let params = PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let patch = Patch::Merge(guarded(patch, before));
+    let api = api(&pen.client, &object);
+    let patched = api
+        .patch_subresource(endpoint, &object.name, &params, &patch)
+        .await;
+    let patched = patched.map_err(|error| failed(verb, &object, error))?;
+    info!(%object, endpoint, "answered");
+    changed(object, before, seen(&patched))
 }
 
 fn api(client: &Client, object: &ObjectKey) -> Api<Raw> {
@@ -325,6 +406,7 @@ mod tests {
             client,
             stop: CancellationToken::new(),
             at_once: 1,
+            signing_namespace: Name::from("signers"),
         }
     }
 
@@ -467,6 +549,33 @@ mod tests {
                 .is_none()
         );
         hub.shutdown().await;
+    }
+
+    #[test]
+    fn only_what_the_hub_will_refuse_again_is_a_trouble() {
+        let write = |code: u16| ApplyError::Write {
+            verb: "create",
+            object: object(),
+            source: Box::new(kube::Error::Api(Box::new(Status {
+                code,
+                ..Status::failure("no", "Reason")
+            }))),
+        };
+        let rows = [
+            (403, Some("no"), true),
+            (422, Some("no"), true),
+            (404, Some("no"), false),
+            (500, None, false),
+        ];
+        for (code, refusal, is_final) in rows {
+            let error = write(code);
+            assert_eq!(error.refusal().as_deref(), refusal, "{code}");
+            assert_eq!(error.is_final(), is_final, "{code}");
+        }
+        let conflict = ApplyError::Conflict { object: object() };
+        assert_eq!((conflict.refusal(), conflict.is_final()), (None, false));
+        let hidden = ApplyError::Hidden { object: object() };
+        assert!(hidden.refusal().is_some() && !hidden.is_final());
     }
 
     #[test]

@@ -25,8 +25,8 @@ use super::herald::Herald;
 use super::pauses::Pauses;
 use super::queue::Queue;
 use super::tide::{Progress, TideOptions};
-use crate::plan::{self, Plan};
-use crate::snapshot::{Event, Facts, Kind, Lookout, Name, ObjectKey, Store};
+use crate::plan::{self, Action, Plan};
+use crate::snapshot::{Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
@@ -81,6 +81,7 @@ impl Driver {
             herald,
             stop,
             at_once: options.writes_at_once,
+            signing_namespace: options.signing_namespace.clone(),
         };
         Self {
             pen,
@@ -226,6 +227,8 @@ impl Driver {
             let pause = Duration::try_from(at.duration_since(time)).unwrap_or_default();
             self.queue.touch(addon, now + pause);
         }
+        let planned = plan.actions.iter().map(Action::object).collect();
+        self.store.keep_troubles(addon, &planned);
         self.leave_paused(addon, &mut plan, now);
         if plan.actions.is_empty() {
             return false;
@@ -256,17 +259,16 @@ impl Driver {
         planned
     }
 
-    /// Takes out what must not be tried yet, with everything behind it in its namespace.
+    /// Takes out what must not be tried yet, with everything behind it in its lane.
     fn leave_paused(&mut self, addon: &Name, plan: &mut Plan, now: Instant) {
-        let mut held: BTreeMap<Name, Instant> = BTreeMap::new();
+        let mut held: BTreeMap<Lane, Instant> = BTreeMap::new();
         plan.actions.retain(|action| {
-            let object = action.object();
-            let group = object.group();
-            if held.contains_key(&group) {
+            let (object, lane) = (action.object(), action.object().lane());
+            if held.contains_key(&lane) {
                 return false;
             }
             let until = self.pauses.held_until(object, now);
-            held.extend(until.map(|until| (group, until)));
+            held.extend(until.map(|until| (lane, until)));
             until.is_none()
         });
         if let Some(until) = held.into_values().min() {
@@ -284,17 +286,28 @@ impl Driver {
         };
         for (object, expected) in applied.expected {
             self.pauses.succeed(&object);
+            self.store.end_trouble(addon, &object);
             self.store.expect(addon, object, expected);
         }
         for error in &applied.errors {
             let pause = self.pauses.fail(error.object(), now);
             self.queue.touch(addon, now + pause);
+            if let Some(why) = error.refusal()
+                && (error.is_final() || pause >= STUBBORN)
+                && self.store.trouble(addon, error.object().clone(), &why)
+            {
+                // The conditions should tell, whenever the write is tried again.
+                self.queue.touch(addon, now + self.options.coalesce);
+            }
             match error {
                 ApplyError::Conflict { object } | ApplyError::Hidden { object } if pause < STUBBORN => {
                     debug!(%addon, %object, ?pause, "planning again after a conflict");
                 }
                 ApplyError::Conflict { .. } | ApplyError::Hidden { .. } | ApplyError::NoChange { .. } => {
                     warn!(%addon, %error, ?pause, "will retry");
+                }
+                ApplyError::Sign { source, .. } => {
+                    warn!(%addon, %error, cause = %source, ?pause, "will retry");
                 }
                 ApplyError::Write { source, .. } => {
                     warn!(%addon, %error, cause = %root(&**source), ?pause, "will retry");
@@ -321,7 +334,7 @@ mod tests {
     use crate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 
     /// What the watches show before they break: one add-on that a placement gives to the cluster `default`.
-    fn listed(addon: &ClusterManagementAddOn) -> [Event; 9] {
+    fn listed(addon: &ClusterManagementAddOn) -> [Event; Kind::ALL.len()] {
         let meta = |name: &str| {
             let place = "cluster.open-cluster-management.io/placement";
             json!({"name": name, "namespace": "default", "uid": name, "resourceVersion": "1", "labels": {(place): "all"}})
@@ -335,9 +348,15 @@ mod tests {
                 Kind::Decision => Some(json!({"metadata": meta("all-1"),
                     "status": {"decisions": [{"clusterName": "default", "reason": ""}]}})),
                 Kind::AddOn => Some(serde_json::to_value(addon).expect("an add-on is JSON")),
-                Kind::DeploymentConfig | Kind::Template | Kind::HubConfig | Kind::Instance | Kind::Work => {
-                    None
-                }
+                Kind::DeploymentConfig
+                | Kind::Template
+                | Kind::HubConfig
+                | Kind::Instance
+                | Kind::Work
+                | Kind::ServiceAccount
+                | Kind::Role
+                | Kind::RoleBinding
+                | Kind::SigningRequest => None,
             };
             let objects: Vec<Value> = object.into_iter().collect();
             Event::Listed { kind, objects }

@@ -4,6 +4,7 @@
 
 mod apply;
 mod cause;
+mod der;
 mod drive;
 mod events;
 mod herald;
@@ -11,6 +12,7 @@ mod lookout;
 mod pauses;
 mod queue;
 mod raw;
+mod sign;
 mod tide;
 mod watch;
 

@@ -16,13 +16,13 @@ use super::events::EventBudget;
 use super::lookout::look_out;
 use super::watch::watch_kind;
 use crate::plan::Note;
-use crate::snapshot::{Facts, Kind, Settings};
+use crate::snapshot::{Facts, Kind, Name, Settings};
 
 /// What spectators are told: an add-on on a cluster has reached another state.
 pub type Progress = Note;
 
 /// How the tide runs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct TideOptions {
     /// What the operator chose for all add-ons.
     pub settings: Settings,
@@ -32,6 +32,8 @@ pub struct TideOptions {
     pub writes_at_once: usize,
     /// How many events are written about what happens.
     pub events: EventBudget,
+    /// Namespace of the secrets of signers for which a template names none.
+    pub signing_namespace: Name,
 }
 
 impl Default for TideOptions {
@@ -41,6 +43,7 @@ impl Default for TideOptions {
             coalesce: Duration::from_millis(100),
             writes_at_once: 32,
             events: EventBudget::default(),
+            signing_namespace: Name::from("open-cluster-management-hub"),
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) async fn watch_kind(client: Client, kind: Kind, events: mpsc::Sender<
     while let Some(next) = stream.next().await {
         let event = match next {
             Ok(event) => event,
-            Err(error) if served != Served::Yes && is_not_served(&error) => {
+            Err(error) if served != Served::Yes && is_not_served(kind, &error) => {
                 let kind_name = kind.address().kind;
                 if std::mem::replace(&mut served, Served::No) == Served::No {
                     debug!(kind = kind_name, "still not served");
@@ -31,7 +31,8 @@ pub(super) async fn watch_kind(client: Client, kind: Kind, events: mpsc::Sender<
                 }
                 info!(
                     kind = kind_name,
-                    "the hub does not serve this kind; watching for it"
+                    answer = %root(&error),
+                    "the hub does not show this kind; watching for it"
                 );
                 let empty = Event::Listed {
                     kind,
@@ -70,8 +71,12 @@ enum Served {
     Yes,
 }
 
-fn is_not_served(error: &watcher::Error) -> bool {
-    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404)
+/// A kind that only serves the registration of agents may be withheld as well: the others need not wait for it.
+fn is_not_served(kind: Kind, error: &watcher::Error) -> bool {
+    let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else {
+        return false;
+    };
+    status.code == 404 || (status.code == 403 && kind.is_for_registration())
 }
 
 /// Only works that belong to an add-on matter; a hub has many others.
@@ -87,6 +92,12 @@ fn config(kind: Kind) -> watcher::Config {
         | Kind::DeploymentConfig
         | Kind::Template
         | Kind::HubConfig => config,
+        Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => config.labels(terms::TOKEN_ADDON_NAME),
+        Kind::SigningRequest => {
+            // Anybody may create requests; only those that say whose they are can be answered.
+            let selector = format!("{},{}", terms::ADDON_NAME, terms::CLUSTER_NAME);
+            config.labels(&selector)
+        }
     }
 }
 

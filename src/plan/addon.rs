@@ -4,10 +4,10 @@
 
 use jiff::Timestamp;
 
-use super::types::{Plan, Wait, WaitOn, earliest};
+use super::types::{Action, Plan, Wait, WaitOn, earliest};
 use super::{
-    config, diff, discovery, farewell, health, hook, hook_body, install, kit, progress, rollout, rollup,
-    unreachable,
+    config, diff, discovery, farewell, health, hook, hook_body, install, kit, progress, registration,
+    rollout, rollup, unreachable,
 };
 use crate::snapshot::View;
 
@@ -15,7 +15,9 @@ use crate::snapshot::View;
 pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     let now = whole_seconds(now);
     let mut plan = if view.addon.meta.deleting {
-        farewell::addon(view, now)
+        let mut plan = farewell::addon(view, now);
+        plan.actions.extend(registration::leftovers(view));
+        plan
     } else {
         living(view, now)
     };
@@ -36,10 +38,12 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
         let verdict = health::unmanaged(view, now);
         let addon = diff::addon(view.addon, &summary, verdict);
         return Plan {
-            actions: unreachable::statuses(view, now)
-                .into_iter()
-                .chain(addon)
-                .collect(),
+            actions: beside(
+                registration::unmanaged(view, now),
+                unreachable::statuses(view, now),
+            )
+            .chain(addon)
+            .collect(),
             ..Plan::default()
         };
     }
@@ -48,6 +52,7 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
     let members = rollout::next(view, &wanted, &configs);
     let mut renderer = kit::Renderer::new(view);
     let mut finalizers = hook::Finalizers::new(view);
+    let mut registrar = registration::Registrar::new(view);
     let mut actions = farewell::remains(view);
     let mut recipes = hook_body::Recipes::default();
     let mut recheck_at = None;
@@ -68,7 +73,8 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
         // Before the works: what they put on a cluster must not go without its hooks.
         actions.extend(finalizers.keep(member));
         let rendering = renderer.rendering(member);
-        let report = progress::report(view, &configs, member, &rendering, now);
+        let mut report = progress::report(view, &configs, member, &rendering, now);
+        registrar.amend(&mut report, member, &rendering, now);
         // Status first: a crash in between leaves an assignment without a work, which the next plan completes.
         actions.extend(diff::instance(&report));
         actions.extend(diff::works(view, &report, &rendering));
@@ -77,6 +83,7 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
         tally.add(&wanted, member, &report.state);
         health.add(cluster, report.standing);
     }
+    actions.extend(registrar.finish());
     let summary = rollup::summary(view, &wanted, &configs, &tally, now);
     let verdict = health::managed(view, &wanted, &health, now);
     let actions = settle(membership.actions, actions)
@@ -89,6 +96,15 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
         waits,
         recheck_at: earliest(membership.recheck_at, recheck_at),
     }
+}
+
+/// A list is patched as a whole: what writes the conditions of an instance again waits for the next plan.
+fn beside(first: Vec<Action>, second: Vec<Action>) -> impl Iterator<Item = Action> {
+    let taken: std::collections::BTreeSet<_> = first.iter().map(|action| action.object().clone()).collect();
+    let rest = second
+        .into_iter()
+        .filter(move |action| !taken.contains(action.object()));
+    first.into_iter().chain(rest)
 }
 
 /// Membership comes first, and nothing else is planned for an object that it writes: the next plan sees the new revision.

@@ -53,6 +53,28 @@ pub(super) fn manifests(rendering: &Rendering<'_>) -> Option<Wish<'static>> {
     }
 }
 
+/// Returns what stands in `ManifestApplied` while the hub refuses a work.
+pub(super) fn refused(
+    view: &View<'_>,
+    instance: &Instance,
+    rendering: &Rendering<'_>,
+) -> Option<Wish<'static>> {
+    let Rendering::Bodies(bodies) = rendering else {
+        return None;
+    };
+    if !view.is_troubled() {
+        return None;
+    }
+    let why = bodies.iter().find_map(|body| view.trouble(&body.key(instance)))?;
+    let message = format!("failed to apply manifestWork: {why}");
+    Some(Wish::new(
+        MANIFEST_APPLIED,
+        Status::False,
+        RENDERING_FAILED,
+        message,
+    ))
+}
+
 fn applied<'v>(body: &Body<'v>) -> Option<&'v Signal> {
     body.work?.applied.as_ref().filter(|signal| signal.current)
 }

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::registration::Answer;
 use super::types::{Action, Plan, Revision};
 use super::work::{is_deploy_work, is_hook_work};
-use crate::snapshot::{InstallStrategy, Kind, Name, ObjectKey, PlacementUse, View, terms};
+use crate::snapshot::{InstallStrategy, Kind, Name, ObjectKey, PlacementUse, Stage, View, terms};
 
 /// Returns every invariant that the plan breaks, as sentences.
 pub fn check(view: &View<'_>, plan: &Plan) -> Vec<String> {
@@ -22,8 +23,11 @@ pub fn check(view: &View<'_>, plan: &Plan) -> Vec<String> {
         if let Some(fault) = fault(view, plan, action) {
             broken.push(format!("{verb} {object}: {fault}"));
         }
-        let observed = object.kind == Kind::Cluster || verb == "status";
-        if !view.addon.managed && !observed {
+        if !view.addon.managed
+            && !serves_everybody(action)
+            && object.kind != Kind::Cluster
+            && (object.kind != Kind::AddOn || verb != "status")
+        {
             broken.push(format!("{verb} {object}: the add-on manages itself"));
         }
     }
@@ -36,6 +40,62 @@ fn verb(action: &Action) -> &'static str {
         Action::Replace { .. } => "replace",
         Action::Status { .. } => "status",
         Action::Delete { .. } => "delete",
+        Action::Certify { .. } => "certify",
+    }
+}
+
+/// The token infrastructure is for every add-on: its objects, and one condition.
+fn serves_everybody(action: &Action) -> bool {
+    match action {
+        Action::Create { object, .. } | Action::Replace { object, .. } | Action::Delete { object, .. } => {
+            object.kind.is_for_registration()
+        }
+        Action::Status { object, patch, .. } => {
+            let status = patch.get("status").and_then(Value::as_object);
+            object.kind == Kind::Instance
+                && status.is_some_and(|fields| fields.keys().all(|field| field == "conditions"))
+        }
+        Action::Certify { .. } => false,
+    }
+}
+
+/// A grant carries the add-on's label when it is made, and is one of the add-on's when it is changed or deleted.
+fn granted(view: &View<'_>, object: &ObjectKey, body: Option<&Value>) -> Option<&'static str> {
+    if object.kind == Kind::SigningRequest {
+        return Some("requests are only answered");
+    }
+    let Some(body) = body else {
+        return view.grant(object).is_none().then_some("the grant is not ours");
+    };
+    let label = body
+        .pointer("/metadata/labels")
+        .and_then(|labels| labels.get(terms::TOKEN_ADDON_NAME));
+    if label.and_then(Value::as_str) != Some(&*view.addon.name) {
+        return Some("the label with the add-on is absent");
+    }
+    let owners = body
+        .pointer("/metadata/ownerReferences/0/uid")
+        .and_then(Value::as_str);
+    let instance = view.instance(&object.namespace);
+    let is_owners = |uid: &str| instance.is_some_and(|instance| *instance.meta.uid == *uid);
+    (!owners.is_none_or(is_owners)).then_some("the instance does not own it")
+}
+
+/// Only a request of the add-on, and only one that somebody may still answer.
+fn certified(view: &View<'_>, object: &ObjectKey, answer: &Answer) -> Option<&'static str> {
+    let Some(request) = view.requests().find(|request| request.name == object.name) else {
+        return Some("the request is not one of the add-on");
+    };
+    let due = match answer {
+        Answer::Approve(_) => Stage::Pending,
+        Answer::Sign(_) => Stage::Approved,
+    };
+    if request.stage != due {
+        Some("the request waits for another answer")
+    } else if view.instance(&request.cluster).is_none() {
+        Some("there is no instance")
+    } else {
+        None
     }
 }
 
@@ -46,6 +106,9 @@ fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> 
         }
         Action::Create { object, body, .. } if object.kind == Kind::Work => {
             created_work(view, plan, object, body)
+        }
+        Action::Create { object, body, .. } if object.kind.is_for_registration() => {
+            granted(view, object, Some(body))
         }
         Action::Create { .. } => Some("this kind is never created"),
         Action::Replace {
@@ -60,6 +123,11 @@ fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> 
             patch,
             ..
         } => status(object, patch).or_else(|| unguarded(before)),
+        Action::Certify {
+            object,
+            before,
+            answer,
+        } => certified(view, object, answer).or_else(|| unguarded(before)),
         Action::Delete { object, before, .. } => {
             deleted(view, object, &before.uid).or_else(|| unguarded(before))
         }
@@ -75,6 +143,8 @@ fn replaced(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'stat
         Some("the status is written elsewhere")
     } else if object.kind == Kind::Cluster {
         labelled(view, patch)
+    } else if object.kind.is_for_registration() {
+        granted(view, object, None)
     } else if object.kind == Kind::Instance {
         patch.get("spec").and_then(|spec| respecified(view, object, spec))
     } else if object.kind == Kind::Work {
@@ -193,9 +263,11 @@ fn assigned(view: &View<'_>, plan: &Plan, work: &ObjectKey) -> Value {
         {
             patch.pointer("/status/configReferences")
         }
-        Action::Create { .. } | Action::Replace { .. } | Action::Status { .. } | Action::Delete { .. } => {
-            None
-        }
+        Action::Create { .. }
+        | Action::Replace { .. }
+        | Action::Status { .. }
+        | Action::Delete { .. }
+        | Action::Certify { .. } => None,
     });
     let text = |entry: &Value, pointer: &str| {
         entry
@@ -233,6 +305,9 @@ fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static st
             || is_hook_work(&view.addon.name, &object.name)
             || hosted_for_nobody(view, object);
         return (!ours).then_some("the work is not ours");
+    }
+    if object.kind.is_for_registration() {
+        return granted(view, object, None);
     }
     if object.kind != Kind::Instance {
         return Some("this kind is never deleted");

@@ -62,6 +62,7 @@ pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
     if *report.conditions != *instance.conditions {
         status.insert("conditions".to_owned(), conditions::render(&report.conditions));
     }
+    status.extend(report.registering.changes(instance));
     (!status.is_empty()).then(|| Action::Status {
         object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
         before: Revision::from(&instance.meta),

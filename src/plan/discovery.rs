@@ -146,7 +146,10 @@ mod tests {
                 .iter()
                 .filter_map(|action| match action {
                     Action::Replace { patch, .. } => Some(patch),
-                    Action::Create { .. } | Action::Status { .. } | Action::Delete { .. } => None,
+                    Action::Create { .. }
+                    | Action::Status { .. }
+                    | Action::Delete { .. }
+                    | Action::Certify { .. } => None,
                 })
                 .collect();
             assert_eq!(

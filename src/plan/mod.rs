@@ -1,6 +1,7 @@
 //! The plan room: `plan::addon(&View, now) -> Plan`, pure.
 //!
-//! Stages, in the order in which they run: `install`, `config`, `rollout`, `work`, `progress`, `rollup`, `health`, `diff`.
+//! Stages, in the order in which they run: `install`, `config`, `rollout`, `work`, `progress`, `registration`, `rollup`,
+//! `health`, `diff`.
 //! No clock, no client, no threads: the same view gives the same plan.
 #![deny(
     clippy::disallowed_methods,
@@ -27,6 +28,7 @@ mod kit;
 mod note;
 mod owners;
 mod progress;
+mod registration;
 mod render;
 mod rollout;
 mod rollup;
@@ -40,5 +42,6 @@ mod work;
 pub use addon::addon;
 pub use check::check;
 pub use note::{Grade, Note};
+pub use registration::{Answer, Signing};
 pub use state::{Outcome, Phase, State, Words};
 pub use types::{Action, Plan, Revision, Wait, WaitOn};

@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests};
+use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests, refused};
 use super::conditions::{Wish, merge};
 use super::config::{Configs, Trouble, trouble};
 use super::health::Standing;
 use super::judge::{PROGRESSING, state};
 use super::note::Note;
+use super::registration::Registering;
 use super::rollout::{Member, Step};
 use super::state::{Outcome, State, Words};
 use super::types::{WaitOn, not_driven};
@@ -45,6 +46,8 @@ pub(super) struct Report<'v> {
     pub note: Option<Note>,
     /// What holds it.
     pub waits: Vec<WaitOn>,
+    /// What registration adds.
+    pub registering: Registering<'v>,
 }
 
 /// Returns the report of one instance.
@@ -66,7 +69,7 @@ pub(super) fn report<'v>(
     let version = version::moving_to(view, member).map(|version| &**version);
     let words = state.progressing(view.settings().reasons, version);
     let mut wishes = vec![configured(member, trouble.as_ref(), &stuck)];
-    wishes.extend(manifests(rendering));
+    wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
     let probed = unreachable::available(view, instance).or_else(|| available(view, member, rendering));
     let up = up(view, instance, probed.as_ref());
     wishes.extend(probed);
@@ -90,6 +93,7 @@ pub(super) fn report<'v>(
         state,
         references,
         conditions,
+        registering: Registering::default(),
     }
 }
 
@@ -122,7 +126,9 @@ fn stated<'v>(
 ) -> Cow<'v, [Condition]> {
     let generation = Some(instance.meta.generation);
     let is_stale = |condition: &Condition| {
-        matches!(rendering, Rendering::Bodies(_)) && &*condition.reason == RENDERING_FAILED
+        matches!(rendering, Rendering::Bodies(_))
+            && &*condition.reason == RENDERING_FAILED
+            && !wishes.iter().any(|wish| *wish.kind() == *condition.kind)
     };
     if !instance.conditions.iter().any(is_stale) {
         return merge(&instance.conditions, wishes, generation, now);

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::note::Note;
+use super::registration::Answer;
 use crate::snapshot::{ConfigRef, ConfigType, Meta, Name, ObjectKey};
 
 /// What the hub should look like next for one add-on, and what it is waiting for.
@@ -81,6 +82,15 @@ pub enum Action {
         /// The reason.
         why: &'static str,
     },
+    /// Answer a certificate signing request.
+    Certify {
+        /// Which request.
+        object: ObjectKey,
+        /// The revision it was planned from.
+        before: Revision,
+        /// The answer.
+        answer: Answer,
+    },
 }
 
 impl Action {
@@ -90,7 +100,8 @@ impl Action {
             Self::Create { object, .. }
             | Self::Replace { object, .. }
             | Self::Status { object, .. }
-            | Self::Delete { object, .. } => object,
+            | Self::Delete { object, .. }
+            | Self::Certify { object, .. } => object,
         }
     }
 }
@@ -100,9 +111,10 @@ impl Action {
     pub fn before_mut(&mut self) -> Option<&mut Revision> {
         match self {
             Self::Create { .. } => None,
-            Self::Replace { before, .. } | Self::Status { before, .. } | Self::Delete { before, .. } => {
-                Some(before)
-            }
+            Self::Replace { before, .. }
+            | Self::Status { before, .. }
+            | Self::Delete { before, .. }
+            | Self::Certify { before, .. } => Some(before),
         }
     }
 }

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::names::Name;
+use super::registration::Registration;
 use crate::api::v1alpha1::{ImageMirror, ProxyConfig, RegistrationSpec};
 
 /// The parts of an `AddOnDeploymentConfig` that rendering uses.
@@ -40,4 +41,6 @@ pub struct Template {
     pub agent: Value,
     /// `spec.registration`; absent and empty differ: an empty list still asks for the path of a kubeconfig.
     pub registration: Option<Vec<RegistrationSpec>>,
+    /// The same as registration asks for it, in order.
+    pub registrations: Vec<Registration>,
 }

@@ -14,6 +14,7 @@ use super::decode_content::{deployment_config, template};
 use super::decode_status::{conditions, references, status_of};
 use super::decode_work::{Known, work};
 use super::farewell::Farewell;
+use super::grants::{Grant, grant};
 use super::kind::{Kind, ObjectKey};
 use super::names::{Name, Names};
 use super::pairs::Pairs;
@@ -21,6 +22,8 @@ use super::record::{
     AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, Instance, Meta, Owner, Placement,
     Status, Work,
 };
+use super::registration;
+use super::requests::{Request, request};
 use super::terms;
 use crate::api::cluster as cluster_api;
 use crate::api::names::annotations::IMAGE_REGISTRIES;
@@ -40,6 +43,10 @@ pub(super) enum Record {
     Config(Config),
     /// A work with its add-on and its cluster; `None` when it belongs to no add-on.
     Work(Option<(Name, Name, Work)>),
+    /// A grant with its add-on; `None` when it is not the tide's own.
+    Grant(Option<(Name, Grant)>),
+    /// A signing request with its add-on; `None` when it belongs to no add-on.
+    Request(Option<(Name, Box<Request>)>),
 }
 
 impl Record {
@@ -52,6 +59,8 @@ impl Record {
             Self::Instance(found) => Some(&found.meta),
             Self::Config(found) => Some(&found.meta),
             Self::Work(found) => found.as_ref().map(|(_, _, work)| &work.meta),
+            Self::Grant(found) => found.as_ref().map(|(_, grant)| &grant.meta),
+            Self::Request(found) => found.as_ref().map(|(_, request)| &request.meta),
         }
     }
 }
@@ -97,6 +106,11 @@ pub(super) fn record(
             config(kind, object, names).map(Record::Config)
         }
         Kind::Work => work(object, known, names).map(Record::Work),
+        Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => {
+            grant(&key(kind, object), object, names).map(Record::Grant)
+        }
+        Kind::SigningRequest => request(object, names)
+            .map(|found| Record::Request(found.map(|(addon, request)| (addon, Box::new(request))))),
     }
 }
 
@@ -223,6 +237,8 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
     let metadata = &object.metadata;
     let status = object.status.as_ref();
     let types = status.into_iter().flat_map(|status| &status.supported_configs);
+    let cluster = metadata.namespace.as_deref().unwrap_or_default();
+    let addon = metadata.name.as_deref().unwrap_or_default();
     Ok(Instance {
         meta: meta(metadata, names)?,
         addon: shared(metadata.name.as_ref(), names),
@@ -262,6 +278,11 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
         conditions: status
             .map(|status| conditions(&status.conditions, names))
             .unwrap_or_default(),
+        registrations: status
+            .map(|status| registration::registered(&status.registrations, (cluster, addon), names))
+            .unwrap_or_default(),
+        driver: shared(status.map(|status| &status.kube_client_driver), names),
+        namespace: shared(status.map(|status| &status.namespace), names),
     })
 }
 
@@ -277,7 +298,7 @@ fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, Strin
             let parsed: wire::AddOnTemplate = parse(object)?;
             let version = label(&parsed.metadata, labels::TEMPLATE_VERSION).cloned();
             addon = names.share(&parsed.spec.addon_name);
-            let content = Content::Template(template(object, parsed.spec));
+            let content = Content::Template(template(object, parsed.spec, names));
             (parsed.metadata, version, content)
         }
         Kind::HubConfig
@@ -286,7 +307,11 @@ fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, Strin
         | Kind::Decision
         | Kind::AddOn
         | Kind::Instance
-        | Kind::Work => {
+        | Kind::Work
+        | Kind::ServiceAccount
+        | Kind::Role
+        | Kind::RoleBinding
+        | Kind::SigningRequest => {
             let object: wire::AddOnHubConfig = parse(object)?;
             (object.metadata, Some(object.spec.desired_version), Content::Hub)
         }

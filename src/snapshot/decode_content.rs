@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::content::{DeploymentConfig, NodePlacement, Template};
 use super::decode::shared;
 use super::names::Names;
+use super::registration;
 use crate::api::v1alpha1 as wire;
 
 /// Returns what a deployment configuration says; `object` is the one that `spec` was parsed from.
@@ -42,8 +43,10 @@ pub(super) fn deployment_config(
 }
 
 /// Returns what a template says; `object` is the one that `spec` was parsed from.
-pub(super) fn template(object: &Value, spec: wire::AddOnTemplateSpec) -> Template {
+pub(super) fn template(object: &Value, spec: wire::AddOnTemplateSpec, names: &mut Names) -> Template {
+    let asked = spec.registration.as_deref().unwrap_or_default();
     Template {
+        registrations: registration::asked(asked, names),
         agent: object.pointer("/spec/agentSpec").cloned().unwrap_or_default(),
         registration: spec.registration,
     }

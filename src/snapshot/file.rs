@@ -16,7 +16,7 @@ use super::store::{Place, Store, Touched};
 use super::versions::offered;
 
 /// Puts `new` into `slot` and returns whether anything but the revision differs.
-fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&mut T) -> &mut Meta) -> bool {
+pub(super) fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&mut T) -> &mut Meta) -> bool {
     let Some(old) = slot else {
         *slot = Some(new);
         return true;
@@ -199,6 +199,8 @@ impl Store {
                 touched.extend(self.by_config.of(&config).cloned());
             }
             Kind::Work => self.remove_work(&place, touched),
+            Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => self.remove_grant(key, touched),
+            Kind::SigningRequest => self.remove_request(&key.name, touched),
         }
     }
 

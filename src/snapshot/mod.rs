@@ -21,6 +21,8 @@ mod expect;
 mod facts;
 mod farewell;
 mod file;
+mod file_registration;
+mod grants;
 mod identity;
 mod index;
 mod kind;
@@ -30,10 +32,14 @@ mod pairs;
 mod publish;
 mod record;
 mod record_work;
+mod reference;
+mod registration;
+mod requests;
 mod settings;
 mod sight;
 mod store;
 pub mod terms;
+mod troubles;
 mod versions;
 mod view;
 
@@ -43,8 +49,9 @@ pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
 pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts, VersionFacts};
 pub use farewell::{FailedHook, Farewell, HookTimeout, TimeoutPolicy};
+pub use grants::{Grant, GrantContent, Holders, Purpose, rules_digest, token_account, token_role};
 pub use identity::{Identity, Mark, marks};
-pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
+pub use kind::{ADDON_GROUP, Address, Kind, Lane, ObjectKey};
 pub use names::{Name, Names};
 pub use pairs::Pairs;
 pub use record::{
@@ -52,6 +59,11 @@ pub use record::{
     DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, Owner, Placement, PlacementUse,
     Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Work, Workload,
 };
+pub use registration::{
+    AgentIdentity, KUBE_CLIENT_SIGNER, Permission, Registered, Registration, Subject, agent_groups,
+    agent_user, agent_user_prefix, cluster_groups,
+};
+pub use requests::{Asked, Request, Stage};
 pub use settings::{ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Settings, Vocabulary};
 pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
 pub use store::{Event, Place, Store, Touched};

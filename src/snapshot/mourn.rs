@@ -19,13 +19,14 @@ pub(super) type Features = BTreeMap<Name, BTreeMap<Name, Name>>;
 pub(super) type Retired = BTreeMap<(ConfigRef, Name), Config>;
 
 impl Store {
-    /// Keeps an add-on whose object is gone while instances, works or labels of its name remain: somebody has to see to
+    /// Keeps an add-on whose object is gone while instances, works, labels or grants of its name remain: somebody has to see to
     /// their end.
     pub(super) fn mourn(&mut self, touched: &Touched) {
         for name in touched {
             let remains = self.instances.get(name).is_some_and(|all| !all.is_empty())
                 || self.works.contains_key(name)
-                || self.features.contains_key(name);
+                || self.features.contains_key(name)
+                || self.grants.contains_key(name);
             if self.addons.contains_key(name) || !remains {
                 self.gone.remove(name);
             } else if !self.gone.contains_key(name) {

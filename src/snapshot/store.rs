@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::decode::{self, Record};
 use super::decode_work::Known;
 use super::expect::{Expectations, Expected, Sight, is_met};
+use super::grants::Grant;
 use super::index::Mentions;
 use super::kind::{Kind, ObjectKey};
 use super::mourn::{Features, Retired};
@@ -18,8 +19,10 @@ use super::publish::Published;
 use super::record::{
     AddOn, Cluster, Config, ConfigRef, ConfigType, Decision, Instance, Meta, Placement, Work,
 };
+use super::requests::Request;
 use super::settings::Settings;
 use super::sight::{Answer, Sights, TypeFault};
+use super::troubles::Troubles;
 use super::view::View;
 
 /// Namespace and name.
@@ -92,6 +95,13 @@ pub struct Store {
     pub(super) by_config: Mentions<ConfigRef, Name>,
     pub(super) by_cluster: Mentions<Name, Name>,
     pub(super) placements_by_cluster: Mentions<Name, Place>,
+    /// Service accounts, roles and role bindings of the tide's own, by add-on.
+    pub(super) grants: BTreeMap<Name, BTreeMap<ObjectKey, Grant>>,
+    pub(super) grant_places: BTreeMap<ObjectKey, Name>,
+    /// Certificate signing requests by add-on and name.
+    pub(super) requests: BTreeMap<Name, BTreeMap<Name, Request>>,
+    pub(super) request_places: BTreeMap<Name, Name>,
+    pub(super) troubles: Troubles,
     pub(super) published: Published,
     /// Add-ons whose object is gone, while something of theirs remains.
     pub(super) gone: BTreeMap<Name, AddOn>,
@@ -238,6 +248,8 @@ impl Store {
                 .get(&decode::config_ref(key))
                 .map(|found| &found.meta),
             Kind::Work => self.work(key).map(|found| &found.meta),
+            Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => self.grant(key).map(|found| &found.meta),
+            Kind::SigningRequest => self.request(&key.name).map(|found| &found.meta),
         }
     }
 
@@ -267,6 +279,15 @@ impl Store {
             Kind::Placement => self.placements.keys().map(at).collect(),
             Kind::Decision => self.decision_places.keys().map(at).collect(),
             Kind::Work => self.work_places.keys().map(at).collect(),
+            Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => {
+                let all = self.grant_places.keys().filter(|key| key.kind == kind);
+                all.cloned().collect()
+            }
+            Kind::SigningRequest => self
+                .request_places
+                .keys()
+                .map(|name| ObjectKey::new(kind, "", name.clone()))
+                .collect(),
             Kind::Instance => {
                 let all = self.instances.values().flat_map(BTreeMap::values);
                 all.map(|found| ObjectKey::new(kind, found.cluster.clone(), found.addon.clone()))
@@ -293,7 +314,9 @@ impl Store {
             Record::Instance(record) => self.insert_instance(record, touched),
             Record::Config(record) => self.insert_config(key, record, touched),
             Record::Work(Some((addon, cluster, work))) => self.insert_work((addon, cluster), work, touched),
-            Record::Work(None) => self.remove(key, touched),
+            Record::Grant(Some((addon, grant))) => self.insert_grant(key, addon, grant, touched),
+            Record::Request(Some((addon, request))) => self.insert_request(addon, *request, touched),
+            Record::Work(None) | Record::Grant(None) | Record::Request(None) => self.remove(key, touched),
         }
     }
 }

@@ -8,7 +8,9 @@ pub use crate::api::names::annotations::{
     CONFIG_SPEC_HASH_MIRROR as CONFIG_HASHES_MIRROR, HOSTING_CLUSTER_NAME as HOSTING_CLUSTER,
 };
 pub use crate::api::names::finalizers;
-pub use crate::api::names::labels::{ADDON_NAME, ADDON_NAMESPACE, ADDON_VERSION, FEATURE_PREFIX};
+pub use crate::api::names::labels::{
+    ADDON_NAME, ADDON_NAMESPACE, ADDON_VERSION, CLUSTER_NAME, FEATURE_PREFIX, TOKEN_ADDON_NAME,
+};
 
 /// Annotation on a `ManagedClusterAddOn` that an install strategy made us create: `<namespace>/<name>` of the placement, or
 /// [`BY_LABELS`]. Only objects with this mark are deleted when nothing selects their cluster any more.
@@ -26,6 +28,9 @@ pub const OPT_OUT: &str = "tidegate.io/opt-out";
 pub const GIVEN_VERSION: &str = "tidegate.io/given-version";
 /// Annotations of a `ManagedCluster` with this beginning travel to its add-ons.
 pub const COPIED_PREFIX: &str = "addon.open-cluster-management.io/";
+/// Label on a role binding that a template's permission made us write: the permission's index. Only role bindings with
+/// this label are changed or deleted.
+pub const PERMISSION: &str = "tidegate.io/permission";
 
 /// Annotation on a `ManagedClusterAddOn`: `"true"` lets it go without its pre-delete hooks.
 pub const SKIP_HOOKS: &str = "tidegate.io/skip-hooks";

@@ -14,7 +14,7 @@ use super::versions::Versions;
 /// Everything that the plan of one add-on may read.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'s> {
-    store: &'s Store,
+    pub(super) store: &'s Store,
     /// The add-on.
     pub addon: &'s AddOn,
 }

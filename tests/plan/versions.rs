@@ -7,8 +7,21 @@ use tidegate::snapshot::{Kind, ObjectKey};
 
 use crate::world::World;
 
+/// Carries out a line about versions.
+#[expect(
+    clippy::panic,
+    reason = "a line that nobody understands must not pass for one that was carried out"
+)]
+pub(crate) fn act(world: &mut World, addon: &str, words: &[&str]) {
+    match words {
+        ["template", name, version] => put_template(world, addon, name, version),
+        ["desire", cluster, version] => desire(world, addon, cluster, version),
+        other => panic!("no such line: {other:?}"),
+    }
+}
+
 /// `template <name> <version>`: an `AddOnTemplate` for the add-on with the label and one manifest.
-pub(crate) fn put_template(world: &mut World, addon: &str, name: &str, version: &str) {
+fn put_template(world: &mut World, addon: &str, name: &str, version: &str) {
     let manifest = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "agent", "namespace": "default"}, "data": {"from": name}});
     let labels = json!({"addon.open-cluster-management.io/version": version});
@@ -18,7 +31,7 @@ pub(crate) fn put_template(world: &mut World, addon: &str, name: &str, version: 
 }
 
 /// `desire <cluster> <version>`: a user writes `spec.desiredVersion`, or removes it (`none`).
-pub(crate) fn desire(world: &mut World, addon: &str, cluster: &str, version: &str) {
+fn desire(world: &mut World, addon: &str, cluster: &str, version: &str) {
     let key = ObjectKey::new(Kind::Instance, cluster, addon);
     let mut instance = world.objects[&key].clone();
     let spec = instance["spec"].as_object_mut().expect("an instance has a spec");

@@ -2,11 +2,11 @@
 //!
 //! Checks every precondition of a write. Never decides what should change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use tidegate::plan::{self, Action, Plan, Revision};
+use tidegate::plan::{self, Action, Answer, Plan, Revision};
 use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
 
 /// A hub in memory.
@@ -14,6 +14,8 @@ pub(crate) struct World {
     pub(crate) objects: BTreeMap<ObjectKey, Value>,
     pub(crate) store: Store,
     pub(crate) now: Timestamp,
+    /// Objects that the hub refuses to have written.
+    pub(crate) refused: BTreeSet<ObjectKey>,
     revision: u64,
 }
 
@@ -24,6 +26,7 @@ impl World {
             objects: BTreeMap::new(),
             store: Store::new(settings),
             now,
+            refused: BTreeSet::new(),
             revision: 0,
         }
     }
@@ -169,6 +172,9 @@ impl World {
     pub(crate) fn apply(&mut self, plan: &Plan) {
         let mut written: BTreeMap<ObjectKey, Value> = BTreeMap::new();
         for action in &plan.actions {
+            if self.refused.contains(action.object()) {
+                continue;
+            }
             let mut action = action.clone();
             let object = action.object().clone();
             // What the plan itself has written to the object before is no other revision.
@@ -212,6 +218,18 @@ impl World {
                     self.check(object, before);
                     self.delete(object);
                 }
+                Action::Certify {
+                    object,
+                    before,
+                    answer,
+                } => {
+                    self.check(object, before);
+                    let status = match answer {
+                        Answer::Approve(patch) => patch["status"].clone(),
+                        Answer::Sign(_) => json!({"certificate": "c2lnbmVk"}),
+                    };
+                    self.put_status(object, &status);
+                }
             }
             if let Some(stored) = self.objects.get(&object) {
                 written.insert(object, stored["metadata"]["resourceVersion"].clone());
@@ -220,6 +238,7 @@ impl World {
     }
 
     fn check(&self, object: &ObjectKey, before: &Revision) {
+        assert!(self.store.faults().is_empty(), "{:?}", self.store.faults());
         assert!(self.objects.contains_key(object), "{object} does not exist");
         let stored = &self.objects[object];
         assert_eq!(stored["metadata"]["uid"], json!(&*before.uid), "{object}");
@@ -234,7 +253,9 @@ impl World {
     pub(crate) fn settle(&mut self, addon: &str) -> usize {
         let mut round = 0;
         loop {
-            let plan = self.plan(addon);
+            let mut plan = self.plan(addon);
+            plan.actions
+                .retain(|action| !self.refused.contains(action.object()));
             if plan.actions.is_empty() {
                 return round;
             }

@@ -4,6 +4,7 @@
 //! asked about: then it means something to another program. What a placement gave is only doubted on the add-on of a
 //! cluster, because the placement has been told already and a refusal would keep the add-on away altogether.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::admission::body::ClusterAddonBody;
@@ -14,6 +15,8 @@ use crate::snapshot::{AddonFacts, Kind, VersionFacts};
 
 const FORMAT: &str = "version/format";
 const UNSUPPORTED: &str = "version/unsupported";
+/// Most versions that a message lists.
+const MOST_LISTED: usize = 8;
 const NO_EFFECT: &str = "version/no-effect";
 
 /// Rules of add-ons.
@@ -200,8 +203,12 @@ fn unsupported(text: Option<&str>, (addon, versions): (&str, Option<&VersionFact
     }
     let near = near(&asked, &known);
     // The highest ones are those that people ask for.
-    let names = known.iter().rev().map(|(_, text)| &***text);
-    let detail = format!("add-on {} supports: {}", quoted(addon), listed(names));
+    let lower = known.len().saturating_sub(MOST_LISTED);
+    let names = known.iter().skip(lower).map(|(_, text)| &***text);
+    let mut detail = format!("add-on {} supports: {}", quoted(addon), listed(names));
+    if lower > 0 {
+        let _infallible = write!(detail, " and {lower} lower ones");
+    }
     let fault = Fault::of_text(Class::Unsupported, text, detail);
     Some(fault.hint_if(near.map(|near| format!("did you mean {}?", quoted(near)))))
 }

@@ -1,7 +1,7 @@
 //! Who is created, adopted, brought up to date, let go and removed.
 //!
-//! Never changes the spec of an instance, but for a version that nobody chose (`version::follow`). Removal waits for the time of grace: a scheduler that forgets a cluster for a moment
-//! uninstalls nothing.
+//! Never changes the spec of an instance, but for a version that nobody chose (`version::follow`). Removal waits for the time
+//! of grace: a scheduler that forgets a cluster for a moment uninstalls nothing.
 
 use std::time::Duration;
 

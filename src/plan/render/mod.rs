@@ -17,7 +17,7 @@ mod values;
 
 pub(super) use fault::RenderFault;
 pub(super) use object::is_hook;
-pub(super) use recipe::{Probe, Recipe};
+pub(super) use recipe::{CLUSTER, Probe, Recipe};
 pub(super) use rendered::{Rendered, Sizes, rendered};
 pub(super) use split::{Held, Share, split};
 pub(super) use values::Subject;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::snapshot::{Digest, Digesting, canonical};
 
 /// Stands for the cluster's name until the recipe meets its cluster. Cluster names are DNS labels: no JSON escaping.
-pub(super) const CLUSTER: &str = "\u{e000}cluster\u{e000}";
+pub(in crate::plan) const CLUSTER: &str = "\u{e000}cluster\u{e000}";
 /// Longest name of a cluster, which is the name of a namespace.
 const LONGEST: usize = 63;
 

@@ -367,6 +367,7 @@ mod tests {
         Template {
             agent: json!({"workload": {"manifests": manifests}}),
             registration: Some(vec![registration]),
+            ..Template::default()
         }
     }
 

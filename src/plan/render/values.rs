@@ -41,7 +41,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Returns the variables. Later wins: what is preset, what the user sets, what must not be overridden.
-    pub(super) fn variables(&self) -> Variables {
+    pub(in crate::plan) fn variables(&self) -> Variables {
         let mut variables = Variables::new();
         let mut set = |name: &str, value: &str| variables.insert(name.to_owned(), value.to_owned());
         if self.template.registration.is_some() {

@@ -48,16 +48,23 @@ pub(in crate::plan) fn follow(home: Option<&Selected<'_>>, instance: &Instance) 
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::snapshot::{Event, Kind, Settings, Store};
 
     /// Marks: placement that gave it, version in the spec, recorded version.
     fn is_given_by(mark: &str, desired: &str, recorded: &str) -> bool {
-        is_given(&Instance {
-            installed_by: mark.into(),
-            desired_version: desired.into(),
-            given_version: recorded.into(),
-            ..crate::plan::version::tests::instance()
-        })
+        let mut store = Store::new(Settings::default());
+        let addon = json!({"metadata": {"name": "hello", "uid": "a", "resourceVersion": "1"}, "spec": {}});
+        let annotations = json!({"tidegate.io/installed-by": mark, "tidegate.io/given-version": recorded});
+        let instance = json!({"spec": {"desiredVersion": desired}, "metadata": {"name": "hello", "namespace": "c1",
+            "uid": "i", "resourceVersion": "2", "annotations": annotations}});
+        for (kind, object) in [(Kind::AddOn, addon), (Kind::Instance, instance)] {
+            store.apply(Event::Applied { kind, object });
+        }
+        let view = store.view("hello").unwrap();
+        is_given(view.instance("c1").unwrap())
     }
 
     #[test]
