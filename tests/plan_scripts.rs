@@ -7,6 +7,8 @@
 mod any_kind;
 #[path = "plan/hooks.rs"]
 mod hooks;
+#[path = "plan/rollout_words.rs"]
+mod rollout_words;
 #[path = "plan/templates.rs"]
 mod templates;
 #[path = "plan/versions.rs"]
@@ -71,6 +73,10 @@ fn settings(script: &str) -> Settings {
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
             ["setting", "discovery-labels", "on"] => settings.discovery_labels = DiscoveryLabels::On,
             ["setting", "hook-timeout" | "hook-timeout-policy", _] => hooks::set(&mut settings, &words),
+            ["setting", "startup", time] => {
+                let time: jiff::SignedDuration = time.parse().expect("a length of time");
+                settings.startup = time.try_into().expect("not negative");
+            }
             ["setting", "decision-grace", time] => {
                 settings.decision_grace = time
                     .parse::<jiff::SignedDuration>()
@@ -122,8 +128,10 @@ impl Teller {
             self.act(line, &block);
             self.any_kinds.look(&mut self.world.store);
         }
-        self.world.settle(&self.addon);
+        // Nothing is left to write, now and whenever the plan asks to be made again, and that ends too.
+        self.world.come_to_rest(&self.addon);
         assert!(self.world.is_settled(&self.addon));
+        assert_eq!(self.world.plan(&self.addon).recheck_at, None);
         self.out
     }
 
@@ -159,13 +167,14 @@ impl Teller {
                 let key = key(kind, place);
                 self.world.mark_deleting(&key);
             }
+            ["condition", cluster, kind, status, ..] => self.condition(cluster, kind, status, line),
+            ["annotate", kind, place, text] => self.annotate(kind, place, text),
             ["status", kind, place] => self.status(kind, place, block),
-            ["hook", outcome, names @ ..] => self.act_on_hook(outcome, names, line),
-            ["annotate", kind, place, pair] => self.annotate(kind, place, pair),
-            ["show", "everything"] => self.show_everything(),
+            ["hook", ..] | ["show", "everything"] => self.act_on_end(&words, line),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
-            ["refuse" | "accept" | "request", ..]
-            | ["show", "object" | "grants" | "registration", ..] => registration::act(self, &words, line),
+            ["refuse" | "accept" | "request", ..] | ["show", "object" | "grants" | "registration", ..] => {
+                registration::act(self, &words, line)
+            }
             ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
             ["plan"] => self.print_plan(),
             ["apply"] => {
@@ -192,22 +201,6 @@ impl Teller {
                 }
             }
             other => versions::act(&mut self.world, &self.addon, other),
-        }
-    }
-
-    fn act_on_placement(&mut self, name: &str, words: &[&str]) {
-        let decision = ObjectKey::new(Kind::Decision, "default", format!("{name}-decision-1"));
-        match words {
-            ["deleted"] => {
-                self.world
-                    .delete(&ObjectKey::new(Kind::Placement, "default", name));
-                self.world.delete(&decision);
-            }
-            ["undecided"] => self.world.delete(&decision),
-            ["emptied"] => self
-                .world
-                .put_status(&decision, &serde_json::json!({"decisions": []})),
-            clusters => self.world.decide(name, &expand(clusters)),
         }
     }
 

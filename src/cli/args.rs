@@ -145,6 +145,9 @@ pub struct TideArgs {
     /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ClusterConfigsArg::AtOnce)]
     pub cluster_configs: ClusterConfigsArg,
+    /// How long an agent may be unavailable after a change until that counts as a failure, for instance `30s` or `2m`.
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = length)]
+    pub startup_time: Duration,
     /// How long pre-delete hooks may take before an add-on goes without them (`10m`, `1h30m`); 0 waits for ever.
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = hook_timeout)]
     pub hook_timeout: HookTimeout,
@@ -230,6 +233,7 @@ impl From<&TideArgs> for TideOptions {
                     ClusterConfigsArg::AtOnce => ClusterConfigs::AtOnce,
                     ClusterConfigsArg::Rollout => ClusterConfigs::Rollout,
                 },
+                startup: args.startup_time,
             },
             signing_namespace: args.signing_namespace.as_str().into(),
             ..Self::default()

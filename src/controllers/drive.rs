@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::apply::{Applied, ApplyError, Pen, apply_plan};
+use super::audit::Audit;
 use super::cause::root;
 use super::events::Subject;
 use super::herald::Herald;
@@ -26,13 +28,13 @@ use super::pauses::Pauses;
 use super::queue::Queue;
 use super::tide::{Progress, TideOptions};
 use crate::plan::{self, Action, Plan};
-use crate::snapshot::{Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store};
+use crate::snapshot::{Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store, View};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
 /// From which pause on a write that fails again and again is worth a warning, whatever the reason.
 const STUBBORN: Duration = Duration::from_secs(1);
-/// Pause after a plan that could not be made or applied at all.
+/// Pause after a plan that could not be made or applied at all, or must not be.
 const AFTER_PANIC: Duration = Duration::from_secs(10);
 /// Events taken in at once before due add-ons are looked at again.
 const BATCH: usize = 1024;
@@ -65,7 +67,13 @@ pub(super) struct Driver {
     /// How long the store may take to see an own write.
     patience: Duration,
     running: JoinSet<(Name, Option<Applied>)>,
+    audit: Audit,
+    /// Always the planner; tests put bugs in here.
+    planner: Planner,
 }
+
+/// What makes plans.
+type Planner = fn(&View<'_>, Timestamp) -> Plan;
 
 impl Driver {
     pub(super) fn new(
@@ -95,7 +103,14 @@ impl Driver {
             unseen: BTreeMap::new(),
             patience: STALE,
             running: JoinSet::new(),
+            audit: Audit::default(),
+            planner: plan::addon,
         }
+    }
+
+    /// Returns the number of plans that broke an invariant and were not applied.
+    pub(super) fn refused_plans(&self) -> Arc<AtomicU64> {
+        self.audit.refused()
     }
 
     /// Runs until the end is asked for, or until no watch is left.
@@ -248,15 +263,22 @@ impl Driver {
         true
     }
 
-    /// A bug in the planning of one add-on must not end that of the others.
+    /// A bug in the planning of one add-on must not end that of the others, and what it would write must not be written.
     fn plan(&mut self, addon: &Name, time: Timestamp, now: Instant) -> Option<Plan> {
         let view = self.store.view(addon)?;
-        let planned = std::panic::catch_unwind(AssertUnwindSafe(|| plan::addon(&view, time))).ok();
-        if planned.is_none() {
+        let (planner, audit) = (self.planner, &mut self.audit);
+        let made = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            let plan = planner(&view, time);
+            audit.passes(&view, &plan, time).then_some(plan)
+        }));
+        if made.is_err() {
             tracing::error!(%addon, pause = ?AFTER_PANIC, "planning panicked");
+        }
+        let plan = made.ok().flatten();
+        if plan.is_none() {
             self.queue.touch(addon, now + AFTER_PANIC);
         }
-        planned
+        plan
     }
 
     /// Takes out what must not be tried yet, with everything behind it in its lane.
@@ -363,14 +385,7 @@ mod tests {
         })
     }
 
-    async fn appears(instances: &Api<ManagedClusterAddOn>) {
-        while instances.get_opt("hello").await.expect("an answer").is_none() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    }
-
-    #[tokio::test]
-    async fn an_own_write_that_no_watch_ever_shows_is_planned_again() {
+    async fn started() -> (devhub::DevHub, ClusterManagementAddOn) {
         let crds = crate::api::crds();
         let crds = crds
             .into_iter()
@@ -385,18 +400,73 @@ mod tests {
             .create(&PostParams::default(), &addon)
             .await
             .expect("it is stored");
+        (hub, addon)
+    }
+
+    async fn driver(
+        hub: &devhub::DevHub,
+        addon: &ClusterManagementAddOn,
+    ) -> (Driver, mpsc::Receiver<Event>, mpsc::Sender<Event>) {
         let outlets = Outlets {
             facts: Arc::default(),
             progress: broadcast::channel(1).0,
             synced: watch::channel(false).0,
             lookouts: mpsc::unbounded_channel().0,
         };
-        let stop = CancellationToken::new();
         let (sender, events) = mpsc::channel(16);
-        for event in listed(&addon) {
+        for event in listed(addon) {
             sender.send(event).await.expect("the loop listens");
         }
-        let mut driver = Driver::new(hub.client(), TideOptions::default(), outlets, stop.clone());
+        let driver = Driver::new(
+            hub.client(),
+            TideOptions::default(),
+            outlets,
+            CancellationToken::new(),
+        );
+        (driver, events, sender)
+    }
+
+    /// A planner that gives the add-on to a cluster twice.
+    fn broken(view: &View<'_>, now: Timestamp) -> Plan {
+        let mut plan = plan::addon(view, now);
+        let twice = plan.actions.first().cloned();
+        plan.actions.extend(twice);
+        plan
+    }
+
+    #[tokio::test]
+    async fn a_plan_that_breaks_an_invariant_is_not_applied_and_made_again_later() {
+        let (hub, addon) = started().await;
+        let (mut driver, mut events, _sender) = driver(&hub, &addon).await;
+        driver.planner = broken;
+        let refused = driver.refused_plans();
+        while let Ok(event) = events.try_recv() {
+            driver.take_one(event, Instant::now());
+        }
+        driver.start_due();
+        assert_eq!(refused.load(std::sync::atomic::Ordering::Relaxed), 1);
+        assert!(driver.running.is_empty(), "nothing is written");
+        let again = driver.queue.next().expect("it is planned again");
+        assert!(again > Instant::now() + AFTER_PANIC / 2, "not at once");
+        driver.planner = plan::addon;
+        driver.queue.touch(&Name::from("hello"), Instant::now());
+        driver.start_due();
+        assert_eq!(driver.running.len(), 1, "a sound plan is applied");
+        while driver.running.join_next().await.is_some() {}
+        hub.shutdown().await;
+    }
+
+    async fn appears(instances: &Api<ManagedClusterAddOn>) {
+        while instances.get_opt("hello").await.expect("an answer").is_none() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn an_own_write_that_no_watch_ever_shows_is_planned_again() {
+        let (hub, addon) = started().await;
+        let (mut driver, events, _sender) = driver(&hub, &addon).await;
+        let stop = driver.pen.stop.clone();
         driver.patience = Duration::from_millis(50);
         let running = tokio::spawn(driver.run(events));
         let instances: Api<ManagedClusterAddOn> = Api::namespaced(hub.client(), "default");

@@ -3,6 +3,7 @@
 //! Decides nothing about add-ons; `plan` does. Only `apply` writes; `herald` tells of it in events.
 
 mod apply;
+mod audit;
 mod cause;
 mod der;
 mod drive;

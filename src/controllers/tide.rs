@@ -3,6 +3,7 @@
 //! Decides nothing. Must be shut down to end its writes in order; dropped, it stops at once.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -64,6 +65,7 @@ pub struct Tide {
     synced: watch::Receiver<bool>,
     stop: CancellationToken,
     driver: JoinHandle<()>,
+    refused: Arc<AtomicU64>,
     watches: JoinSet<()>,
     _stop_on_drop: DropGuard,
 }
@@ -92,7 +94,9 @@ impl Tide {
             synced: synced_sender,
             lookouts: lookout_sender,
         };
-        let driver = tokio::spawn(Driver::new(client, options, outlets, stop.clone()).run(events));
+        let driver = Driver::new(client, options, outlets, stop.clone());
+        let refused = driver.refused_plans();
+        let driver = tokio::spawn(driver.run(events));
         Ok(Self {
             facts,
             progress,
@@ -100,6 +104,7 @@ impl Tide {
             _stop_on_drop: stop.clone().drop_guard(),
             stop,
             driver,
+            refused,
             watches,
         })
     }
@@ -112,6 +117,11 @@ impl Tide {
     /// Returns a stream of what happens from now on.
     pub fn progress(&self) -> broadcast::Receiver<Progress> {
         self.progress.subscribe()
+    }
+
+    /// Returns how many plans broke an invariant and were therefore not applied: each is a bug, told in the log.
+    pub fn refused_plans(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// Waits until every kind was listed once.

@@ -34,7 +34,7 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
     let wanted = install::wanted(view);
     let configs = config::effective(view, &wanted);
     if !view.addon.managed {
-        let summary = rollup::summary(view, &wanted, &configs, &rollup::Tally::new(&wanted), now);
+        let summary = rollup::summary(view, &wanted, &configs, &[], now);
         let verdict = health::unmanaged(view, now);
         let addon = diff::addon(view.addon, &summary, verdict);
         return Plan {
@@ -49,16 +49,15 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
     }
     let membership = install::membership(view, &wanted, now);
     let mut waits = membership.waits;
-    let members = rollout::next(view, &wanted, &configs);
+    let rollout = rollout::next(view, &wanted, &configs, now);
     let mut renderer = kit::Renderer::new(view);
     let mut finalizers = hook::Finalizers::new(view);
     let mut registrar = registration::Registrar::new(view);
     let mut actions = farewell::remains(view);
     let mut recipes = hook_body::Recipes::default();
     let mut recheck_at = None;
-    let mut tally = rollup::Tally::new(&wanted);
     let mut health = health::Health::new(membership.missing);
-    for member in &members {
+    for member in &rollout.members {
         // What is going away is neither written to nor counted as done.
         if member.instance.meta.deleting {
             let goodbye = farewell::instance(view, &mut recipes, member.instance, now);
@@ -80,11 +79,10 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
         actions.extend(diff::works(view, &report, &rendering));
         let cluster = &report.instance.cluster;
         waits.extend(report.waits.into_iter().map(|on| Wait::cluster(cluster, on)));
-        tally.add(&wanted, member, &report.state);
         health.add(cluster, report.standing);
     }
     actions.extend(registrar.finish());
-    let summary = rollup::summary(view, &wanted, &configs, &tally, now);
+    let summary = rollup::summary(view, &wanted, &configs, &rollout.placed, now);
     let verdict = health::managed(view, &wanted, &health, now);
     let actions = settle(membership.actions, actions)
         .chain(diff::addon(view.addon, &summary, verdict))
@@ -94,7 +92,7 @@ fn living(view: &View<'_>, now: Timestamp) -> Plan {
     Plan {
         actions,
         waits,
-        recheck_at: earliest(membership.recheck_at, recheck_at),
+        recheck_at: earliest(earliest(rollout.recheck_at, membership.recheck_at), recheck_at),
     }
 }
 

@@ -18,6 +18,7 @@ pub(super) struct Wish<'a> {
     /// A reason in somebody else's words, which counts instead.
     quoted: Option<&'a str>,
     message: Cow<'a, str>,
+    since: Option<Timestamp>,
 }
 
 /// Longest message that the API accepts, in bytes; longer ones are cut.
@@ -36,6 +37,15 @@ impl<'a> Wish<'a> {
             reason,
             quoted: None,
             message: cut(message.into()),
+            since: None,
+        }
+    }
+
+    /// Gives the condition a time of its own, for the few that record when something began although the status stays.
+    pub(super) fn since(self, since: Timestamp) -> Self {
+        Self {
+            since: Some(since),
+            ..self
         }
     }
 
@@ -87,6 +97,7 @@ pub(super) fn merge<'o>(
             condition.status == wish.status
                 && condition.generation == generation
                 && condition.since.is_some()
+                && wish.since.is_none_or(|since| condition.since == Some(since))
                 && *condition.reason == *wish.words()
                 && *condition.message == *wish.message
         })
@@ -115,7 +126,7 @@ fn fulfil(wish: &Wish<'_>, old: Option<&Condition>, generation: Option<i64>, now
         status: wish.status,
         reason: Name::from(wish.words()),
         message: Name::from(&*wish.message),
-        since: Some(unchanged.unwrap_or(now)),
+        since: Some(wish.since.or(unchanged).unwrap_or(now)),
         generation,
     }
 }

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::hook_body::{self, Hooks, Recipes};
-use super::judge::failure;
+use super::judge::apply_failure;
 use super::types::{Action, Revision};
 use super::work::is_deploy_work;
 use crate::api::names::reasons::HOOK_MANIFEST_IS_NOT_COMPLETED;
@@ -112,7 +112,7 @@ fn has_completed(work: &Work) -> bool {
 
 fn problem(work: &Work) -> Option<String> {
     if says(work.applied.as_ref(), Status::False) {
-        return Some(failure(work));
+        return Some(apply_failure(work));
     }
     let said = work.hook.as_ref().map(|hook| &hook.failure)?;
     (!said.is_empty()).then(|| said.to_string())

@@ -333,8 +333,8 @@ fn waiting(view: &View<'_>, member: &Member<'_>) -> Option<WaitOn> {
         Some(cluster) if cluster.meta.deleting => return Some(WaitOn::ClusterDeletion),
         Some(_) => {}
     }
-    if let (Step::Hold(kind), true) = (&member.step, member.assigned.is_empty()) {
-        return Some(WaitOn::Rollout(kind.as_str().to_owned()));
+    if let (Step::Hold, true, Some(notice)) = (member.step, member.assigned.is_empty(), &member.notice) {
+        return Some(WaitOn::Rollout(notice.message.clone()));
     }
     if let Some(of) = &member.effective.unsupported {
         return Some(WaitOn::UnsupportedType(of.clone()));

@@ -15,9 +15,9 @@ use super::health::Standing;
 use super::judge::{PROGRESSING, state};
 use super::note::Note;
 use super::registration::Registering;
-use super::rollout::{Member, Step};
+use super::rollout::{Attention, Member, Notice, Step, assigned};
 use super::state::{Outcome, State, Words};
-use super::types::{WaitOn, not_driven};
+use super::types::WaitOn;
 use super::unreachable;
 use super::version::{self, Memory};
 use super::work::{Rendering, superseded};
@@ -28,8 +28,6 @@ use crate::snapshot::{Applied, Condition, ConfigType, Instance, Reference, Statu
 pub(super) struct Report<'v> {
     /// The instance.
     pub instance: &'v Instance,
-    /// Its state.
-    pub state: State,
     /// `configReferences`
     pub references: Cow<'v, [Reference]>,
     /// `supportedConfigs`; absent when another program writes them.
@@ -65,10 +63,11 @@ pub(super) fn report<'v>(
         references.to_mut().iter_mut().for_each(confirm);
     }
     let trouble = trouble(member, rendering);
-    let stuck = stuck(view, member, rendering, trouble.as_ref());
+    let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
     let version = version::moving_to(view, member).map(|version| &**version);
     let words = state.progressing(view.settings().reasons, version);
-    let mut wishes = vec![configured(member, trouble.as_ref(), &stuck)];
+    let mut wishes = vec![configured(member, trouble.as_ref())];
+    wishes.extend(assigned(member, &state, now));
     wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
     let probed = unreachable::available(view, instance).or_else(|| available(view, member, rendering));
     let up = up(view, instance, probed.as_ref());
@@ -79,18 +78,17 @@ pub(super) fn report<'v>(
         words.reason,
         &*words.message,
     ));
-    wishes.extend(rollup(&state, &words, &stuck, up));
+    wishes.extend(rollup(turn(member), &state, &words, &stuck, up));
     let deployed = !matches!(rendering, Rendering::NotOurs);
     let conditions = stated(instance, rendering, &wishes, now);
     Report {
         supported: deployed.then_some(&configs.supported),
-        standing: standing(&state, &stuck, up),
+        standing: standing(turn(member), &state, &stuck, up),
         probes: deployed,
         note: note(member, &state, words.reason, &stuck),
         waits: waits(member, rendering, &state),
         memory: version::memory(view, member, state.is_done()),
         instance,
-        state,
         references,
         conditions,
         registering: Registering::default(),
@@ -141,6 +139,8 @@ fn stated<'v>(
     Cow::Owned(merge(&known, wishes, generation, now).into_owned())
 }
 
+const LATE: &str = "the agent has not confirmed the configuration within the progressDeadline of the rollout";
+
 /// Something that only a human can change: reason and message.
 type Stuck = Option<(&'static str, String)>;
 
@@ -148,17 +148,26 @@ fn stuck(
     view: &View<'_>,
     member: &Member<'_>,
     rendering: &Rendering<'_>,
-    trouble: Option<&Trouble>,
+    (state, trouble): (&State, Option<&Trouble>),
 ) -> Stuck {
     if let Some(trouble) = trouble.filter(|trouble| trouble.is_stuck) {
         return Some((trouble.reason, trouble.message.clone()));
     }
-    if let Step::Hold(kind) = &member.step {
-        return Some(("RolloutTypeNotDriven", not_driven(kind.as_str())));
+    if let Some(notice) = member
+        .notice
+        .as_ref()
+        .filter(|notice| notice.attention == Attention::Act)
+    {
+        return Some((notice.reason, notice.message.to_string()));
+    }
+    if member.timed_out && matches!(state, State::Phase(_, Outcome::Running(_))) {
+        return Some(("ProgressDeadlineExceeded", LATE.to_owned()));
     }
     match rendering {
         Rendering::Refused(error) => Some(("RenderingFailed", error.clone())),
         Rendering::NotOurs | Rendering::Bodies(_) => None,
+        // Who runs with what it was assigned needs nothing anew, and whose turn comes gets the present content.
+        Rendering::Waiting(_) if state.is_done() || turn(member).is_some() => None,
         Rendering::Waiting(_) => superseded(view, &member.assigned).map(|gone| {
             (
                 "ContentSuperseded",
@@ -168,7 +177,13 @@ fn stuck(
     }
 }
 
-fn configured<'a>(member: &Member<'_>, trouble: Option<&'a Trouble>, stuck: &'a Stuck) -> Wish<'a> {
+/// Returns the turn that the member waits for.
+fn turn<'a>(member: &'a Member<'_>) -> Option<&'a Notice> {
+    let notice = member.notice.as_deref()?;
+    (notice.attention == Attention::Wait).then_some(notice)
+}
+
+fn configured<'a>(member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Wish<'a> {
     if let Some(trouble) = trouble {
         return Wish::new(
             "Configured",
@@ -177,27 +192,26 @@ fn configured<'a>(member: &Member<'_>, trouble: Option<&'a Trouble>, stuck: &'a 
             trouble.message.as_str(),
         );
     }
-    match (stuck, &member.step) {
-        (Some((reason @ "RolloutTypeNotDriven", why)), _) => {
-            Wish::new("Configured", Status::False, reason, why.as_str())
-        }
-        (_, Step::Hold(_)) => Wish::new(
-            "Configured",
-            Status::False,
-            "ConfigurationsNotConfigured",
-            "Configurations updated and not configured yet",
-        ),
-        (_, Step::Settled | Step::Move) => Wish::new(
-            "Configured",
-            Status::True,
-            "ConfigurationsConfigured",
-            "Configurations configured",
-        ),
+    if let Some(notice) = &member.notice {
+        return Wish::new("Configured", Status::False, notice.reason, &*notice.message);
     }
+    Wish::new(
+        "Configured",
+        Status::True,
+        "ConfigurationsConfigured",
+        "Configurations configured",
+    )
 }
 
-/// `Ready` sums up; `Reconciling` and `Stalled` tell "wait" from "act".
-fn rollup<'a>(state: &State, words: &'a Words, stuck: &'a Stuck, up: Option<Status>) -> [Wish<'a>; 3] {
+/// `Ready` sums up; `Reconciling` and `Stalled` tell "wait" from "act". Who waits for a turn is not ready for what it should
+/// have; who is meant to keep what it has is.
+fn rollup<'a>(
+    turn: Option<&'a Notice>,
+    state: &State,
+    words: &'a Words,
+    stuck: &'a Stuck,
+    up: Option<Status>,
+) -> [Wish<'a>; 3] {
     let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));
     let stalled = match stuck {
         Some((reason, why)) => Wish::new("Stalled", Status::True, reason, why.as_str()),
@@ -205,7 +219,9 @@ fn rollup<'a>(state: &State, words: &'a Words, stuck: &'a Stuck, up: Option<Stat
         None => Wish::new("Stalled", Status::False, "NotStalled", ""),
     };
     let waits = stalled.status() == Status::False && !state.is_done();
-    let reconciling = if waits {
+    let reconciling = if let Some(notice) = turn.filter(|_| stalled.status() == Status::False) {
+        Wish::new("Reconciling", Status::True, notice.reason, &*notice.message)
+    } else if waits {
         Wish::new("Reconciling", Status::True, words.reason, &*words.message)
     } else {
         Wish::new("Reconciling", Status::False, "Settled", "")
@@ -213,6 +229,9 @@ fn rollup<'a>(state: &State, words: &'a Words, stuck: &'a Stuck, up: Option<Stat
     let ready = match (stuck, up) {
         (Some((reason, why)), _) => Wish::new("Ready", Status::False, reason, why.as_str()),
         (None, _) if !state.is_done() => Wish::new("Ready", Status::False, words.reason, &*words.message),
+        (None, _) if let Some(notice) = turn => {
+            Wish::new("Ready", Status::False, notice.reason, &*notice.message)
+        }
         (None, Some(Status::False)) => Wish::new(
             "Ready",
             Status::False,
@@ -231,12 +250,12 @@ fn rollup<'a>(state: &State, words: &'a Words, stuck: &'a Stuck, up: Option<Stat
 }
 
 /// How an instance counts for the add-on; the conditions above say the same in words.
-fn standing(state: &State, stuck: &Stuck, up: Option<Status>) -> Standing {
+fn standing(turn: Option<&Notice>, state: &State, stuck: &Stuck, up: Option<Status>) -> Standing {
     if stuck.is_some() || matches!(state, State::Phase(_, Outcome::Failed(_))) {
         return Standing::Stalled;
     }
     match up {
-        _ if !state.is_done() => Standing::Moving,
+        _ if !state.is_done() || turn.is_some() => Standing::Moving,
         Some(Status::False) => Standing::Unavailable,
         Some(Status::Unknown) => Standing::Unreachable,
         Some(Status::True) | None => Standing::Ready,
@@ -275,11 +294,15 @@ fn note(member: &Member<'_>, state: &State, reason: &str, stuck: &Stuck) -> Opti
 
 fn waits(member: &Member<'_>, rendering: &Rendering<'_>, state: &State) -> Vec<WaitOn> {
     let mut waits = Vec::new();
-    if let Step::Hold(kind) = &member.step {
-        waits.push(WaitOn::Rollout(kind.as_str().to_owned()));
-    }
+    waits.extend(
+        member
+            .notice
+            .as_ref()
+            .map(|notice| WaitOn::Rollout(notice.wait.clone())),
+    );
     match (rendering, state) {
-        (Rendering::Waiting(WaitOn::Rollout(_)), _) => {}
+        (Rendering::Waiting(WaitOn::Rollout(_)), _)
+        | (Rendering::Waiting(WaitOn::Content(_)), State::Phase(_, Outcome::Succeeded)) => {}
         (Rendering::Waiting(on), _) => waits.push(on.clone()),
         (_, State::Unsupported(of)) => waits.push(WaitOn::UnsupportedType(of.clone())),
         (_, State::Phase(_, Outcome::Running(why) | Outcome::Failed(why))) => {
@@ -303,9 +326,9 @@ mod tests {
 
     fn told(state: &State, stuck: &Stuck, up: Option<Status>) -> String {
         let words = state.progressing(Vocabulary::Lifecycle, None);
-        let wishes = rollup(state, &words, stuck, up);
+        let wishes = rollup(None, state, &words, stuck, up);
         let each = wishes.map(|wish| format!("{}={} {}", wish.kind(), wish.status().as_str(), wish.reason()));
-        format!("{} → {:?}", each.join(", "), standing(state, stuck, up))
+        format!("{} → {:?}", each.join(", "), standing(None, state, stuck, up))
     }
 
     const TOLD: &str = "\

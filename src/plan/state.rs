@@ -93,6 +93,14 @@ impl Phase {
 }
 
 impl State {
+    /// Reads back whether an earlier plan wrote a failure, in either vocabulary.
+    pub fn is_failure(reason: &str) -> bool {
+        matches!(
+            reason,
+            "InstallFailed" | "UpgradeFailed" | "RollbackFailed" | "Failed"
+        )
+    }
+
     /// Returns whether everything desired is applied.
     pub fn is_done(&self) -> bool {
         matches!(self, Self::Phase(_, Outcome::Succeeded))

@@ -149,8 +149,8 @@ pub enum WaitOn {
     Template(String),
     /// A type of configuration that the add-on does not support.
     UnsupportedType(ConfigType),
-    /// A rollout type that this version does not drive.
-    Rollout(String),
+    /// The rollout: a turn, the end of a pause, or a strategy that has a meaning.
+    Rollout(Name),
     /// An install strategy that this version does not drive.
     InstallStrategy(Name),
     /// A label selector without a meaning.
@@ -202,7 +202,7 @@ impl std::fmt::Display for Wait {
             WaitOn::Config(config, why) => write!(f, "configuration {config} {why}"),
             WaitOn::Version(why) | WaitOn::Template(why) => f.write_str(why),
             WaitOn::UnsupportedType(of) => write!(f, "configurations of type {of} are not supported"),
-            WaitOn::Rollout(kind) => f.write_str(&not_driven(kind)),
+            WaitOn::Rollout(why) => f.write_str(why),
             WaitOn::InstallStrategy(kind) => {
                 write!(f, "install strategy {kind} is not driven by this version")
             }
@@ -237,12 +237,7 @@ impl std::fmt::Display for Wait {
     }
 }
 
-/// Says that a rollout type is not driven.
-pub(super) fn not_driven(kind: &str) -> String {
-    format!("rollout type {kind} is not driven by this version; the cluster keeps what it has")
-}
-
-/// Returns the earlier one of two times.
+/// Returns the earlier of two moments, where there are any.
 pub(super) fn earliest(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
     one.into_iter().chain(other).min()
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::copied::record_of;
 use super::decode_addon::addon;
 use super::decode_content::{deployment_config, template};
+use super::decode_rollout::group_size;
 use super::decode_status::{conditions, references, status_of};
 use super::decode_work::{Known, work};
 use super::farewell::Farewell;
@@ -214,6 +215,7 @@ fn placement(object: &cluster_api::Placement, names: &mut Names) -> Result<Place
     Ok(Placement {
         meta: meta(&object.metadata, names)?,
         selected: selected.map(i64::from),
+        per_group: group_size(&object.spec),
     })
 }
 

@@ -1,15 +1,15 @@
 //! Decoding `ClusterManagementAddOn`.
 //!
-//! Decides how its many spellings become one record. Never judges a strategy: unknown types are kept by name.
+//! Decides how its many spellings become one record. Never judges a strategy: what has no meaning is kept with its fault.
 
 use super::decode::{annotation, config_type, configs, meta, shared};
+use super::decode_rollout::{configuration_rollout, paused, rollout};
 use super::decode_status::{applied, conditions};
 use super::facts::AddonFacts;
 use super::names::{Name, Names};
-use super::record::{
-    AddOn, ConfigRef, Creation, DefaultConfig, InstallStrategy, Lifecycle, PlacementUse, Progression,
-    ProgressionReference, RolloutKind,
-};
+use super::record::{AddOn, ConfigRef, Creation, DefaultConfig, InstallStrategy, Lifecycle, PlacementUse};
+use super::record_rollout::{Progression, ProgressionReference};
+use super::terms;
 use crate::api::ConfigSpecHash;
 use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER};
 use crate::api::v1alpha1 as wire;
@@ -20,7 +20,6 @@ pub(super) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
     let spec = &object.spec;
     let lifecycle = lifecycle(annotation(&object.metadata, LIFECYCLE), names);
     let configuration = spec.configuration.as_ref();
-    let rollout = configuration.and_then(|configuration| configuration.rollout_strategy.as_ref());
     let strategy = spec.install_strategy.as_ref();
     let placements = strategy.into_iter().flat_map(|strategy| &strategy.placements);
     let status = object.status.as_ref();
@@ -38,14 +37,14 @@ pub(super) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
         configuration: configuration
             .map(|found| configs(&found.configs, names))
             .unwrap_or_default(),
-        configuration_rollout: match rollout.map(|rollout| rollout.type_.as_str()) {
-            None | Some("" | "UpdateAll") => RolloutKind::All,
-            Some("RollingUpdateWithPlacement") => RolloutKind::RollingUpdateWithPlacement,
-            Some(other) => RolloutKind::Other(names.share(other)),
-        },
+        configuration_rollout: configuration_rollout(
+            configuration.and_then(|configuration| configuration.rollout_strategy.as_ref()),
+        ),
+        paused: paused(annotation(&object.metadata, terms::PAUSED)),
         strategy: install_strategy(strategy, names),
         placements: placements
-            .map(|placement| placement_use(placement, names))
+            .enumerate()
+            .map(|(index, placement)| placement_use(placement, index, names))
             .collect(),
         defaults: status.map(|status| defaults(status, names)).unwrap_or_default(),
         progressions: status.map(|status| {
@@ -114,7 +113,7 @@ fn default_config(supported: &wire::ConfigMeta, names: &mut Names) -> DefaultCon
     }
 }
 
-fn placement_use(placement: &wire::PlacementStrategy, names: &mut Names) -> PlacementUse {
+fn placement_use(placement: &wire::PlacementStrategy, index: usize, names: &mut Names) -> PlacementUse {
     let template = placement
         .addon_spec
         .as_ref()
@@ -123,16 +122,7 @@ fn placement_use(placement: &wire::PlacementStrategy, names: &mut Names) -> Plac
         namespace: names.share(&placement.namespace),
         name: names.share(&placement.name),
         configs: configs(&placement.configs, names),
-        rollout: match placement
-            .rollout_strategy
-            .as_ref()
-            .map(|rollout| rollout.type_.as_str())
-        {
-            None | Some("" | "All") => RolloutKind::All,
-            Some("Progressive") => RolloutKind::Progressive,
-            Some("ProgressivePerGroup") => RolloutKind::ProgressivePerGroup,
-            Some(other) => RolloutKind::Other(names.share(other)),
-        },
+        rollout: rollout(placement.rollout_strategy.as_ref(), index),
         creation: template
             .map(|template| creation(template, names))
             .unwrap_or_default(),

@@ -14,6 +14,7 @@ use super::record::{
 use super::settings::EmptyLifecycle;
 use super::store::{Place, Store, Touched};
 use super::versions::offered;
+use crate::model::ConfigRollout;
 
 /// Puts `new` into `slot` and returns whether anything but the revision differs.
 pub(super) fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&mut T) -> &mut Meta) -> bool {
@@ -278,6 +279,10 @@ impl Store {
     }
 
     fn index_addon(&mut self, addon: &AddOn, mentioned: Mentioned) {
+        if let Ok(ConfigRollout::RollingUpdateWithPlacement(update)) = &addon.configuration_rollout {
+            let place = (update.namespace.as_str().into(), update.name.as_str().into());
+            mentioned.note(&mut self.by_placement, &place, &addon.name);
+        }
         for used in &addon.placements {
             let place = (used.namespace.clone(), used.name.clone());
             mentioned.note(&mut self.by_placement, &place, &addon.name);

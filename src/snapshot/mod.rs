@@ -14,6 +14,7 @@ mod decode;
 mod decode_addon;
 mod decode_content;
 mod decode_hook;
+mod decode_rollout;
 mod decode_status;
 mod decode_work;
 mod digest;
@@ -31,6 +32,7 @@ mod names;
 mod pairs;
 mod publish;
 mod record;
+mod record_rollout;
 mod record_work;
 mod reference;
 mod registration;
@@ -57,8 +59,9 @@ pub use pairs::Pairs;
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
     DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, Owner, Placement, PlacementUse,
-    Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Work, Workload,
+    Reference, Signal, Status, Work, Workload,
 };
+pub use record_rollout::{Paused, Progression, ProgressionReference};
 pub use registration::{
     AgentIdentity, KUBE_CLIENT_SIGNER, Permission, Registered, Registration, Subject, agent_groups,
     agent_user, agent_user_prefix, cluster_groups,

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::names::Name;
-use super::record::{
-    AddOn, Cluster, Config, ConfigRef, Content, InstallStrategy, Instance, Lifecycle, Meta, RolloutKind,
-};
+use super::record::{AddOn, Cluster, Config, ConfigRef, Content, InstallStrategy, Instance, Lifecycle, Meta};
+use super::record_rollout::Paused;
 use super::store::{Store, Touched};
 use super::terms;
+use crate::model::ConfigRollout;
 
 /// The labels of clusters: by add-on, then by cluster.
 pub(super) type Features = BTreeMap<Name, BTreeMap<Name, Name>>;
@@ -126,7 +126,8 @@ fn gone(name: &Name) -> AddOn {
         conditions: Vec::new(),
         supported: Vec::new(),
         configuration: Vec::new(),
-        configuration_rollout: RolloutKind::All,
+        configuration_rollout: Ok(ConfigRollout::default()),
+        paused: Paused::default(),
         strategy: InstallStrategy::Manual,
         placements: Vec::new(),
         defaults: Vec::new(),

@@ -11,10 +11,11 @@ use super::facts::AddonFacts;
 use super::farewell::Farewell;
 use super::names::Name;
 use super::pairs::Pairs;
+use super::record_rollout::{Paused, Progression};
 pub use super::record_work::{HookReport, Signal, Work, Workload};
 pub use super::reference::{Applied, ConfigRef, ConfigType, Reference};
 use super::registration::Registered;
-use crate::model::Selector;
+use crate::model::{ConfigRollout, Limit, RolloutStrategy, Selector};
 
 /// Identity and revision of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,6 +129,8 @@ pub struct Placement {
     pub meta: Meta,
     /// `status.numberOfSelectedClusters`: tells "selects nothing" from "not decided yet".
     pub selected: Option<i64>,
+    /// `spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup`
+    pub per_group: Option<Limit>,
 }
 
 /// A `PlacementDecision`.
@@ -171,34 +174,6 @@ pub enum Lifecycle {
     Own(Name),
 }
 
-/// How a change travels over the clusters of a placement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RolloutKind {
-    /// Everywhere at once.
-    All,
-    /// In steps of a number of clusters.
-    Progressive,
-    /// Group after group.
-    ProgressivePerGroup,
-    /// Only clusters of another placement, a number at a time.
-    RollingUpdateWithPlacement,
-    /// A type that nobody knows.
-    Other(Name),
-}
-
-impl RolloutKind {
-    /// Returns the name that the API uses.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::All => "All",
-            Self::Progressive => "Progressive",
-            Self::ProgressivePerGroup => "ProgressivePerGroup",
-            Self::RollingUpdateWithPlacement => "RollingUpdateWithPlacement",
-            Self::Other(name) => name,
-        }
-    }
-}
-
 /// The spec that a `ManagedClusterAddOn` is created with.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Creation {
@@ -219,8 +194,8 @@ pub struct PlacementUse {
     pub name: Name,
     /// Configurations of the clusters that it selects.
     pub configs: Vec<ConfigRef>,
-    /// How changes travel over them.
-    pub rollout: RolloutKind,
+    /// How changes travel over them, or what is wrong with the strategy.
+    pub rollout: Result<RolloutStrategy, Name>,
     /// The spec that add-ons of this placement are created with.
     pub creation: Creation,
 }
@@ -232,32 +207,6 @@ pub struct DefaultConfig {
     pub of: ConfigType,
     /// The object, absent where the type is supported without a default.
     pub config: Option<ConfigRef>,
-}
-
-/// One entry of `status.installProgressions`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Progression {
-    /// Namespace of the placement.
-    pub namespace: Name,
-    /// Name of the placement.
-    pub name: Name,
-    /// What its clusters are configured with.
-    pub references: Vec<ProgressionReference>,
-    /// How far they are.
-    pub conditions: Vec<Condition>,
-}
-
-/// One configuration of a progression.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProgressionReference {
-    /// The object.
-    pub config: ConfigRef,
-    /// Its hash, "" when unknown.
-    pub desired: Name,
-    /// What all clusters of the placement confirmed last.
-    pub applied: Option<Applied>,
-    /// What was last known to be good.
-    pub known_good: Option<Applied>,
 }
 
 /// A `ClusterManagementAddOn`.
@@ -275,8 +224,10 @@ pub struct AddOn {
     pub supported: Vec<DefaultConfig>,
     /// `spec.configuration.configs`, in order.
     pub configuration: Vec<ConfigRef>,
-    /// How changes of `spec.configuration.configs` travel.
-    pub configuration_rollout: RolloutKind,
+    /// How changes of `spec.configuration.configs` travel, or what is wrong with the strategy.
+    pub configuration_rollout: Result<ConfigRollout, Name>,
+    /// The rollouts that the annotation pauses.
+    pub paused: Paused,
     /// How the add-on finds its clusters.
     pub strategy: InstallStrategy,
     /// `spec.installStrategy.placements`, in order.

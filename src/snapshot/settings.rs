@@ -63,6 +63,8 @@ pub struct Settings {
     pub discovery_labels: DiscoveryLabels,
     /// How an edit of a cluster's own configuration travels.
     pub cluster_configs: ClusterConfigs,
+    /// How long an agent may be unavailable after a change until that is a failure.
+    pub startup: Duration,
 }
 
 impl Default for Settings {
@@ -75,6 +77,7 @@ impl Default for Settings {
             discovery_labels: DiscoveryLabels::default(),
             empty_lifecycle: EmptyLifecycle::default(),
             cluster_configs: ClusterConfigs::default(),
+            startup: Duration::from_mins(2),
         }
     }
 }

@@ -31,6 +31,8 @@ pub const COPIED_PREFIX: &str = "addon.open-cluster-management.io/";
 /// Label on a role binding that a template's permission made us write: the permission's index. Only role bindings with
 /// this label are changed or deleted.
 pub const PERMISSION: &str = "tidegate.io/permission";
+/// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
+pub const PAUSED: &str = "tidegate.io/paused";
 
 /// Annotation on a `ManagedClusterAddOn`: `"true"` lets it go without its pre-delete hooks.
 pub const SKIP_HOOKS: &str = "tidegate.io/skip-hooks";

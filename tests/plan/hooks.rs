@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tidegate::snapshot::{HookTimeout, Kind, ObjectKey, Settings, TimeoutPolicy};
 
 use super::world::World;
-use super::{Teller, key, unknown};
+use super::{Teller, unknown};
 
 /// What an agent reports of pre-delete hooks.
 #[derive(Clone, Copy)]
@@ -68,7 +68,15 @@ pub(crate) fn set(settings: &mut Settings, words: &[&str]) {
 }
 
 impl Teller {
-    pub(crate) fn act_on_hook(&mut self, outcome: &str, names: &[&str], line: &str) {
+    /// Carries out a line that is about the ends of add-ons.
+    pub(crate) fn act_on_end(&mut self, words: &[&str], line: &str) {
+        match words {
+            ["hook", outcome, names @ ..] => self.act_on_hook(outcome, names, line),
+            _ => self.show_everything(),
+        }
+    }
+
+    fn act_on_hook(&mut self, outcome: &str, names: &[&str], line: &str) {
         let addon = self.addon.clone();
         let (name, outcome) = match (outcome, names) {
             ("running", [name]) => (name, HookOutcome::Running),
@@ -82,16 +90,8 @@ impl Teller {
         report_hook(&mut self.world, name, &addon, outcome);
     }
 
-    pub(crate) fn annotate(&mut self, kind: &str, place: &str, pair: &str) {
-        let key = key(kind, place);
-        let (name, value) = pair.split_once('=').expect("<key>=<value>");
-        let mut object = self.world.objects[&key].clone();
-        object["metadata"]["annotations"][name] = json!(value);
-        self.world.put(key.kind, object);
-    }
-
     /// What is on the hub, the kinds that people write aside, with what marks or holds it.
-    pub(crate) fn show_everything(&mut self) {
+    fn show_everything(&mut self) {
         for (key, object) in &self.world.objects {
             if !matches!(key.kind, Kind::Cluster | Kind::Instance | Kind::Work) {
                 continue;

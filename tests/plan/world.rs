@@ -161,7 +161,7 @@ impl World {
         };
         let plan = plan::addon(&view, self.now);
         assert_eq!(
-            plan::check(&view, &plan),
+            plan::check(&view, &plan, self.now),
             Vec::<String>::new(),
             "a plan breaks an invariant"
         );
@@ -265,6 +265,21 @@ impl World {
         }
     }
 
+    /// Settles, and lets the time come at which the plan wants to be made again, until it wants nothing any more; panics when
+    /// that never happens.
+    pub(crate) fn come_to_rest(&mut self, addon: &str) {
+        let mut idle = 0;
+        loop {
+            let written = self.settle(addon);
+            idle = if written > 0 { 0 } else { idle + 1 };
+            let Some(again) = self.plan(addon).recheck_at else {
+                return;
+            };
+            assert!(idle < 24, "the plan is made again and again, and writes nothing");
+            self.now = self.now.max(again);
+        }
+    }
+
     pub(crate) fn add_cluster(&mut self, name: &str) {
         let condition = json!({"type": "ManagedClusterConditionAvailable", "status": "True", "reason": "Up", "message": "",
             "lastTransitionTime": self.now.to_string()});
@@ -275,21 +290,44 @@ impl World {
         self.put_status(&key, &json!({"conditions": [condition]}));
     }
 
-    /// Creates a placement in namespace `default` and decides it for `clusters`.
+    /// Creates a placement in namespace `default` and decides it for `clusters`, in one group.
     pub(crate) fn decide(&mut self, placement: &str, clusters: &[String]) {
-        let meta = json!({"name": placement, "namespace": "default"});
-        let key = self.put(Kind::Placement, json!({"metadata": meta, "spec": {}}));
-        self.put_status(&key, &json!({"numberOfSelectedClusters": clusters.len()}));
-        let labels = json!({"cluster.open-cluster-management.io/placement": placement,
-            "cluster.open-cluster-management.io/decision-group-index": "0"});
-        let meta =
-            json!({"name": format!("{placement}-decision-1"), "namespace": "default", "labels": labels});
-        let key = self.put(Kind::Decision, json!({"metadata": meta}));
-        let decisions: Vec<Value> = clusters
-            .iter()
-            .map(|cluster| json!({"clusterName": cluster, "reason": ""}))
-            .collect();
-        self.put_status(&key, &json!({"decisions": decisions}));
+        self.decide_in(placement, &[(Some(("", 0)), clusters.to_vec())]);
+    }
+
+    /// The same in several groups, each with its name and index; a group without them carries no labels.
+    pub(crate) fn decide_in(&mut self, placement: &str, groups: &[(Option<(&str, u32)>, Vec<String>)]) {
+        let key = ObjectKey::new(Kind::Placement, "default", placement);
+        if !self.objects.contains_key(&key) {
+            let meta = json!({"name": placement, "namespace": "default"});
+            self.put(Kind::Placement, json!({"metadata": meta, "spec": {}}));
+        }
+        let selected: usize = groups.iter().map(|(_, clusters)| clusters.len()).sum();
+        self.put_status(&key, &json!({"numberOfSelectedClusters": selected}));
+        let name = |number: usize| format!("{placement}-decision-{number}");
+        for (number, (group, clusters)) in (1..).zip(groups) {
+            let mut labels = json!({"cluster.open-cluster-management.io/placement": placement});
+            if let Some((group, index)) = group {
+                labels["cluster.open-cluster-management.io/decision-group-index"] = json!(index.to_string());
+                if !group.is_empty() {
+                    labels["cluster.open-cluster-management.io/decision-group-name"] = json!(group);
+                }
+            }
+            let meta = json!({"name": name(number), "namespace": "default", "labels": labels});
+            let key = self.put(Kind::Decision, json!({"metadata": meta}));
+            let decisions: Vec<Value> = clusters
+                .iter()
+                .map(|cluster| json!({"clusterName": cluster, "reason": ""}))
+                .collect();
+            self.put_status(&key, &json!({"decisions": decisions}));
+        }
+        for number in groups.len().saturating_add(1).. {
+            let key = ObjectKey::new(Kind::Decision, "default", name(number));
+            if !self.objects.contains_key(&key) {
+                break;
+            }
+            self.delete(&key);
+        }
     }
 
     /// Returns the works of a cluster.

@@ -10,4 +10,4 @@ mod versioned;
 
 pub(super) use effective::{Configs, Desired, Effective, effective};
 pub(super) use fault::{Trouble, trouble};
-pub(super) use layers::{is_template, type_of};
+pub(super) use layers::{Source, is_template, type_of};

@@ -1,30 +1,37 @@
-//! Invariants of plans, checked without the planner: what must never be in a plan, whatever the planner thinks.
+//! Every write of a plan by itself: who may be created, changed and deleted, and with which precondition.
 //!
-//! Decides nothing and repairs nothing; tests and the background verifier call it.
+//! Decides nothing and repairs nothing; never asks the planner's own code what it thinks.
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
-use super::registration::Answer;
-use super::types::{Action, Plan, Revision};
-use super::work::{is_deploy_work, is_hook_work};
-use crate::snapshot::{InstallStrategy, Kind, Name, ObjectKey, PlacementUse, Stage, View, terms};
+use super::{grants, pinned, unchanged};
+use crate::plan::types::{Action, Plan, Revision};
+use crate::plan::work::is_hook_work;
+use crate::snapshot::{InstallStrategy, Kind, Name, ObjectKey, PlacementUse, View, terms};
 
 /// Returns every invariant that the plan breaks, as sentences.
-pub fn check(view: &View<'_>, plan: &Plan) -> Vec<String> {
+pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
     let mut broken = Vec::new();
+    if let Some(at) = plan.recheck_at.filter(|at| *at <= now) {
+        broken.push(format!(
+            "the plan asks to be made again at {at}, which is past: it would be made for ever"
+        ));
+    }
     let mut written = BTreeSet::new();
     for action in &plan.actions {
         let (object, verb) = (action.object(), verb(action));
+        // Metadata and status are two writes: the second goes on from the revision that the first one made.
         if !written.insert((object.clone(), verb)) {
-            broken.push(format!("{object} gets two writes of the kind {verb}"));
+            broken.push(format!("{object} gets two writes of the kind {verb}; the second can only fail"));
         }
         if let Some(fault) = fault(view, plan, action) {
             broken.push(format!("{verb} {object}: {fault}"));
         }
         if !view.addon.managed
-            && !serves_everybody(action)
+            && !grants::serves_everybody(action)
             && object.kind != Kind::Cluster
             && (object.kind != Kind::AddOn || verb != "status")
         {
@@ -44,61 +51,6 @@ fn verb(action: &Action) -> &'static str {
     }
 }
 
-/// The token infrastructure is for every add-on: its objects, and one condition.
-fn serves_everybody(action: &Action) -> bool {
-    match action {
-        Action::Create { object, .. } | Action::Replace { object, .. } | Action::Delete { object, .. } => {
-            object.kind.is_for_registration()
-        }
-        Action::Status { object, patch, .. } => {
-            let status = patch.get("status").and_then(Value::as_object);
-            object.kind == Kind::Instance
-                && status.is_some_and(|fields| fields.keys().all(|field| field == "conditions"))
-        }
-        Action::Certify { .. } => false,
-    }
-}
-
-/// A grant carries the add-on's label when it is made, and is one of the add-on's when it is changed or deleted.
-fn granted(view: &View<'_>, object: &ObjectKey, body: Option<&Value>) -> Option<&'static str> {
-    if object.kind == Kind::SigningRequest {
-        return Some("requests are only answered");
-    }
-    let Some(body) = body else {
-        return view.grant(object).is_none().then_some("the grant is not ours");
-    };
-    let label = body
-        .pointer("/metadata/labels")
-        .and_then(|labels| labels.get(terms::TOKEN_ADDON_NAME));
-    if label.and_then(Value::as_str) != Some(&*view.addon.name) {
-        return Some("the label with the add-on is absent");
-    }
-    let owners = body
-        .pointer("/metadata/ownerReferences/0/uid")
-        .and_then(Value::as_str);
-    let instance = view.instance(&object.namespace);
-    let is_owners = |uid: &str| instance.is_some_and(|instance| *instance.meta.uid == *uid);
-    (!owners.is_none_or(is_owners)).then_some("the instance does not own it")
-}
-
-/// Only a request of the add-on, and only one that somebody may still answer.
-fn certified(view: &View<'_>, object: &ObjectKey, answer: &Answer) -> Option<&'static str> {
-    let Some(request) = view.requests().find(|request| request.name == object.name) else {
-        return Some("the request is not one of the add-on");
-    };
-    let due = match answer {
-        Answer::Approve(_) => Stage::Pending,
-        Answer::Sign(_) => Stage::Approved,
-    };
-    if request.stage != due {
-        Some("the request waits for another answer")
-    } else if view.instance(&request.cluster).is_none() {
-        Some("there is no instance")
-    } else {
-        None
-    }
-}
-
 fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> {
     match action {
         Action::Create { object, body, .. } if object.kind == Kind::Instance => {
@@ -108,7 +60,7 @@ fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> 
             created_work(view, plan, object, body)
         }
         Action::Create { object, body, .. } if object.kind.is_for_registration() => {
-            granted(view, object, Some(body))
+            grants::granted(view, object, Some(body))
         }
         Action::Create { .. } => Some("this kind is never created"),
         Action::Replace {
@@ -116,18 +68,18 @@ fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> 
             before,
             patch,
             ..
-        } => replaced(view, object, patch).or_else(|| unguarded(before)),
+        } => replaced(view, plan, object, patch).or_else(|| unguarded(before)),
         Action::Status {
             object,
             before,
             patch,
             ..
-        } => status(object, patch).or_else(|| unguarded(before)),
+        } => status(view, object, patch).or_else(|| unguarded(before)),
         Action::Certify {
             object,
             before,
             answer,
-        } => certified(view, object, answer).or_else(|| unguarded(before)),
+        } => grants::certified(view, object, answer).or_else(|| unguarded(before)),
         Action::Delete { object, before, .. } => {
             deleted(view, object, &before.uid).or_else(|| unguarded(before))
         }
@@ -138,18 +90,20 @@ fn unguarded(before: &Revision) -> Option<&'static str> {
     (before.uid.is_empty() || before.version.is_empty()).then_some("there is no precondition")
 }
 
-fn replaced(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'static str> {
+fn replaced(view: &View<'_>, plan: &Plan, object: &ObjectKey, patch: &Value) -> Option<&'static str> {
     if patch.get("status").is_some() {
         Some("the status is written elsewhere")
     } else if object.kind == Kind::Cluster {
         labelled(view, patch)
     } else if object.kind.is_for_registration() {
-        granted(view, object, None)
+        grants::granted(view, object, None)
     } else if object.kind == Kind::Instance {
         patch.get("spec").and_then(|spec| respecified(view, object, spec))
     } else if object.kind == Kind::Work {
-        (!is_deploy_work(&view.addon.name, &object.name) && !is_forsaken(view, object))
-            .then_some("the work is not ours")
+        if is_forsaken(view, object) {
+            return None;
+        }
+        foreign(view, object).or_else(|| pinned::fault(view, plan, object, patch))
     } else {
         Some("this kind is never patched")
     }
@@ -182,17 +136,32 @@ fn respecified(view: &View<'_>, object: &ObjectKey, spec: &Value) -> Option<&'st
     (!only_version || !is_given).then_some("the spec of an instance belongs to its user")
 }
 
-fn status(object: &ObjectKey, patch: &Value) -> Option<&'static str> {
+fn status(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'static str> {
     let only_status = patch
         .as_object()
         .is_some_and(|fields| fields.len() == 1 && fields.contains_key("status"));
     if !matches!(object.kind, Kind::AddOn | Kind::Instance) {
         Some("this kind has no status of ours")
-    } else if only_status {
-        None
-    } else {
+    } else if !only_status {
         Some("a status write touches nothing else")
+    } else if unchanged::is_unchanged(view, object, patch) {
+        Some("the status write changes nothing")
+    } else {
+        None
     }
+}
+
+/// A work is ours when the store files it under the add-on and its name is one that the add-on's deployment gives.
+fn foreign(view: &View<'_>, object: &ObjectKey) -> Option<&'static str> {
+    let prefix = format!("addon-{}-deploy-", view.addon.name);
+    let numbered = object
+        .name
+        .strip_prefix(&*prefix)
+        .is_some_and(|number| number.parse::<u32>().is_ok());
+    let filed = view
+        .works(&object.namespace)
+        .any(|work| work.namespace == object.namespace && work.name == object.name);
+    (!numbered || !filed).then_some("the work is not ours")
 }
 
 fn created_instance(view: &View<'_>, object: &ObjectKey, body: &Value) -> Option<&'static str> {
@@ -247,67 +216,25 @@ fn created_work(view: &View<'_>, plan: &Plan, object: &ObjectKey, body: &Value) 
     if is_hook_work(&view.addon.name, &object.name) {
         return (!instance.meta.deleting).then_some("hooks run before a deletion, and only then");
     }
-    let carried = body
-        .pointer("/metadata/annotations")
-        .and_then(|all| all.get(terms::CONFIG_HASHES));
-    let carried = carried.and_then(Value::as_str).unwrap_or("{}");
-    let carried: Value = serde_json::from_str(carried).unwrap_or_default();
-    (carried != assigned(view, plan, object)).then_some("it carries other hashes than the status assigns")
-}
-
-/// The hashes that the status will assign after the plan, in the form that works carry.
-fn assigned(view: &View<'_>, plan: &Plan, work: &ObjectKey) -> Value {
-    let written = plan.actions.iter().find_map(|action| match action {
-        Action::Status { object, patch, .. }
-            if object.kind == Kind::Instance && object.namespace == work.namespace =>
-        {
-            patch.pointer("/status/configReferences")
-        }
-        Action::Create { .. }
-        | Action::Replace { .. }
-        | Action::Status { .. }
-        | Action::Delete { .. }
-        | Action::Certify { .. } => None,
-    });
-    let text = |entry: &Value, pointer: &str| {
-        entry
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let pairs: serde_json::Map<String, Value> = if let Some(entries) = written.and_then(Value::as_array) {
-        let pair = |entry: &Value| {
-            let group = text(entry, "/group");
-            let dot = if group.is_empty() { "" } else { "." };
-            let of = format!("{}{dot}{group}", text(entry, "/resource"));
-            let key = format!(
-                "{of}/{}/{}",
-                text(entry, "/desiredConfig/namespace"),
-                text(entry, "/desiredConfig/name")
-            );
-            (key, Value::from(text(entry, "/desiredConfig/specHash")))
-        };
-        entries.iter().map(pair).collect()
-    } else {
-        let instance = view.instance(&work.namespace);
-        let references = instance.into_iter().flat_map(|instance| &instance.references);
-        references
-            .map(|one| (one.config.to_string(), Value::from(&*one.desired)))
-            .collect()
-    };
-    Value::Object(pairs)
+    if view
+        .cluster(&object.namespace)
+        .is_none_or(|cluster| cluster.meta.deleting)
+    {
+        return Some("the cluster is absent or being deleted");
+    }
+    if instance.meta.deleting {
+        return Some("the instance is being deleted");
+    }
+    pinned::fault(view, plan, object, body)
 }
 
 fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static str> {
     if object.kind == Kind::Work {
-        let ours = is_deploy_work(&view.addon.name, &object.name)
-            || is_hook_work(&view.addon.name, &object.name)
-            || hosted_for_nobody(view, object);
-        return (!ours).then_some("the work is not ours");
+        let ours = is_hook_work(&view.addon.name, &object.name) || hosted_for_nobody(view, object);
+        return foreign(view, object).filter(|_| !ours);
     }
     if object.kind.is_for_registration() {
-        return granted(view, object, None);
+        return grants::granted(view, object, None);
     }
     if object.kind != Kind::Instance {
         return Some("this kind is never deleted");
