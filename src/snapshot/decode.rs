@@ -14,12 +14,14 @@ use super::decode_content::{deployment_config, template};
 use super::decode_rollout::group_size;
 use super::decode_status::{conditions, references, status_of};
 use super::decode_work::{Known, work};
+use super::farewell::Farewell;
 use super::grants::{Grant, grant};
 use super::kind::{Kind, ObjectKey};
 use super::names::{Name, Names};
 use super::pairs::Pairs;
 use super::record::{
-    AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, Instance, Meta, Owner, Placement, Work,
+    AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, Instance, Meta, Owner, Placement,
+    Status, Work,
 };
 use super::registration;
 use super::requests::{Request, request};
@@ -178,11 +180,10 @@ pub(super) fn owners(owners: Option<&Vec<OwnerReference>>, names: &mut Names) ->
 }
 
 fn cluster(object: &cluster_api::ManagedCluster, names: &mut Names) -> Result<Cluster, String> {
-    let stated = object.status.iter().flat_map(|status| &status.conditions);
-    let available = stated
-        .filter(|condition| condition.type_ == condition_types::CLUSTER_AVAILABLE)
-        .map(|condition| status_of(&condition.status))
-        .next();
+    let mut stated = object.status.iter().flat_map(|status| &status.conditions);
+    let stated = stated.find(|condition| condition.type_ == condition_types::CLUSTER_AVAILABLE);
+    let available = stated.map(|condition| status_of(&condition.status));
+    let unknown = stated.filter(|_| available == Some(Status::Unknown));
     let annotations = travelling(&object.metadata, names);
     Ok(Cluster {
         meta: meta(&object.metadata, names)?,
@@ -192,6 +193,7 @@ fn cluster(object: &cluster_api::ManagedCluster, names: &mut Names) -> Result<Cl
         accepted: object.spec.hub_accepts_client == Some(true),
         opt_out: shared(annotation(&object.metadata, terms::OPT_OUT), names),
         available,
+        unknown: unknown.map(|condition| (names.share(&condition.reason), names.share(&condition.message))),
         image_registries: shared(annotation(&object.metadata, IMAGE_REGISTRIES), names),
     })
 }
@@ -244,6 +246,7 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
         addon: shared(metadata.name.as_ref(), names),
         cluster: shared(metadata.namespace.as_ref(), names),
         owners: owners(metadata.owner_references.as_ref(), names),
+        farewell: Farewell::of(metadata, names),
         installed_by: shared(annotation(metadata, terms::INSTALLED_BY), names),
         // A time that nobody can read counts as none: it is written anew.
         deselected_at: annotation(metadata, terms::DESELECTED_AT).and_then(|text| text.parse().ok()),

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::decode::{annotation, meta, owners, parse, shared};
+use super::decode_hook::hook;
 use super::decode_status::status_of;
 use super::digest::Digest;
 use super::identity::Identity;
@@ -101,6 +102,8 @@ pub(super) fn work(
             .iter()
             .filter_map(|manifest| workload(manifest, names))
             .collect(),
+        hook: hook(object, &addon, metadata, &manifests, names),
+        finalizers: finalizers(metadata, names),
         namespace,
         meta,
     };
@@ -117,6 +120,15 @@ fn owning_addon<'o>(name: &str, owners: &'o [Owner]) -> Option<&'o str> {
     let addon = owners.iter().find(is_addon).map(|owner| &*owner.name)?;
     name.starts_with(&format!("addon-{addon}-deploy-"))
         .then_some(addon)
+}
+
+/// They matter only when nobody is left to take them off.
+fn finalizers(metadata: &ObjectMeta, names: &mut Names) -> Vec<Name> {
+    let finalizers = metadata.finalizers.iter().flatten();
+    finalizers
+        .filter(|_| metadata.deletion_timestamp.is_some())
+        .map(|finalizer| names.share(finalizer))
+        .collect()
 }
 
 /// Every change of the spec is a new generation; what only reports need not be read again.

@@ -13,6 +13,7 @@ use super::expect::{Expectations, Expected, Sight, is_met};
 use super::grants::Grant;
 use super::index::Mentions;
 use super::kind::{Kind, ObjectKey};
+use super::mourn::{Features, Retired};
 use super::names::{Name, Names};
 use super::publish::Published;
 use super::record::{
@@ -104,6 +105,8 @@ pub struct Store {
     pub(super) published: Published,
     /// Add-ons whose object is gone, while something of theirs remains.
     pub(super) gone: BTreeMap<Name, AddOn>,
+    pub(super) features: Features,
+    pub(super) retired: Retired,
     pub(super) sights: Sights,
     expectations: Expectations,
     faults: BTreeMap<ObjectKey, String>,
