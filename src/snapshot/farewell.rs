@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-use super::decode::annotation;
+use super::decode::object::annotation;
 use super::names::{Name, Names};
 use super::terms;
 use crate::model::GoDuration;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::decode;
+use super::decode::object as decode;
 use super::kind::{Kind, ObjectKey};
 use super::mourn::same_besides_features;
 use super::names::Name;

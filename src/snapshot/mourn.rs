@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::names::Name;
+use super::record::rollout::Paused;
 use super::record::{AddOn, Cluster, Config, ConfigRef, Content, InstallStrategy, Instance, Lifecycle, Meta};
-use super::record_rollout::Paused;
 use super::store::{Store, Touched};
 use super::terms;
 use crate::model::ConfigRollout;

@@ -25,7 +25,9 @@ pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
         let (object, verb) = (action.object(), verb(action));
         // Metadata and status are two writes: the second goes on from the revision that the first one made.
         if !written.insert((object.clone(), verb)) {
-            broken.push(format!("{object} gets two writes of the kind {verb}; the second can only fail"));
+            broken.push(format!(
+                "{object} gets two writes of the kind {verb}; the second can only fail"
+            ));
         }
         if let Some(fault) = fault(view, plan, action) {
             broken.push(format!("{verb} {object}: {fault}"));

@@ -2,9 +2,9 @@
 //!
 //! Never keeps its manifests: a digest tells whether they are the right ones.
 
-use super::digest::Digest;
-use super::names::Name;
-use super::record::{Meta, Owner, Status};
+use crate::snapshot::digest::Digest;
+use crate::snapshot::names::Name;
+use crate::snapshot::record::{Meta, Owner, Status};
 
 /// What an agent says about one work.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! Decides when a reference counts as applied. Never knows the content of an object.
 
-use super::names::Name;
+use crate::snapshot::names::Name;
 
 /// Type of a configuration: group and resource.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::content::{DeploymentConfig, Template};
-use super::facts::AddonFacts;
-use super::farewell::Farewell;
-use super::names::Name;
-use super::pairs::Pairs;
-use super::record_rollout::{Paused, Progression};
-pub use super::record_work::{HookReport, Signal, Work, Workload};
-pub use super::reference::{Applied, ConfigRef, ConfigType, Reference};
-use super::registration::Registered;
 use crate::model::{ConfigRollout, Limit, RolloutStrategy, Selector};
+use crate::snapshot::content::{DeploymentConfig, Template};
+use crate::snapshot::facts::AddonFacts;
+use crate::snapshot::farewell::Farewell;
+use crate::snapshot::names::Name;
+use crate::snapshot::pairs::Pairs;
+pub use crate::snapshot::record::reference::{Applied, ConfigRef, ConfigType, Reference};
+use crate::snapshot::record::rollout::{Paused, Progression};
+pub use crate::snapshot::record::work::{HookReport, Signal, Work, Workload};
+use crate::snapshot::registration::Registered;
 
 /// Identity and revision of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]

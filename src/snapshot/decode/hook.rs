@@ -5,11 +5,11 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-use super::decode::annotation;
-use super::names::Names;
-use super::record::HookReport;
-use super::terms;
 use crate::api::work::ManifestCondition;
+use crate::snapshot::decode::object::annotation;
+use crate::snapshot::names::Names;
+use crate::snapshot::record::HookReport;
+use crate::snapshot::terms;
 
 /// How one hook is.
 enum Run {
@@ -19,7 +19,7 @@ enum Run {
 }
 
 /// Returns the report if the work is one of hooks.
-pub(super) fn hook(
+pub(in crate::snapshot) fn hook(
     object: &Value,
     addon: &str,
     metadata: &ObjectMeta,
