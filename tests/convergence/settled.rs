@@ -177,9 +177,10 @@ fn work(object: &Arc<Value>) -> String {
     format!("{} {hashes} {owners:?}", object["spec"])
 }
 
+/// Without what was applied last: a placement without clusters keeps what it had.
 fn progressions(object: &Arc<Value>) -> String {
     let each = list(object, "/status/installProgressions").map(|one| {
-        let references: Vec<String> = list(one, "/configReferences").map(reference).collect();
+        let references: Vec<String> = list(one, "/configReferences").map(desired).collect();
         format!(
             "{}: {}; {}",
             text(one, "/name"),
@@ -188,4 +189,13 @@ fn progressions(object: &Arc<Value>) -> String {
         )
     });
     each.collect::<Vec<String>>().join(" | ")
+}
+
+fn desired(one: &Value) -> String {
+    let hash: String = text(one, "/desiredConfig/specHash").chars().take(6).collect();
+    format!(
+        "{}={}:{hash}",
+        text(one, "/resource"),
+        text(one, "/desiredConfig/name")
+    )
 }

@@ -10,11 +10,12 @@ use tidegate::hash::SpecHash;
 use tidegate::plan::Action;
 use tidegate::snapshot::{Kind, ObjectKey};
 
-use super::hub::{Hub, is_deleting, text};
+use super::hub::{Hub, Object, is_deleting, text};
 use super::manager::{Seen, Tried};
 use super::user::{ADDON, message_of};
 
 const MARK: &str = "tidegate.io/installed-by";
+const OPT_OUT: &str = "tidegate.io/opt-out";
 const HASHES: &str = "open-cluster-management.io/config-spec-hash";
 const DECISION_OF: &str = "cluster.open-cluster-management.io/placement";
 const GROUP_OF: &str = "cluster.open-cluster-management.io/decision-group-name";
@@ -162,7 +163,7 @@ fn crowded(hub: &Hub, tried: &Tried) -> Option<String> {
     if desired(before) == desired(after) || !in_flight(after) || in_flight(before) {
         return None;
     }
-    if has_own_configs(after) {
+    if has_own_configs(after) || !is_decided(&tried.seen) {
         return None;
     }
     let addon = tried
@@ -185,12 +186,45 @@ fn crowded(hub: &Hub, tried: &Tried) -> Option<String> {
     let flying = neighbours
         .filter(|(cluster, _)| {
             let key = ObjectKey::new(Kind::Instance, **cluster, object.name.clone());
+            let leaves = opts_out(&tried.seen, cluster) || is_troubled(hub, cluster);
             hub.get(&key)
-                .is_some_and(|instance| in_flight(instance) && !has_own_configs(instance))
+                .is_some_and(|instance| in_flight(instance) && !has_own_configs(instance) && !leaves)
         })
         .count();
     (flying > usize::try_from(limit).unwrap_or(usize::MAX))
         .then(|| format!("{flying} clusters are in flight, and {limit} may be"))
+}
+
+/// While a placement is not decided, nobody can tell which clusters are its own.
+fn is_decided(seen: &Seen) -> bool {
+    let placements = seen.0.iter().filter(|(key, _)| key.kind == Kind::Placement);
+    let is_decided = |(key, placement): (&ObjectKey, &Object)| {
+        let of = |one: &Value| one["metadata"]["labels"][DECISION_OF].as_str() == Some(&*key.name);
+        let decisions = seen
+            .0
+            .iter()
+            .filter(|(key, one)| key.kind == Kind::Decision && of(one));
+        let named = decisions.map(|(_, one)| one["status"]["decisions"].as_array().map_or(0, Vec::len));
+        placement["status"]["numberOfSelectedClusters"].as_u64() == u64::try_from(named.sum::<usize>()).ok()
+    };
+    placements.clone().count() == 2 && placements.into_iter().all(is_decided)
+}
+
+fn opts_out(seen: &Seen, cluster: &str) -> bool {
+    let found = seen.0.get(&ObjectKey::new(Kind::Cluster, "", cluster));
+    found.is_none_or(|found| is_deleting(found) || found["metadata"]["annotations"].get(OPT_OUT).is_some())
+}
+
+/// A cluster that failed gives its place to another one.
+fn is_troubled(hub: &Hub, cluster: &str) -> bool {
+    let here = hub.objects().filter(|(key, _)| &*key.namespace == cluster);
+    let mut conditions =
+        here.flat_map(|(_, one)| one["status"]["conditions"].as_array().into_iter().flatten());
+    conditions.any(|one| {
+        let (kind, status) = (text(one, "/type"), text(one, "/status"));
+        let failed = kind == "Progressing" && text(one, "/reason").ends_with("Failed");
+        failed || (["Applied", "Available"].contains(&kind) && status == "False")
+    })
 }
 
 /// What a cluster refers to by itself travels at once, whatever its placement says.

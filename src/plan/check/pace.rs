@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::model::{ConfigRollout, Limit, MandatoryGroup, ProgressDeadline, RolloutStrategy, Tolerance};
 use crate::plan::types::{Action, Plan};
-use crate::snapshot::{Instance, Kind, Name, Reference, Status, View};
+use crate::snapshot::{Cluster, Instance, Kind, Name, PlacementUse, Reference, Status, View};
 
 /// Condition with the time at which the present configuration was assigned.
 const ASSIGNED: &str = "Assigned";
@@ -21,7 +21,7 @@ pub(super) fn broken(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String
         return Vec::new();
     }
     let written: BTreeMap<&Name, &Value> = plan.actions.iter().filter_map(assignment).collect();
-    if written.is_empty() {
+    if written.is_empty() || !view.addon.placements.iter().all(|by| is_decided(view, by)) {
         return Vec::new();
     }
     let homes = homes(view);
@@ -31,7 +31,7 @@ pub(super) fn broken(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String
         let paused = view.addon.paused.placement(&by.namespace, &by.name);
         let course = Course::of(strategy, paused);
         let own = homes.iter().filter(|(_, home)| home.index == index);
-        let members: Vec<Member> = own
+        let members: Vec<Member<'_>> = own
             .filter_map(|(cluster, home)| member(view, &course, cluster, home, &written, now))
             .collect();
         let faults = [
@@ -49,6 +49,17 @@ pub(super) fn broken(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String
         );
     }
     broken
+}
+
+/// While a placement is not decided, nobody but the planner knows which clusters are its own.
+fn is_decided(view: &View<'_>, by: &PlacementUse) -> bool {
+    let decisions = || view.decisions(&by.namespace, &by.name);
+    let named: usize = decisions().map(|decision| decision.clusters.len()).sum();
+    view.placement(&by.namespace, &by.name)
+        .is_some_and(|placement| match placement.selected {
+            Some(counted) => i64::try_from(named).is_ok_and(|named| named == counted),
+            None => decisions().next().is_some(),
+        })
 }
 
 /// The write that assigns a configuration to a cluster.
@@ -101,12 +112,15 @@ struct Course<'v> {
 }
 
 /// A cluster of a placement: before and after the plan.
-struct Member {
+struct Member<'v> {
+    cluster: &'v Name,
     stage: (bool, u32),
     was_moving: bool,
     moves: bool,
     starts: bool,
     failed: bool,
+    /// What it is assigned after the plan.
+    hashes: Vec<(&'v str, &'v str)>,
 }
 
 impl<'v> Course<'v> {
@@ -146,8 +160,8 @@ impl<'v> Course<'v> {
     }
 
     /// More are on their way than may be, and the plan adds to them.
-    fn crowded(&self, members: &[Member]) -> Option<String> {
-        let rest: Vec<&Member> = members.iter().filter(|member| member.stage.0).collect();
+    fn crowded(&self, members: &[Member<'_>]) -> Option<String> {
+        let rest: Vec<&Member<'_>> = members.iter().filter(|member| member.stage.0).collect();
         let limit = self.limit?.of(rest.len()).max(1);
         let moving = rest.iter().filter(|member| member.moves).count();
         let added = rest.iter().any(|member| member.starts && !member.was_moving);
@@ -156,28 +170,38 @@ impl<'v> Course<'v> {
     }
 
     /// A cluster starts although one of an earlier group is on its way.
-    fn out_of_turn(&self, members: &[Member]) -> Option<String> {
+    fn out_of_turn(&self, members: &[Member<'_>]) -> Option<String> {
         let first = members
             .iter()
             .filter(|member| member.moves)
-            .map(|member| member.stage)
-            .min()?;
-        let early = members.iter().any(|member| member.starts && member.stage > first);
-        early.then(|| "a cluster starts while one of an earlier group is on its way".to_owned())
+            .min_by_key(|member| member.stage)?;
+        let early = members
+            .iter()
+            .find(|member| member.starts && member.stage > first.stage)?;
+        let (early, first) = (early.cluster, first.cluster);
+        Some(format!(
+            "{early} starts while {first} of an earlier group is on its way"
+        ))
     }
 
     /// A cluster starts although more have failed than may.
-    fn reckless(&self, members: &[Member]) -> Option<String> {
+    fn reckless(&self, members: &[Member<'_>]) -> Option<String> {
         let tolerated = self.tolerance?.of(members.len());
-        let failed = members.iter().filter(|member| member.failed).count();
-        let starts = members.iter().any(|member| member.starts);
-        (starts && failed > tolerated)
-            .then(|| format!("a cluster starts although {failed} have failed, and {tolerated} may"))
+        let started = members.iter().find(|member| member.starts)?;
+        // What failed before somebody edited the configuration says nothing about the edit.
+        let failed = members
+            .iter()
+            .filter(|member| member.failed && member.hashes == started.hashes)
+            .count();
+        let started = started.cluster;
+        (failed > tolerated)
+            .then(|| format!("{started} starts although {failed} have failed, and {tolerated} may"))
     }
 
-    fn unpaused(&self, members: &[Member]) -> Option<String> {
-        let starts = members.iter().any(|member| member.starts);
-        (self.paused && starts).then(|| "a cluster starts although the rollout is paused".to_owned())
+    fn unpaused(&self, members: &[Member<'_>]) -> Option<String> {
+        let started = members.iter().find(|member| member.starts)?.cluster;
+        self.paused
+            .then(|| format!("{started} starts although the rollout is paused"))
     }
 
     fn is_late(&self, instance: &Instance, now: Timestamp) -> bool {
@@ -192,22 +216,20 @@ impl<'v> Course<'v> {
     }
 }
 
-fn member(
-    view: &View<'_>,
+fn member<'v>(
+    view: &View<'v>,
     course: &Course<'_>,
-    cluster: &Name,
+    cluster: &'v Name,
     home: &Home,
-    written: &BTreeMap<&Name, &Value>,
+    written: &BTreeMap<&Name, &'v Value>,
     now: Timestamp,
-) -> Option<Member> {
+) -> Option<Member<'v>> {
     let instance = view
         .instance(cluster)
         .filter(|instance| !instance.meta.deleting)?;
     // What a cluster refers to by itself may travel at once; a cluster that goes away takes part in nothing.
-    if !instance.configs.is_empty()
-        || has_own_version(instance)
-        || view.cluster(cluster).is_none_or(|cluster| cluster.meta.deleting)
-    {
+    let leaves = |found: &Cluster| found.meta.deleting || found.opts_out_of(&view.addon.name);
+    if !instance.configs.is_empty() || has_own_version(instance) || view.cluster(cluster).is_none_or(leaves) {
         return None;
     }
     let after = written.get(cluster).map(|entries| Assigned::of(entries));
@@ -219,11 +241,13 @@ fn member(
     let was_moving = !confirmed && !troubled;
     let is_done = after.as_ref().is_some_and(|after| after.confirmed);
     Some(Member {
+        cluster,
         stage: course.stage(&home.group),
         was_moving,
         moves: starts || (was_moving && !is_done),
         starts,
         failed: !starts && !confirmed && !is_done && has_failed(view, instance),
+        hashes: after.map_or_else(|| hashes(&instance.references), |after| after.hashes),
     })
 }
 

@@ -78,6 +78,8 @@ pub(in crate::plan) struct Unit {
 pub(in crate::plan) enum Standing {
     /// It has to move.
     ToApply,
+    /// It has to move, and is still on its way to what it was told then: it takes a slot already.
+    Overtaken(Timestamp),
     /// It was told to move then and is not there yet.
     InFlight(Timestamp),
     /// It was told to move then and reports a failure.
@@ -175,6 +177,7 @@ pub(in crate::plan) fn decide(
     paused: bool,
     now: Timestamp,
 ) -> Decision {
+    let units: Vec<Unit> = units.iter().map(|unit| unit.at(course, now)).collect();
     let mut verdicts: Vec<Verdict> = units.iter().map(|unit| judged(course, unit, now)).collect();
     let recheck_at = units
         .iter()
@@ -182,7 +185,7 @@ pub(in crate::plan) fn decide(
         .filter_map(|(unit, verdict)| ends(course, unit.standing, *verdict))
         .min();
     let stages = Stages::new(course, groups);
-    let tallies = stages.tallies(units, &verdicts);
+    let tallies = stages.tallies(&units, &verdicts);
     let breach = tallies.iter().enumerate().find_map(|(stage, tally)| {
         let tolerated = stages.tolerated(course, stage, &tallies)?;
         (tally.failures > tolerated).then_some(Breach {
@@ -197,8 +200,17 @@ pub(in crate::plan) fn decide(
     };
     let mut gates = stages.gates(course, &tallies, shut);
     for (unit, verdict) in units.iter().zip(&mut verdicts) {
-        if let (Standing::ToApply, Some(gate)) = (unit.standing, gates.get_mut(stages.of(unit))) {
-            *verdict = gate.pass();
+        let Some(gate) = gates.get_mut(stages.of(unit)) else {
+            continue;
+        };
+        match unit.standing {
+            Standing::ToApply => *verdict = gate.pass(),
+            Standing::Overtaken(_) => *verdict = gate.pass_overtaken(),
+            Standing::InFlight(_)
+            | Standing::Failed(_)
+            | Standing::Succeeded(_)
+            | Standing::Skipped
+            | Standing::Held => {}
         }
     }
     Decision {
@@ -209,14 +221,37 @@ pub(in crate::plan) fn decide(
     }
 }
 
+impl Course {
+    fn is_late(&self, since: Timestamp, now: Timestamp) -> bool {
+        let end = self.deadline.and_then(|deadline| end(since, deadline));
+        end.is_some_and(|end| now >= end)
+    }
+}
+
+impl Unit {
+    /// Returns the unit as it is now: whoever is late on its way to something old takes no slot for it.
+    fn at(self, course: &Course, now: Timestamp) -> Self {
+        match self.standing {
+            Standing::Overtaken(since) if course.is_late(since, now) => Self {
+                standing: Standing::ToApply,
+                ..self
+            },
+            Standing::ToApply
+            | Standing::Overtaken(_)
+            | Standing::InFlight(_)
+            | Standing::Failed(_)
+            | Standing::Succeeded(_)
+            | Standing::Skipped
+            | Standing::Held => self,
+        }
+    }
+}
+
 /// What can be said of a unit without looking at the others.
 fn judged(course: &Course, unit: &Unit, now: Timestamp) -> Verdict {
-    let is_late = |since| {
-        let end = course.deadline.and_then(|deadline| end(since, deadline));
-        end.is_some_and(|end| now >= end)
-    };
+    let is_late = |since| course.is_late(since, now);
     match unit.standing {
-        Standing::ToApply => Verdict::Wait(Hold::Slot),
+        Standing::ToApply | Standing::Overtaken(_) => Verdict::Wait(Hold::Slot),
         Standing::InFlight(since) | Standing::Failed(since) if is_late(since) => Verdict::TimedOut,
         Standing::InFlight(_) => Verdict::Going,
         Standing::Failed(_) => Verdict::Failed,
@@ -233,12 +268,12 @@ fn judged(course: &Course, unit: &Unit, now: Timestamp) -> Verdict {
 /// When time alone changes the verdict about a unit.
 fn ends(course: &Course, standing: Standing, verdict: Verdict) -> Option<Timestamp> {
     match (standing, verdict) {
-        (Standing::InFlight(since) | Standing::Failed(since), Verdict::Going | Verdict::Failed) => {
-            end(since, course.deadline?)
-        }
+        (Standing::InFlight(since) | Standing::Failed(since), Verdict::Going | Verdict::Failed)
+        | (Standing::Overtaken(since), Verdict::Wait(_)) => end(since, course.deadline?),
         (Standing::Succeeded(since), Verdict::Soaking) => end(since, course.soak),
         (
             Standing::ToApply
+            | Standing::Overtaken(_)
             | Standing::InFlight(_)
             | Standing::Failed(_)
             | Standing::Succeeded(_)
@@ -291,6 +326,8 @@ struct Tally {
     /// Units that are this course's business.
     all: usize,
     to_apply: usize,
+    /// Those of them that are on their way to something old.
+    overtaken: usize,
     going: usize,
     soaking: usize,
     failures: usize,
@@ -344,6 +381,9 @@ impl Stages {
             if let Some(slot) = slot {
                 *slot = slot.saturating_add(1);
             }
+            if matches!(unit.standing, Standing::Overtaken(_)) {
+                tally.overtaken = tally.overtaken.saturating_add(1);
+            }
             tally.all = tally.all.saturating_add(1);
         }
         tallies
@@ -368,13 +408,18 @@ impl Stages {
         let mut gates = Vec::with_capacity(tallies.len());
         for (stage, tally) in tallies.iter().enumerate() {
             let gate = match (shut, course.rest) {
-                (Some(hold), _) => Gate { free: 0, hold },
+                (Some(hold), _) => Gate {
+                    free: 0,
+                    reserved: 0,
+                    hold,
+                },
                 (None, Rest::Within(limit)) if stage >= self.mandatory || course.limit_mandatory => {
                     // A share of nothing is nothing, and the mandatory groups would wait for ever.
-                    Gate::limited(course, limit.of(rest).max(1), tallies)
+                    Gate::limited(course, limit.of(rest).max(1), tallies).reserving(tally.overtaken)
                 }
                 (None, Rest::Within(_) | Rest::GroupByGroup) => Gate {
                     free: usize::MAX,
+                    reserved: 0,
                     hold: Hold::Slot,
                 },
             };
@@ -389,6 +434,8 @@ impl Stages {
 /// How many units of a stage may start, and what the others wait for.
 struct Gate {
     free: usize,
+    /// Slots that only units may take which are on their way already: otherwise more would be on their way than may.
+    reserved: usize,
     hold: Hold,
 }
 
@@ -406,6 +453,7 @@ impl Gate {
         let soaking: usize = tallies.iter().map(|tally| tally.soaking).sum();
         Self {
             free: limit.saturating_sub(going.saturating_add(soaking)),
+            reserved: 0,
             hold: if going < limit && soaking > 0 {
                 Hold::Soak
             } else {
@@ -414,11 +462,24 @@ impl Gate {
         }
     }
 
+    fn reserving(self, reserved: usize) -> Self {
+        Self { reserved, ..self }
+    }
+
     fn pass(&mut self) -> Verdict {
+        if self.free <= self.reserved {
+            return Verdict::Wait(self.hold);
+        }
+        self.free = self.free.saturating_sub(1);
+        Verdict::Start
+    }
+
+    fn pass_overtaken(&mut self) -> Verdict {
         if self.free == 0 {
             return Verdict::Wait(self.hold);
         }
         self.free = self.free.saturating_sub(1);
+        self.reserved = self.reserved.saturating_sub(1);
         Verdict::Start
     }
 }

@@ -71,6 +71,7 @@ fn standing() -> impl Strategy<Value = Standing> {
     let since = || (0..60_i64).prop_map(at);
     prop_oneof![
         4 => Just(Standing::ToApply),
+        1 => since().prop_map(Standing::Overtaken),
         1 => since().prop_map(Standing::InFlight),
         1 => since().prop_map(Standing::Failed),
         2 => since().prop_map(Standing::Succeeded),
@@ -90,6 +91,10 @@ fn count(decision: &Decision, is: impl Fn(Verdict) -> bool) -> usize {
 
 fn is_under_way(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Going | Verdict::Soaking)
+}
+
+fn has_to_move(unit: &Unit) -> bool {
+    matches!(unit.standing, Standing::ToApply | Standing::Overtaken(_))
 }
 
 fn is_mandatory(course: &Course, groups: &[Group<'_>], unit: &Unit) -> bool {
@@ -120,6 +125,15 @@ proptest! {
         };
         let moving = count(&decision, is_under_way);
         prop_assert!(starting == 0 || starting + moving + kept <= limit.of(rest).max(1));
+        // Nothing new starts beside those that are on their way to something older.
+        let is_new = |unit: &Unit| unit.standing == Standing::ToApply;
+        let new = pairs().any(|(unit, verdict)| is_rest(unit) && is_new(unit) && *verdict == Verdict::Start);
+        let is_old = |unit: &Unit| match unit.standing {
+            Standing::Overtaken(since) => course.deadline.is_none_or(|length| at(now) < end(since, length).expect("a time")),
+            _ => false,
+        };
+        let old = pairs().filter(|(unit, verdict)| is_rest(unit) && is_old(unit) && **verdict != Verdict::Start).count();
+        prop_assert!(!new || starting + moving + kept + old <= limit.of(rest).max(1));
     }
 
     /// Too many failures, or a pause, and nothing starts; only what has to move starts at all.
@@ -133,7 +147,7 @@ proptest! {
         }
         for (unit, verdict) in units.iter().zip(&decision.verdicts) {
             let may_start = matches!(verdict, Verdict::Start | Verdict::Wait(_));
-            prop_assert_eq!(may_start, unit.standing == Standing::ToApply);
+            prop_assert_eq!(may_start, has_to_move(unit));
         }
     }
 
@@ -157,7 +171,7 @@ proptest! {
     fn progress_is_always_possible(course in course(), groups in groups(), units in units(), now in 0..80_i64) {
         let decision = decide(&course, &groups, &units, false, at(now));
         let failed = count(&decision, |verdict| matches!(verdict, Verdict::Failed | Verdict::TimedOut));
-        let waiting = units.iter().any(|unit| unit.standing == Standing::ToApply);
+        let waiting = units.iter().any(|unit| has_to_move(unit));
         if waiting && failed == 0 && count(&decision, is_under_way) == 0 {
             prop_assert!(count(&decision, |verdict| verdict == Verdict::Start) > 0);
         }
@@ -207,14 +221,14 @@ proptest! {
                 }
             }
             now += 1;
-            if units.iter().all(|unit| unit.standing != Standing::ToApply) {
+            if units.iter().all(|unit| !has_to_move(unit)) {
                 break;
             }
             // A group may have to soak before the next one starts.
             now += i64::from(luck >> 60 == 0) * 20;
         }
         for _ in 0..600 {
-            if units.iter().all(|unit| unit.standing != Standing::ToApply) { break }
+            if units.iter().all(|unit| !has_to_move(unit)) { break }
             let decision = decide(&course, &groups, &units, false, at(now));
             for (unit, verdict) in units.iter_mut().zip(&decision.verdicts) {
                 if matches!(verdict, Verdict::Start | Verdict::Going | Verdict::TimedOut) {
@@ -223,6 +237,6 @@ proptest! {
             }
             now += 1;
         }
-        prop_assert!(units.iter().all(|unit| unit.standing != Standing::ToApply), "{:?}", units);
+        prop_assert!(units.iter().all(|unit| !has_to_move(unit)), "{:?}", units);
     }
 }

@@ -24,6 +24,7 @@ fn parse(line: &str) -> (Vec<u32>, Vec<Unit>) {
         let group = groups.len() - 1;
         let standing = match letter {
             '.' => Standing::ToApply,
+            'o' => Standing::Overtaken(at(NOW)),
             'i' => Standing::InFlight(at(NOW)),
             'f' => Standing::Failed(at(NOW)),
             's' => Standing::Succeeded(at(NOW)),
@@ -134,6 +135,18 @@ fn what_is_in_flight_is_counted_before_anything_starts() {
             // The limit was lowered while three were in flight.
             ("..iii", "wwiii"),
         ],
+    );
+}
+
+#[test]
+fn who_is_on_the_way_to_something_older_goes_first_and_keeps_its_slot() {
+    check(
+        &progressive(clusters(1), 0),
+        &[(".o.", "w>w"), ("..i", "wwi"), ("o.o", ">ww")],
+    );
+    check(
+        &progressive(clusters(2), 0),
+        &[("..o", ">w>"), ("ooo", ">>w"), (".io", "wi>")],
     );
 }
 

@@ -275,10 +275,13 @@ pub(super) fn decide_rolling(
             continue;
         }
         let standing = match candidate.standing() {
-            Standing::ToApply if !candidate.is_governed || candidate.verdict != Verdict::Start => {
+            Standing::ToApply | Standing::Overtaken(_)
+                if !candidate.is_governed || candidate.verdict != Verdict::Start =>
+            {
                 Standing::Held
             }
             standing @ (Standing::ToApply
+            | Standing::Overtaken(_)
             | Standing::InFlight(_)
             | Standing::Failed(_)
             | Standing::Succeeded(_)

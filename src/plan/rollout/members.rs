@@ -128,6 +128,7 @@ impl Candidate<'_> {
         match self.seen.standing {
             Standing::Succeeded(_) if self.kept.is_some() && self.settled => Standing::Held,
             standing @ (Standing::ToApply
+            | Standing::Overtaken(_)
             | Standing::InFlight(_)
             | Standing::Failed(_)
             | Standing::Succeeded(_)
@@ -261,7 +262,7 @@ fn candidate<'v>(
     } else if own == OwnEdits::MoveAlone {
         Seen::at(Standing::InFlight(now))
     } else {
-        Seen::at(Standing::ToApply)
+        overtaken(seen(view, instance, effective.deployed, soak, now))
     };
     Candidate {
         own,
@@ -275,6 +276,22 @@ fn candidate<'v>(
         soak,
         seen,
         verdict: Verdict::Skipped,
+    }
+}
+
+/// Whoever is on the way to what it was assigned before goes on taking a slot, until it has a newer assignment.
+fn overtaken(seen: Seen) -> Seen {
+    match seen.standing {
+        Standing::InFlight(since) => Seen {
+            standing: Standing::Overtaken(since),
+            ..seen
+        },
+        Standing::ToApply
+        | Standing::Overtaken(_)
+        | Standing::Failed(_)
+        | Standing::Succeeded(_)
+        | Standing::Skipped
+        | Standing::Held => Seen::at(Standing::ToApply),
     }
 }
 
