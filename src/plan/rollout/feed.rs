@@ -108,7 +108,7 @@ impl<'v> Feed<'v> {
     ) -> (Placed, Option<Timestamp>) {
         let needs_groups = !self.course.mandatory.is_empty() || self.course.rest == Rest::GroupByGroup;
         let groups = Groups::of(view, self.selected, needs_groups);
-        let mut rows: Vec<Row> = Vec::new();
+        let (mut units, mut places) = (Vec::new(), Vec::new());
         let mut configured: usize = 0;
         for (cluster, found) in joined(&self.selected.clusters, candidates) {
             let at = found.filter(|at| candidates.get(*at).is_some_and(Candidate::is_there));
@@ -116,13 +116,12 @@ impl<'v> Feed<'v> {
             if standing != Standing::Skipped || (at.is_none() && self.awaits(view, cluster)) {
                 configured = configured.saturating_add(1);
             }
-            let unit = Unit {
+            units.push(Unit {
                 group: groups.of_cluster(cluster),
                 standing,
-            };
-            rows.push((unit, at.filter(|_| standing != Standing::Skipped)));
+            });
+            places.push(at.filter(|_| standing != Standing::Skipped));
         }
-        let (units, places) = in_order(rows, candidates);
         let shut = self.paused || self.shut.is_some();
         let decision = decide(&self.course, &groups.list, &units, shut, now);
         let placed = Placed {
@@ -152,20 +151,6 @@ impl<'v> Feed<'v> {
         self.homes.get(cluster) == Some(&self.index)
             && view.cluster(cluster).is_some_and(|found| !found.meta.deleting)
     }
-}
-
-/// A unit, and the place of its candidate if it has one.
-type Row = (Unit, Option<usize>);
-
-/// By name; first those that an earlier change has left half-way: they are changing already, and the more of them are told
-/// what to become, the fewer change at once.
-fn in_order(mut rows: Vec<Row>, candidates: &[Candidate<'_>]) -> (Vec<Unit>, Vec<Option<usize>>) {
-    let is_half_way = |at: Option<usize>| {
-        let candidate = at.and_then(|at| candidates.get(at));
-        candidate.is_some_and(Candidate::is_half_way)
-    };
-    rows.sort_by_cached_key(|(_, at)| !is_half_way(*at));
-    rows.into_iter().unzip()
 }
 
 fn failed(decision: &Decision, places: &[Option<usize>], candidates: &[Candidate<'_>]) -> Vec<Name> {
@@ -269,7 +254,7 @@ pub(super) fn decide_rolling(
     candidates: &[Candidate<'_>],
     now: Timestamp,
 ) -> Vec<(usize, Hold)> {
-    let mut rows: Vec<Row> = Vec::new();
+    let (mut units, mut places) = (Vec::new(), Vec::new());
     for (at, candidate) in candidates.iter().enumerate() {
         if !candidate.is_there() || !rolling.clusters.contains(&candidate.instance.cluster) {
             continue;
@@ -288,11 +273,11 @@ pub(super) fn decide_rolling(
             | Standing::Skipped
             | Standing::Held) => standing,
         };
-        rows.push((Unit { group: 0, standing }, Some(at)));
+        units.push(Unit { group: 0, standing });
+        places.push(at);
     }
-    let (units, places) = in_order(rows, candidates);
     let decision = decide(&rolling.course, &[], &units, rolling.paused, now);
-    let refused = places.into_iter().flatten().zip(decision.verdicts);
+    let refused = places.into_iter().zip(decision.verdicts);
     refused
         .filter_map(|(at, verdict)| match verdict {
             Verdict::Wait(hold) => Some((at, hold)),

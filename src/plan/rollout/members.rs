@@ -117,12 +117,6 @@ impl Candidate<'_> {
         self.is_there
     }
 
-    /// Returns whether it has to move, and has not even confirmed what it was told before.
-    pub(super) fn is_half_way(&self) -> bool {
-        let open = |reference: &Reference| !reference.is_applied();
-        self.seen.standing == Standing::ToApply && self.instance.references.iter().any(open)
-    }
-
     /// Returns its standing. What it is kept from by others than its placement takes no slot there.
     pub(super) fn standing(&self) -> Standing {
         match self.seen.standing {
