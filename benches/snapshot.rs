@@ -66,7 +66,9 @@ fn hold(bencher: divan::Bencher<'_, '_>, kind: Kind) {
         let mut store = Store::new(Settings::default());
         for n in 0..HELD {
             // One object at a time: what is not kept is gone before the next one.
-            let text = text.replace("cluster0", &format!("cluster{n}")).replace("uid-", &format!("uid-{n}-"));
+            let text = text
+                .replace("cluster0", &format!("cluster{n}"))
+                .replace("uid-", &format!("uid-{n}-"));
             let object = serde_json::from_str(&text).expect("JSON");
             store.apply(Event::Applied { kind, object });
         }

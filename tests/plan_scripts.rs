@@ -5,6 +5,8 @@
 
 #[path = "plan/any_kind.rs"]
 mod any_kind;
+#[path = "plan/hooks.rs"]
+mod hooks;
 #[path = "plan/rollout_words.rs"]
 mod rollout_words;
 #[path = "plan/templates.rs"]
@@ -25,8 +27,10 @@ use std::path::{Path, PathBuf};
 use any_kind::AnyKinds;
 use serde_json::Value;
 use tidegate::plan::{Action, Plan};
-use tidegate::snapshot::{ClusterConfigs, EmptyLifecycle, Kind, ObjectKey, Settings, Vocabulary};
-use words::{condition_line, expand, reference_line};
+use tidegate::snapshot::{
+    ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Kind, ObjectKey, Settings, Vocabulary,
+};
+use words::{condition_line, expand, reference_line, shape};
 use world::World;
 
 #[test]
@@ -57,12 +61,18 @@ fn tell(story: &Path) -> Option<String> {
 
 /// What the lines `setting <name> <value>` ask for; they hold for the whole story, wherever they stand.
 fn settings(script: &str) -> Settings {
-    let mut settings = Settings::default();
+    // The labels of clusters would stand in every story; those that are about them ask for them.
+    let mut settings = Settings {
+        discovery_labels: DiscoveryLabels::Off,
+        ..Settings::default()
+    };
     for line in script.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             ["setting", "cluster-configs", "rollout"] => settings.cluster_configs = ClusterConfigs::Rollout,
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
+            ["setting", "discovery-labels", "on"] => settings.discovery_labels = DiscoveryLabels::On,
+            ["setting", "hook-timeout" | "hook-timeout-policy", _] => hooks::set(&mut settings, &words),
             ["setting", "startup", time] => {
                 let time: jiff::SignedDuration = time.parse().expect("a length of time");
                 settings.startup = time.try_into().expect("not negative");
@@ -140,7 +150,11 @@ impl Teller {
                 .mark_deleting(&ObjectKey::new(Kind::Cluster, "", *name)),
             ["placement", name, words @ ..] => self.act_on_placement(name, words),
             ["config", "set", name, pairs @ ..] => self.config(name, pairs),
-            ["restart"] => self.world.store = self.any_kinds.restart(&self.world.objects),
+            ["restart"] => {
+                let known = self.world.store.view(&self.addon).map(|view| view.settings());
+                let settings = known.unwrap_or_default();
+                self.world.store = self.any_kinds.restart(settings, &self.world.objects);
+            }
             ["type", of, how] => self.any_kinds.serve(of, how),
             ["object", reference] => {
                 let content = serde_saphyr::from_str(block).expect("a block holds YAML");
@@ -155,6 +169,7 @@ impl Teller {
             }
             ["condition" | "annotate", words @ ..] => self.act_as_others(words, line),
             ["status", kind, place] => self.status(kind, place, block),
+            ["hook", ..] | ["show", "everything"] => self.act_on_end(&words, line),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
             ["refuse" | "accept" | "request", ..] | ["show", "object" | "grants" | "registration", ..] => {
                 registration::act(self, &words, line);
@@ -442,7 +457,9 @@ fn describe(action: &Action) -> (String, String) {
                 write!(text, "\n      {}", reference_line(reference)).expect("a string takes text");
             }
             let conditions = status["conditions"].as_array().into_iter().flatten();
-            for condition in conditions.filter(|condition| condition["type"] == "Progressing") {
+            for condition in conditions.filter(|condition| {
+                condition["type"] == "Progressing" || condition["type"] == "HookManifestCompleted"
+            }) {
                 write!(text, "\n      {}", condition_line(condition)).expect("a string takes text");
             }
             for progression in status["installProgressions"].as_array().into_iter().flatten() {
@@ -459,26 +476,6 @@ fn describe(action: &Action) -> (String, String) {
         }
     };
     (object.namespace.to_string(), line)
-}
-
-/// Keys without the manifests: the shape of a patch.
-fn shape(value: &Value) -> String {
-    match value {
-        Value::Object(fields) if fields.contains_key("workload") => {
-            let manifests = fields["workload"]["manifests"].as_array().map_or(0, Vec::len);
-            format!("{manifests} manifests")
-        }
-        Value::Object(fields) => {
-            let each: Vec<String> = fields
-                .iter()
-                .map(|(key, value)| format!("{key}: {}", shape(value)))
-                .collect();
-            format!("{{{}}}", each.join(", "))
-        }
-        Value::Array(items) => format!("[{}]", items.iter().map(shape).collect::<Vec<_>>().join(", ")),
-        Value::String(text) if text.starts_with('{') => "hashes".to_owned(),
-        other => other.to_string(),
-    }
 }
 
 #[expect(

@@ -43,7 +43,9 @@ fn every_story_ends_as_it_is_told() {
 fn a_story_that_is_not_so_fails() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for file in ["run", "lib.bash"] {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stories").join(file);
+        let from = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/stories")
+            .join(file);
         std::fs::copy(from, folder.path().join(file)).expect("a copy");
     }
     let story = "# flags: --clusters 1\nis cluster7 kubectl get managedclusters -o 'jsonpath={.items[*].metadata.name}'\n";

@@ -10,7 +10,9 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::controllers::TideOptions;
 use crate::model::GoDuration;
-use crate::snapshot::{ClusterConfigs, EmptyLifecycle, Settings, Vocabulary};
+use crate::snapshot::{
+    ClusterConfigs, DiscoveryLabels, EmptyLifecycle, HookTimeout, Settings, TimeoutPolicy, Vocabulary,
+};
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
@@ -80,7 +82,8 @@ pub struct DevArgs {
     pub no_demo: bool,
     /// Make a simulated cluster misbehave, for instance `cluster3=apply-failure:quota exceeded`. Repeatable.
     ///
-    /// Faults: `delay:<duration>`, `apply-failure:<message>`, `unavailable:<message>`, `offline`.
+    /// Faults: `delay:<duration>`, `apply-failure:<message>`, `unavailable:<message>`, `hook-failure:<message>`,
+    /// `hook-hang`, `offline`.
     #[arg(long = "fault", value_name = "CLUSTER=FAULT")]
     pub faults: Vec<String>,
     /// How the controllers behave.
@@ -145,6 +148,15 @@ pub struct TideArgs {
     /// How long an agent may be unavailable after a change until that counts as a failure, for instance `30s` or `2m`.
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = length)]
     pub startup_time: Duration,
+    /// How long pre-delete hooks may take before an add-on goes without them (`10m`, `1h30m`); 0 waits for ever.
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = hook_timeout)]
+    pub hook_timeout: HookTimeout,
+    /// What happens to an add-on whose pre-delete hooks have not completed in time.
+    #[arg(long, value_enum, value_name = "POLICY", default_value_t = AfterHooks::Release)]
+    pub hook_timeout_policy: AfterHooks,
+    /// Whether clusters are labelled with their add-ons: `feature.open-cluster-management.io/addon-<name>`.
+    #[arg(long, value_enum, value_name = "SWITCH", default_value_t = Switch::On)]
+    pub discovery_labels: Switch,
 }
 
 /// What an empty lifecycle annotation means.
@@ -172,6 +184,28 @@ pub enum ClusterConfigsArg {
     Rollout,
 }
 
+/// What happens to an add-on whose pre-delete hooks have not completed in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AfterHooks {
+    /// It goes without them.
+    Release,
+    /// It stays until they complete or are skipped.
+    Block,
+}
+
+/// Whether something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Switch {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
+}
+
+fn hook_timeout(text: &str) -> Result<HookTimeout, String> {
+    HookTimeout::parse(text).ok_or_else(|| "write for instance 90s, 10m or 1h30m, or 0 for no end".to_owned())
+}
+
 impl From<&TideArgs> for TideOptions {
     fn from(args: &TideArgs) -> Self {
         let reasons = match args.progressing_reasons {
@@ -181,6 +215,15 @@ impl From<&TideArgs> for TideOptions {
         Self {
             settings: Settings {
                 reasons,
+                hook_timeout: args.hook_timeout,
+                hook_timeout_policy: match args.hook_timeout_policy {
+                    AfterHooks::Release => TimeoutPolicy::Release,
+                    AfterHooks::Block => TimeoutPolicy::Block,
+                },
+                discovery_labels: match args.discovery_labels {
+                    Switch::On => DiscoveryLabels::On,
+                    Switch::Off => DiscoveryLabels::Off,
+                },
                 decision_grace: args.decision_grace,
                 empty_lifecycle: match args.empty_lifecycle {
                     EmptyMeans::Managed => EmptyLifecycle::Managed,

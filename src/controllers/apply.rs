@@ -164,7 +164,8 @@ pub(super) async fn apply_plan(pen: Pen, subject: Subject, plan: Plan) -> Applie
 /// The first write that fails ends its group: what follows may rely on it.
 async fn apply_group(pen: &Pen, subject: &Subject, actions: Vec<Action>) -> Applied {
     let mut applied = Applied::default();
-    for action in actions {
+    for mut action in actions {
+        rebase(&mut action, &applied.expected);
         if pen.stop.is_cancelled() {
             break;
         }
@@ -184,6 +185,15 @@ async fn apply_group(pen: &Pen, subject: &Subject, actions: Vec<Action>) -> Appl
         }
     }
     applied
+}
+
+/// A plan may write twice to one object, its metadata and its status: the second write goes on from what the first one made.
+fn rebase(action: &mut Action, written: &[(ObjectKey, Expected)]) {
+    let object = action.object().clone();
+    let newest = written.iter().rev().find(|(known, _)| *known == object);
+    if let (Some((_, Expected::Version(version))), Some(before)) = (newest, action.before_mut()) {
+        before.version = version.clone();
+    }
 }
 
 /// What is to be told when a write has happened.
@@ -424,6 +434,53 @@ mod tests {
             actions: vec![action],
             ..Plan::default()
         }
+    }
+
+    #[tokio::test]
+    async fn a_second_write_to_an_object_goes_on_from_the_first() {
+        let hub = hub().await;
+        let pen = pen(hub.client());
+        let created = apply(pen.clone(), create()).await;
+        assert!(created.errors.is_empty(), "{:?}", created.errors);
+        let read = || async {
+            api(&pen.client, &object())
+                .get("base")
+                .await
+                .expect("it is there")
+        };
+        let stored = read().await.object;
+        let text = |pointer: &str| stored.pointer(pointer).and_then(Value::as_str).map(Name::from);
+        let before = Revision {
+            uid: text("/metadata/uid").expect("a uid"),
+            version: text("/metadata/resourceVersion").expect("a version"),
+        };
+        let replace = |patch: Value| Action::Replace {
+            object: object(),
+            before: before.clone(),
+            patch,
+            why: "a test",
+        };
+        let actions = vec![
+            replace(json!({"metadata": {"finalizers": ["example.com/held"]}})),
+            replace(json!({"spec": {"agentInstallNamespace": "y"}})),
+        ];
+        let plan = |actions| Plan {
+            actions,
+            ..Plan::default()
+        };
+        let applied = apply(pen.clone(), plan(actions.clone())).await;
+        assert!(applied.errors.is_empty(), "{:?}", applied.errors);
+        let written = read().await.object;
+        assert_eq!(written["metadata"]["finalizers"], json!(["example.com/held"]));
+        assert_eq!(written["spec"]["agentInstallNamespace"], "y");
+        // What somebody else wrote is another revision all the same.
+        let again = apply(pen.clone(), plan(actions)).await;
+        assert!(
+            matches!(again.errors.as_slice(), [ApplyError::Conflict { .. }]),
+            "{:?}",
+            again.errors
+        );
+        hub.shutdown().await;
     }
 
     #[tokio::test]

@@ -15,6 +15,8 @@ pub(super) struct Wish<'a> {
     kind: &'static str,
     status: Status,
     reason: &'static str,
+    /// A reason in somebody else's words, which counts instead.
+    quoted: Option<&'a str>,
     message: Cow<'a, str>,
     since: Option<Timestamp>,
 }
@@ -33,6 +35,7 @@ impl<'a> Wish<'a> {
             kind,
             status,
             reason,
+            quoted: None,
             message: cut(message.into()),
             since: None,
         }
@@ -46,6 +49,12 @@ impl<'a> Wish<'a> {
         }
     }
 
+    /// Returns the same wish with a reason in somebody else's words; an empty one does not count.
+    pub(super) fn quoting(mut self, reason: &'a str) -> Self {
+        self.quoted = Some(reason).filter(|reason| !reason.is_empty());
+        self
+    }
+
     pub(super) fn kind(&self) -> &'static str {
         self.kind
     }
@@ -56,6 +65,10 @@ impl<'a> Wish<'a> {
 
     pub(super) fn reason(&self) -> &'static str {
         self.reason
+    }
+
+    fn words(&self) -> &str {
+        self.quoted.unwrap_or(self.reason)
     }
 
     pub(super) fn message(&self) -> &str {
@@ -85,7 +98,7 @@ pub(super) fn merge<'o>(
                 && condition.generation == generation
                 && condition.since.is_some()
                 && wish.since.is_none_or(|since| condition.since == Some(since))
-                && *condition.reason == *wish.reason
+                && *condition.reason == *wish.words()
                 && *condition.message == *wish.message
         })
     };
@@ -111,7 +124,7 @@ fn fulfil(wish: &Wish<'_>, old: Option<&Condition>, generation: Option<i64>, now
     Condition {
         kind: Name::from(wish.kind),
         status: wish.status,
-        reason: Name::from(wish.reason),
+        reason: Name::from(wish.words()),
         message: Name::from(&*wish.message),
         since: Some(wish.since.or(unchanged).unwrap_or(now)),
         generation,

@@ -2,17 +2,19 @@
 //!
 //! Decides nothing new. What is already so is never written.
 
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::conditions;
+use super::conditions::{self, Wish};
 use super::health::Verdict;
+use super::note::Note;
 use super::progress::Report;
 use super::rollup::Summary;
 use super::types::{Action, Revision};
 use super::work::{Rendering, is_deploy_work};
 use crate::snapshot::{
-    AddOn, Applied, ConfigRef, ConfigType, Kind, Name, ObjectKey, Progression, ProgressionReference,
-    Reference, View,
+    AddOn, Applied, ConfigRef, ConfigType, Instance, Kind, Name, ObjectKey, Progression,
+    ProgressionReference, Reference, View,
 };
 
 /// Mode of the health check when nobody should look for a lease of the agent.
@@ -66,6 +68,23 @@ pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
         before: Revision::from(&instance.meta),
         patch: json!({"status": status}),
         note: report.note.clone(),
+    })
+}
+
+/// Returns the write of single conditions of an instance, if anything in them changes.
+pub(super) fn conditions(
+    instance: &Instance,
+    wishes: &[Wish<'_>],
+    note: Option<Note>,
+    now: Timestamp,
+) -> Option<Action> {
+    let generation = Some(instance.meta.generation);
+    let merged = conditions::merge(&instance.conditions, wishes, generation, now);
+    (*merged != *instance.conditions).then(|| Action::Status {
+        object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
+        before: Revision::from(&instance.meta),
+        patch: json!({"status": {"conditions": conditions::render(&merged)}}),
+        note,
     })
 }
 

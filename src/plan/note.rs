@@ -115,6 +115,7 @@ impl Note {
                 Phase::Install => "Install",
                 Phase::Upgrade => "Upgrade",
                 Phase::Rollback => "Rollback",
+                Phase::Hook => "Uninstall",
             },
             Self::Stuck { .. } => "Configure",
             Self::AddOn { .. } => "Rollout",

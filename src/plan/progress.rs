@@ -18,6 +18,7 @@ use super::registration::Registering;
 use super::rollout::{Attention, Member, Notice, Step, assigned};
 use super::state::{Outcome, State, Words};
 use super::types::WaitOn;
+use super::unreachable;
 use super::version::{self, Memory};
 use super::work::{Rendering, superseded};
 use crate::snapshot::{Applied, Condition, ConfigType, Instance, Reference, Status, View};
@@ -68,7 +69,7 @@ pub(super) fn report<'v>(
     let mut wishes = vec![configured(member, trouble.as_ref())];
     wishes.extend(assigned(member, &state, now));
     wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
-    let probed = available(view, member, rendering);
+    let probed = unreachable::available(view, instance).or_else(|| available(view, member, rendering));
     let up = up(view, instance, probed.as_ref());
     wishes.extend(probed);
     wishes.push(Wish::new(

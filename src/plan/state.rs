@@ -13,6 +13,8 @@ pub enum Phase {
     Upgrade,
     /// The desired version is lower than the last one.
     Rollback,
+    /// The add-on goes, and its pre-delete hooks run first. Never shown in `Progressing`.
+    Hook,
 }
 
 /// How far it is.
@@ -67,6 +69,7 @@ impl Phase {
             Self::Install => "install",
             Self::Upgrade => "upgrade",
             Self::Rollback => "rollback",
+            Self::Hook => "pre-delete hook",
         }
     }
 
@@ -75,6 +78,7 @@ impl Phase {
             Self::Install => "installing",
             Self::Upgrade => "upgrading",
             Self::Rollback => "rollingback",
+            Self::Hook => "running the pre-delete hook",
         }
     }
 
@@ -83,6 +87,7 @@ impl Phase {
             Self::Install => ["Installing", "InstallSucceed", "InstallFailed"],
             Self::Upgrade => ["Upgrading", "UpgradeSucceed", "UpgradeFailed"],
             Self::Rollback => ["Rollingback", "RollbackSucceed", "RollbackFailed"],
+            Self::Hook => ["HookRunning", "HookSucceed", "HookFailed"],
         }
     }
 }
@@ -137,7 +142,7 @@ fn lifecycle(phase: Phase, outcome: &Outcome, version: Option<&str>) -> Words {
             status: Status::True,
             reason: running,
             message: match (phase, version) {
-                (_, None) => format!("{}… {why}", phase.verb()),
+                (_, None) | (Phase::Hook, Some(_)) => format!("{}… {why}", phase.verb()),
                 (Phase::Install, Some(version)) => format!("{} version {version}… {why}", phase.verb()),
                 (Phase::Upgrade | Phase::Rollback, Some(version)) => {
                     format!("{} to version {version}… {why}", phase.verb())

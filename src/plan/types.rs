@@ -106,6 +106,19 @@ impl Action {
     }
 }
 
+impl Action {
+    /// Returns the revision that the action was planned from; a creation has none.
+    pub fn before_mut(&mut self) -> Option<&mut Revision> {
+        match self {
+            Self::Create { .. } => None,
+            Self::Replace { before, .. }
+            | Self::Status { before, .. }
+            | Self::Delete { before, .. }
+            | Self::Certify { before, .. } => Some(before),
+        }
+    }
+}
+
 /// Something that holds a part of the plan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait {
@@ -154,6 +167,10 @@ pub enum WaitOn {
     Content(ConfigRef),
     /// The agent on the cluster.
     Agent(String),
+    /// The pre-delete hooks of an instance that is being deleted.
+    Hook(String),
+    /// The name of the add-on is too long for the label by which clusters tell that they have it.
+    Label,
 }
 
 impl Wait {
@@ -211,6 +228,11 @@ impl std::fmt::Display for Wait {
                 )
             }
             WaitOn::Agent(why) => write!(f, "agent: {why}"),
+            WaitOn::Hook(why) => write!(f, "pre-delete hooks: {why}"),
+            WaitOn::Label => write!(
+                f,
+                "the name of the add-on is too long for a label on its clusters"
+            ),
         }
     }
 }

@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use super::decode;
+use super::decode::object as decode;
 use super::kind::{Kind, ObjectKey};
+use super::mourn::same_besides_features;
 use super::names::Name;
 use super::record::{
     AddOn, Cluster, Config, ConfigRef, Decision, InstallStrategy, Instance, Lifecycle, Meta, Placement, Work,
@@ -33,6 +34,14 @@ impl Store {
         let mut slot = self.clusters.remove(&key.name);
         let mut selecting: Vec<Name> = self.selecting(&record).cloned().collect();
         selecting.extend(slot.iter().flat_map(|old| self.selecting(old)).cloned());
+        self.file_features(&key.name, slot.as_ref(), Some(&record), touched);
+        if let Some(old) = slot.as_mut().filter(|old| old.labels != record.labels) {
+            touched.extend(selecting.iter().cloned());
+            if same_besides_features(old, &record) {
+                // Telling which add-ons it has concerns those that it tells of, and those that select by it.
+                old.labels.clone_from(&record.labels);
+            }
+        }
         let differs = replace(&mut slot, record, |record| &mut record.meta);
         self.clusters
             .extend(slot.map(|record| (key.name.clone(), record)));
@@ -117,6 +126,9 @@ impl Store {
     pub(super) fn insert_config(&mut self, key: &ObjectKey, record: Config, touched: &mut Touched) {
         let config = decode::config_ref(key);
         let mut slot = self.configs.remove(&config);
+        if let Some(old) = slot.as_ref().filter(|old| old.hash != record.hash) {
+            self.retire(&config, old);
+        }
         let offer = offered(slot.as_ref());
         let before = slot.as_ref().map(|old| old.hash.clone());
         self.sights.replaced(&config, before.as_ref(), &record.hash);
@@ -159,6 +171,7 @@ impl Store {
         match key.kind {
             Kind::Cluster => {
                 if let Some(old) = self.clusters.remove(&key.name) {
+                    self.file_features(&key.name, Some(&old), None, touched);
                     self.touch_cluster(&key.name, touched);
                     touched.extend(self.selecting(&old).cloned());
                 }
@@ -179,6 +192,9 @@ impl Store {
             Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
                 let config = decode::config_ref(key);
                 let old = self.configs.remove(&config);
+                if let Some(old) = &old {
+                    self.retire(&config, old);
+                }
                 self.refile_template(key, offered(old.as_ref()).as_ref(), touched);
                 self.sights.gone(&config);
                 touched.extend(self.by_config.of(&config).cloned());
@@ -215,6 +231,7 @@ impl Store {
         };
         if all.is_empty() {
             self.instances.remove(&key.name);
+            self.forget_unused();
         }
         self.published.instance_changed(&key.namespace, &key.name);
         self.index_instance(&old, Mentioned::NoMore);

@@ -211,10 +211,16 @@ impl ObjectKey {
 pub type Lane = (Name, Option<ObjectKey>);
 
 impl ObjectKey {
-    /// Returns the lane of the object: its namespace, or its own when nothing else relies on it.
+    /// Returns the lane of the object: its namespace, or its own when nothing else relies on it. A cluster belongs to its
+    /// own namespace: fleets have thousands of them.
     pub fn lane(&self) -> Lane {
         let own = self.kind.is_for_registration().then(|| self.clone());
-        (self.namespace.clone(), own)
+        let namespace = if self.kind == Kind::Cluster {
+            &self.name
+        } else {
+            &self.namespace
+        };
+        (namespace.clone(), own)
     }
 }
 

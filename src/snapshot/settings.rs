@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use super::farewell::{HookTimeout, TimeoutPolicy};
+
 /// The words of the `Progressing` condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Vocabulary {
@@ -12,6 +14,16 @@ pub enum Vocabulary {
     Lifecycle,
     /// `Progressing`, `Completed`, `Failed`: what current Open Cluster Management writes.
     Ocm,
+}
+
+/// Whether clusters are labelled with the add-ons that they have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DiscoveryLabels {
+    /// `feature.open-cluster-management.io/addon-<name>` on every cluster, as the registration of a hub writes it.
+    #[default]
+    On,
+    /// Labels are left alone.
+    Off,
 }
 
 /// How an edit of a configuration that a cluster refers to by itself travels.
@@ -43,6 +55,12 @@ pub struct Settings {
     pub decision_grace: Duration,
     /// What a lifecycle annotation without a value means.
     pub empty_lifecycle: EmptyLifecycle,
+    /// How long pre-delete hooks may take.
+    pub hook_timeout: HookTimeout,
+    /// What happens to an instance whose hooks have not completed in time.
+    pub hook_timeout_policy: TimeoutPolicy,
+    /// Whether clusters are labelled with the add-ons that they have.
+    pub discovery_labels: DiscoveryLabels,
     /// How an edit of a cluster's own configuration travels.
     pub cluster_configs: ClusterConfigs,
     /// How long an agent may be unavailable after a change until that is a failure.
@@ -54,6 +72,9 @@ impl Default for Settings {
         Self {
             reasons: Vocabulary::default(),
             decision_grace: Duration::from_secs(10),
+            hook_timeout: HookTimeout::default(),
+            hook_timeout_policy: TimeoutPolicy::default(),
+            discovery_labels: DiscoveryLabels::default(),
             empty_lifecycle: EmptyLifecycle::default(),
             cluster_configs: ClusterConfigs::default(),
             startup: Duration::from_mins(2),

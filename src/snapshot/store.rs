@@ -7,18 +7,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::decode::{self, Record};
-use super::decode_work::Known;
+use super::decode::object::{self as decode, Record};
+use super::decode::work::Known;
 use super::expect::{Expectations, Expected, Sight, is_met};
-use super::grants::Grant;
 use super::index::Mentions;
 use super::kind::{Kind, ObjectKey};
+use super::mourn::{Features, Retired};
 use super::names::{Name, Names};
 use super::publish::Published;
 use super::record::{
     AddOn, Cluster, Config, ConfigRef, ConfigType, Decision, Instance, Meta, Placement, Work,
 };
-use super::requests::Request;
+use super::registration::grants::Grant;
+use super::registration::requests::Request;
 use super::settings::Settings;
 use super::sight::{Answer, Sights, TypeFault};
 use super::troubles::Troubles;
@@ -104,6 +105,8 @@ pub struct Store {
     pub(super) published: Published,
     /// Add-ons whose object is gone, while something of theirs remains.
     pub(super) gone: BTreeMap<Name, AddOn>,
+    pub(super) features: Features,
+    pub(super) retired: Retired,
     pub(super) sights: Sights,
     expectations: Expectations,
     faults: BTreeMap<ObjectKey, String>,

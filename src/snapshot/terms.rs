@@ -7,8 +7,9 @@ pub use crate::api::names::annotations::{
     ADDON_PRE_DELETE as PRE_DELETE, CONFIG_SPEC_HASH as CONFIG_HASHES,
     CONFIG_SPEC_HASH_MIRROR as CONFIG_HASHES_MIRROR, HOSTING_CLUSTER_NAME as HOSTING_CLUSTER,
 };
+pub use crate::api::names::finalizers;
 pub use crate::api::names::labels::{
-    ADDON_NAME, ADDON_NAMESPACE, ADDON_VERSION, CLUSTER_NAME, TOKEN_ADDON_NAME,
+    ADDON_NAME, ADDON_NAMESPACE, ADDON_VERSION, CLUSTER_NAME, FEATURE_PREFIX, TOKEN_ADDON_NAME,
 };
 
 /// Annotation on a `ManagedClusterAddOn` that an install strategy made us create: `<namespace>/<name>` of the placement, or
@@ -32,3 +33,19 @@ pub const COPIED_PREFIX: &str = "addon.open-cluster-management.io/";
 pub const PERMISSION: &str = "tidegate.io/permission";
 /// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
 pub const PAUSED: &str = "tidegate.io/paused";
+
+/// Annotation on a `ManagedClusterAddOn`: `"true"` lets it go without its pre-delete hooks.
+pub const SKIP_HOOKS: &str = "tidegate.io/skip-hooks";
+/// Annotation on a `ManagedClusterAddOn`: how long its pre-delete hooks may take, `0` for ever.
+pub const HOOK_TIMEOUT: &str = "tidegate.io/hook-timeout";
+/// Annotation on a `ManagedClusterAddOn`: `release` or `block`, for the time after that.
+pub const HOOK_TIMEOUT_POLICY: &str = "tidegate.io/hook-timeout-policy";
+/// Annotation on a `ManagedClusterAddOn` that is being deleted: how often its hooks have failed, and when last.
+pub const HOOK_FAILED: &str = "tidegate.io/hook-failed";
+/// Annotation on a work of pre-delete hooks: the uid of the `ManagedClusterAddOn` that they run for.
+pub const HOOK_OF: &str = "tidegate.io/hook-of";
+
+/// Returns the name of the work that carries the pre-delete hooks of an add-on.
+pub fn hook_work(addon: &str) -> String {
+    format!("addon-{addon}-pre-delete")
+}

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::decode;
+use super::decode::object as decode;
 use super::kind::{Kind, ObjectKey};
 use super::names::Name;
 use super::record::{Config, ConfigRef};

@@ -79,6 +79,27 @@ impl<'s> View<'s> {
         self.config(config).filter(|found| &*found.hash == hash)
     }
 
+    /// Returns the content that the object of a reference had when its hash was `hash`, even if it has been edited or
+    /// deleted since: as long as an instance holds it and this program has seen it.
+    pub fn last_content(&self, config: &ConfigRef, hash: &Name) -> Option<&'s Config> {
+        let retired = || self.store.retired.get(&(config.clone(), hash.clone()));
+        self.store
+            .config(config)
+            .filter(|found| found.hash == *hash)
+            .or_else(retired)
+    }
+
+    /// Returns the clusters that tell by a label that they have the add-on, with what they tell, sorted.
+    pub fn features(&self) -> impl Iterator<Item = (&'s Name, &'s Name)> + use<'s> {
+        self.store.features.get(&self.addon.name).into_iter().flatten()
+    }
+
+    /// Returns all works of the add-on with their clusters, sorted by cluster, namespace and name.
+    pub fn all_works(&self) -> impl Iterator<Item = (&'s Name, &'s Work)> + use<'s> {
+        let clusters = self.store.works.get(&self.addon.name).into_iter().flatten();
+        clusters.flat_map(|(cluster, works)| works.values().map(move |work| (cluster, work)))
+    }
+
     /// Returns the versions of the add-on, from the templates that are made for it.
     pub fn versions(&self) -> Versions {
         self.store.versions(&self.addon.name)

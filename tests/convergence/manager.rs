@@ -347,10 +347,20 @@ impl Manager {
             Some(group) => group.pop_front(),
             None => run.hub.pop_front(),
         };
-        let Some(action) = next else {
+        let Some(mut action) = next else {
             self.settle(&addon, hub.now);
             return None;
         };
+        // As the applier does: a second write to an object goes on from the first.
+        let newest = run
+            .expected
+            .iter()
+            .rev()
+            .find(|(known, _)| known == action.object());
+        if let (Some((_, Expected::Version(version))), Some(before)) = (newest.cloned(), action.before_mut())
+        {
+            before.version = version;
+        }
         let seen = Arc::clone(&run.seen);
         let object = action.object().clone();
         let before = hub.get(&object).cloned();

@@ -62,10 +62,10 @@ impl AnyKinds {
     }
 
     /// Forgets what has been looked at, as a restart does; the new store knows what the hub holds.
-    pub(crate) fn restart(&mut self, objects: &BTreeMap<ObjectKey, Value>) -> Store {
+    pub(crate) fn restart(&mut self, settings: Settings, objects: &BTreeMap<ObjectKey, Value>) -> Store {
         self.types.clear();
         self.wanted.clear();
-        let mut store = Store::new(Settings::default());
+        let mut store = Store::new(settings);
         for (key, object) in objects {
             let (kind, object) = (key.kind, object.clone());
             drop(store.apply(Event::Applied { kind, object }));

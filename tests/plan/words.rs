@@ -66,3 +66,23 @@ pub(crate) fn expand(names: &[&str]) -> Vec<String> {
         .flat_map(one)
         .collect()
 }
+
+/// Keys without the manifests: the shape of a patch.
+pub(crate) fn shape(value: &Value) -> String {
+    match value {
+        Value::Object(fields) if fields.contains_key("workload") => {
+            let manifests = fields["workload"]["manifests"].as_array().map_or(0, Vec::len);
+            format!("{manifests} manifests")
+        }
+        Value::Object(fields) => {
+            let each: Vec<String> = fields
+                .iter()
+                .map(|(key, value)| format!("{key}: {}", shape(value)))
+                .collect();
+            format!("{{{}}}", each.join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(shape).collect::<Vec<_>>().join(", ")),
+        Value::String(text) if text.starts_with('{') => "hashes".to_owned(),
+        other => other.to_string(),
+    }
+}

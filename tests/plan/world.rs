@@ -71,11 +71,24 @@ impl World {
         );
         object["metadata"]["uid"] = uid;
         object["metadata"]["generation"] = json!(generation);
+        object["metadata"]["creationTimestamp"] = old.as_ref().map_or_else(
+            || json!(self.now.to_string()),
+            |old| old["metadata"]["creationTimestamp"].clone(),
+        );
         if let Some(status) = old.and_then(|old| old.get("status").cloned()) {
             object["status"] = status;
         }
         self.save(&key, object);
+        self.collect(&key);
         key
+    }
+
+    /// Removes an object that waited for its last finalizer.
+    fn collect(&mut self, key: &ObjectKey) {
+        let metadata = &self.objects[key]["metadata"];
+        if metadata["deletionTimestamp"].is_string() && metadata["finalizers"] == json!([]) {
+            self.remove(key);
+        }
     }
 
     /// Merges a patch into the status.
@@ -85,8 +98,20 @@ impl World {
         self.save(key, object);
     }
 
-    /// Deletes an object and everything that it owns.
+    /// Deletes an object and everything that it owns, as far as no finalizer holds it.
     pub(crate) fn delete(&mut self, key: &ObjectKey) {
+        let finalizers = self
+            .objects
+            .get(key)
+            .and_then(|object| object["metadata"]["finalizers"].as_array());
+        if finalizers.is_some_and(|finalizers| !finalizers.is_empty()) {
+            self.mark_deleting(key);
+        } else {
+            self.remove(key);
+        }
+    }
+
+    fn remove(&mut self, key: &ObjectKey) {
         let Some(object) = self.objects.remove(key) else {
             return;
         };
@@ -115,6 +140,9 @@ impl World {
     /// Marks an object as being deleted, as a finalizer would keep it.
     pub(crate) fn mark_deleting(&mut self, key: &ObjectKey) {
         let mut object = self.objects[key].clone();
+        if object["metadata"]["deletionTimestamp"].is_string() {
+            return;
+        }
         object["metadata"]["deletionTimestamp"] = json!(self.now.to_string());
         self.save(key, object);
     }
@@ -145,11 +173,18 @@ impl World {
 
     /// Applies a plan as an API server would, preconditions included.
     pub(crate) fn apply(&mut self, plan: &Plan) {
+        let mut written: BTreeMap<ObjectKey, Value> = BTreeMap::new();
         for action in &plan.actions {
             if self.refused.contains(action.object()) {
                 continue;
             }
-            match action {
+            let mut action = action.clone();
+            let object = action.object().clone();
+            // What the plan itself has written to the object before is no other revision.
+            if let (Some(version), Some(before)) = (written.get(&object), action.before_mut()) {
+                before.version = version.as_str().expect("a version").into();
+            }
+            match &action {
                 Action::Create { object, body, .. } => {
                     assert!(!self.objects.contains_key(object), "{object} exists");
                     assert_eq!(&self.put(object.kind, body.clone()), object);
@@ -198,6 +233,9 @@ impl World {
                     };
                     self.put_status(object, &status);
                 }
+            }
+            if let Some(stored) = self.objects.get(&object) {
+                written.insert(object, stored["metadata"]["resourceVersion"].clone());
             }
         }
     }

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::{grants, pace, pinned, unchanged};
 use crate::plan::types::{Action, Plan, Revision};
-use crate::snapshot::{InstallStrategy, Kind, ObjectKey, PlacementUse, View, terms};
+use crate::plan::work::is_hook_work;
+use crate::snapshot::{InstallStrategy, Kind, Name, ObjectKey, PlacementUse, View, terms};
 
 /// Returns every invariant that the plan breaks, as sentences.
 pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
@@ -22,14 +23,18 @@ pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
     let mut written = BTreeSet::new();
     for action in &plan.actions {
         let (object, verb) = (action.object(), verb(action));
-        if !written.insert(object.clone()) {
-            broken.push(format!("{object} gets two writes; the second can only fail"));
+        // Metadata and status are two writes: the second goes on from the revision that the first one made.
+        if !written.insert((object.clone(), verb)) {
+            broken.push(format!(
+                "{object} gets two writes of the kind {verb}; the second can only fail"
+            ));
         }
         if let Some(fault) = fault(view, plan, action) {
             broken.push(format!("{verb} {object}: {fault}"));
         }
         if !view.addon.managed
             && !grants::serves_everybody(action)
+            && object.kind != Kind::Cluster
             && (object.kind != Kind::AddOn || verb != "status")
         {
             broken.push(format!("{verb} {object}: the add-on manages itself"));
@@ -90,15 +95,36 @@ fn unguarded(before: &Revision) -> Option<&'static str> {
 fn replaced(view: &View<'_>, plan: &Plan, object: &ObjectKey, patch: &Value) -> Option<&'static str> {
     if patch.get("status").is_some() {
         Some("the status is written elsewhere")
+    } else if object.kind == Kind::Cluster {
+        labelled(view, patch)
     } else if object.kind.is_for_registration() {
         grants::granted(view, object, None)
     } else if object.kind == Kind::Instance {
         patch.get("spec").and_then(|spec| respecified(view, object, spec))
     } else if object.kind == Kind::Work {
+        if is_forsaken(view, object) {
+            return None;
+        }
         foreign(view, object).or_else(|| pinned::fault(view, plan, object, patch))
     } else {
         Some("this kind is never patched")
     }
+}
+
+/// Of a cluster only one label is ours.
+fn labelled(view: &View<'_>, patch: &Value) -> Option<&'static str> {
+    let ours = format!("{}{}", terms::FEATURE_PREFIX, view.addon.name);
+    let is_one = |at: &str, key: &str| {
+        let fields = patch.pointer(at).and_then(Value::as_object);
+        fields.is_some_and(|fields| fields.len() == 1 && fields.contains_key(key))
+    };
+    let only = is_one("", "metadata") && is_one("/metadata", "labels") && is_one("/metadata/labels", &ours);
+    (!only).then_some("of a cluster only the label of the add-on is ours")
+}
+
+/// The agent of a work is gone with its cluster.
+fn is_forsaken(view: &View<'_>, work: &ObjectKey) -> bool {
+    view.cluster(&work.namespace).is_none()
 }
 
 /// Only a version that a placement gave may be written again: one that equals what was recorded when it was given.
@@ -175,11 +201,12 @@ fn created_work(view: &View<'_>, plan: &Plan, object: &ObjectKey, body: &Value) 
     let Some(instance) = view.instance(&object.namespace) else {
         return Some("there is no instance");
     };
-    if body
+    let owner = body
         .pointer("/metadata/ownerReferences/0/uid")
-        .and_then(Value::as_str)
-        != Some(&*instance.meta.uid)
-    {
+        .and_then(Value::as_str);
+    let foreground = |one: &Name| **one == *"foregroundDeletion";
+    let unowned = owner.is_none() && instance.farewell.finalizers.iter().any(foreground);
+    if owner != Some(&*instance.meta.uid) && !unowned {
         return Some("the instance does not own it");
     }
     let label = body
@@ -187,6 +214,9 @@ fn created_work(view: &View<'_>, plan: &Plan, object: &ObjectKey, body: &Value) 
         .and_then(|labels| labels.get(terms::ADDON_NAME));
     if label.and_then(Value::as_str) != Some(&*view.addon.name) {
         return Some("the label with the add-on is absent");
+    }
+    if is_hook_work(&view.addon.name, &object.name) {
+        return (!instance.meta.deleting).then_some("hooks run before a deletion, and only then");
     }
     if view
         .cluster(&object.namespace)
@@ -202,7 +232,8 @@ fn created_work(view: &View<'_>, plan: &Plan, object: &ObjectKey, body: &Value) 
 
 fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static str> {
     if object.kind == Kind::Work {
-        return foreign(view, object);
+        let ours = is_hook_work(&view.addon.name, &object.name) || hosted_for_nobody(view, object);
+        return foreign(view, object).filter(|_| !ours);
     }
     if object.kind.is_for_registration() {
         return grants::granted(view, object, None);
@@ -240,6 +271,15 @@ fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static st
     } else {
         (!graceful).then_some("its time of grace has not begun")
     }
+}
+
+/// A work on a hosting cluster for a cluster that is gone.
+fn hosted_for_nobody(view: &View<'_>, work: &ObjectKey) -> bool {
+    let is_it = |found: &crate::snapshot::Work| {
+        found.hosted && found.namespace == work.namespace && found.name == work.name
+    };
+    let mut all = view.all_works();
+    all.any(|(cluster, found)| is_it(found) && view.cluster(cluster).is_none())
 }
 
 fn selects(view: &View<'_>, instance: &ObjectKey) -> bool {

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::identity::TOKEN;
 use crate::plan::types::{Action, Revision};
 use crate::snapshot::{
-    Asked, AgentIdentity, Instance, Kind, Name, ObjectKey, Registered, Registration, Request, Stage, agent_groups,
-    agent_user, agent_user_prefix,
+    AgentIdentity, Asked, Instance, Kind, Name, ObjectKey, Registered, Registration, Request, Stage,
+    agent_groups, agent_user, agent_user_prefix,
 };
 
 /// An answer to a certificate signing request.

@@ -22,6 +22,7 @@ fn instance() -> Instance {
         meta: meta(),
         addon: "hello".into(),
         cluster: "c1".into(),
+        farewell: crate::snapshot::Farewell::default(),
         owners: Vec::new(),
         installed_by: "".into(),
         deselected_at: None,

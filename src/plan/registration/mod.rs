@@ -12,4 +12,4 @@ mod registrar;
 mod token;
 
 pub use certificates::{Answer, Signing};
-pub(super) use registrar::{Registrar, Registering, leftovers, unmanaged};
+pub(super) use registrar::{Registering, Registrar, leftovers, unmanaged};

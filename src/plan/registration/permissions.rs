@@ -5,7 +5,7 @@
 
 use super::grants::{Wanted, binding};
 use crate::snapshot::{
-    GrantContent, Holders, AgentIdentity, Instance, Name, Permission, Purpose, Registered, Registration,
+    AgentIdentity, GrantContent, Holders, Instance, Name, Permission, Purpose, Registered, Registration,
     token_account,
 };
 
@@ -104,6 +104,7 @@ mod tests {
             },
             addon: "hello".into(),
             cluster: "c1".into(),
+            farewell: crate::snapshot::Farewell::default(),
             owners: Vec::new(),
             installed_by: empty(),
             deselected_at: None,

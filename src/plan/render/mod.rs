@@ -7,6 +7,7 @@
 mod configs;
 mod decorate;
 mod fault;
+mod hooks;
 mod object;
 mod orphans;
 mod recipe;
@@ -15,6 +16,7 @@ mod split;
 mod values;
 
 pub(super) use fault::RenderFault;
+pub(super) use object::is_hook;
 pub(super) use recipe::{CLUSTER, Probe, Recipe};
 pub(super) use rendered::{Rendered, Sizes, rendered};
 pub(super) use split::{Held, Share, split};

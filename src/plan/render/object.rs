@@ -39,7 +39,7 @@ pub(super) fn check(manifest: &Value, place: &str) -> Result<(), RenderFault> {
 }
 
 /// Jobs and pods that run before deletion must not run at the installation.
-pub(super) fn is_hook(manifest: &Value) -> bool {
+pub(in crate::plan) fn is_hook(manifest: &Value) -> bool {
     matches!(text(manifest, "/kind"), "Job" | "Pod")
         && (is_marked(manifest, "/metadata/annotations", terms::PRE_DELETE)
             || is_marked(manifest, "/metadata/labels", terms::PRE_DELETE))

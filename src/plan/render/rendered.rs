@@ -283,6 +283,17 @@ impl Rendered {
         spec
     }
 
+    /// Returns what only runs before a deletion.
+    pub(super) fn hook_objects(&self) -> impl Iterator<Item = &Value> {
+        let hooks = self.manifests.iter().filter(|manifest| manifest.is_hook);
+        hooks.map(|manifest| &manifest.object)
+    }
+
+    /// Returns the executor of every work of the template.
+    pub(super) fn executor(&self) -> Option<&Value> {
+        self.shared.get("executor")
+    }
+
     /// Returns the recipe of a work with some of the manifests.
     pub(in crate::plan) fn recipe(&self, which: &[usize]) -> Recipe {
         let probes = self.chosen(which).filter_map(|manifest| manifest.probe.clone());

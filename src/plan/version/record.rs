@@ -93,6 +93,7 @@ pub(in crate::plan) fn refusal(phase: Phase, member: &Member<'_>, bad: &BadVersi
         Phase::Install => "install",
         Phase::Upgrade => "upgrade to",
         Phase::Rollback => "rollback to",
+        Phase::Hook => "remove",
     };
     format!("could not {verb} invalid version {version}")
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use k8s_openapi::api::{
-    admissionregistration, authentication, authorization, autoscaling, certificates, coordination, core, events,
-    rbac,
+    admissionregistration, authentication, authorization, autoscaling, certificates, coordination, core,
+    events, rbac,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions;
 use k8s_openapi::apimachinery::pkg::apis::meta;

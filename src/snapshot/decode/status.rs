@@ -2,13 +2,13 @@
 //!
 //! Decides when a stored reference already has the form that plans write. Never interprets a condition.
 
-use super::decode::config_type;
-use super::names::Names;
-use super::record::{Applied, Condition, ConfigRef, Reference, Status};
 use crate::api::ConfigSpecHash;
 use crate::api::v1alpha1 as wire;
+use crate::snapshot::decode::object::config_type;
+use crate::snapshot::names::Names;
+use crate::snapshot::record::{Applied, Condition, ConfigRef, Reference, Status};
 
-pub(super) fn status_of(text: &str) -> Status {
+pub(in crate::snapshot) fn status_of(text: &str) -> Status {
     match text {
         "True" => Status::True,
         "False" => Status::False,
@@ -16,7 +16,10 @@ pub(super) fn status_of(text: &str) -> Status {
     }
 }
 
-pub(super) fn conditions(conditions: &[crate::api::Condition], names: &mut Names) -> Vec<Condition> {
+pub(in crate::snapshot) fn conditions(
+    conditions: &[crate::api::Condition],
+    names: &mut Names,
+) -> Vec<Condition> {
     let each = conditions.iter().map(|condition| Condition {
         kind: names.share(&condition.type_),
         status: status_of(&condition.status),
@@ -28,7 +31,7 @@ pub(super) fn conditions(conditions: &[crate::api::Condition], names: &mut Names
     each.collect()
 }
 
-pub(super) fn applied(config: Option<&ConfigSpecHash>, names: &mut Names) -> Option<Applied> {
+pub(in crate::snapshot) fn applied(config: Option<&ConfigSpecHash>, names: &mut Names) -> Option<Applied> {
     config.map(|config| Applied {
         namespace: names.share(&config.namespace),
         name: names.share(&config.name),
@@ -36,7 +39,10 @@ pub(super) fn applied(config: Option<&ConfigSpecHash>, names: &mut Names) -> Opt
     })
 }
 
-pub(super) fn references(references: &[wire::ConfigReference], names: &mut Names) -> Vec<Reference> {
+pub(in crate::snapshot) fn references(
+    references: &[wire::ConfigReference],
+    names: &mut Names,
+) -> Vec<Reference> {
     references.iter().map(|one| reference(one, names)).collect()
 }
 

@@ -4,16 +4,16 @@
 
 use std::collections::BTreeMap;
 
-use super::file::replace;
-use super::grants::Grant;
-use super::kind::ObjectKey;
-use super::names::Name;
-use super::requests::Request;
-use super::store::{Store, Touched};
-use super::view::View;
+use crate::snapshot::file::replace;
+use crate::snapshot::kind::ObjectKey;
+use crate::snapshot::names::Name;
+use crate::snapshot::registration::grants::Grant;
+use crate::snapshot::registration::requests::Request;
+use crate::snapshot::store::{Store, Touched};
+use crate::snapshot::view::View;
 
 impl Store {
-    pub(super) fn insert_grant(
+    pub(in crate::snapshot) fn insert_grant(
         &mut self,
         key: &ObjectKey,
         addon: Name,
@@ -32,7 +32,7 @@ impl Store {
         self.grant_places.insert(key.clone(), addon);
     }
 
-    pub(super) fn remove_grant(&mut self, key: &ObjectKey, touched: &mut Touched) {
+    pub(in crate::snapshot) fn remove_grant(&mut self, key: &ObjectKey, touched: &mut Touched) {
         let Some(addon) = self.grant_places.remove(key) else {
             return;
         };
@@ -45,7 +45,12 @@ impl Store {
         touched.insert(addon);
     }
 
-    pub(super) fn insert_request(&mut self, addon: Name, record: Request, touched: &mut Touched) {
+    pub(in crate::snapshot) fn insert_request(
+        &mut self,
+        addon: Name,
+        record: Request,
+        touched: &mut Touched,
+    ) {
         let name = record.name.clone();
         if self
             .request_places
@@ -63,7 +68,7 @@ impl Store {
         self.request_places.insert(name, addon);
     }
 
-    pub(super) fn remove_request(&mut self, name: &Name, touched: &mut Touched) {
+    pub(in crate::snapshot) fn remove_request(&mut self, name: &Name, touched: &mut Touched) {
         let Some(addon) = self.request_places.remove(name) else {
             return;
         };
@@ -76,11 +81,11 @@ impl Store {
         touched.insert(addon);
     }
 
-    pub(super) fn grant(&self, key: &ObjectKey) -> Option<&Grant> {
+    pub(in crate::snapshot) fn grant(&self, key: &ObjectKey) -> Option<&Grant> {
         self.grants.get(self.grant_places.get(key)?)?.get(key)
     }
 
-    pub(super) fn request(&self, name: &Name) -> Option<&Request> {
+    pub(in crate::snapshot) fn request(&self, name: &Name) -> Option<&Request> {
         self.requests.get(self.request_places.get(name)?)?.get(name)
     }
 }

@@ -15,11 +15,11 @@ use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::prelude::FromDer as _;
 use x509_parser::x509::{AttributeTypeAndValue, X509Name};
 
-use super::decode::{meta, parse, shared};
-use super::names::{Name, Names};
-use super::record::Meta;
-use super::terms;
 use crate::api::names::labels;
+use crate::snapshot::decode::object::{meta, parse, shared};
+use crate::snapshot::names::{Name, Names};
+use crate::snapshot::record::Meta;
+use crate::snapshot::terms;
 
 /// Longest request that is read, in bytes of DER: a certificate for one user needs far less.
 const LONGEST: usize = 32 * 1024;
@@ -103,7 +103,10 @@ struct WireStatus {
 }
 
 /// Decodes a request with its add-on; `None` when it is not one of an add-on.
-pub(super) fn request(object: &Value, names: &mut Names) -> Result<Option<(Name, Request)>, String> {
+pub(in crate::snapshot) fn request(
+    object: &Value,
+    names: &mut Names,
+) -> Result<Option<(Name, Request)>, String> {
     let Wire {
         metadata,
         spec,
@@ -169,7 +172,7 @@ fn read(request: &str) -> Result<Asked, &'static str> {
 }
 
 /// Reads PKCS#10.
-pub(super) fn parse_der(der: Vec<u8>) -> Result<Asked, &'static str> {
+pub(in crate::snapshot) fn parse_der(der: Vec<u8>) -> Result<Asked, &'static str> {
     if der.len() > LONGEST {
         return Err("the request is too large");
     }

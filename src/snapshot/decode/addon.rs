@@ -2,21 +2,26 @@
 //!
 //! Decides how its many spellings become one record. Never judges a strategy: what has no meaning is kept with its fault.
 
-use super::decode::{annotation, config_type, configs, meta, shared};
-use super::decode_rollout::{configuration_rollout, paused, rollout};
-use super::decode_status::{applied, conditions};
-use super::facts::AddonFacts;
-use super::names::{Name, Names};
-use super::record::{AddOn, ConfigRef, Creation, DefaultConfig, InstallStrategy, Lifecycle, PlacementUse};
-use super::record_rollout::{Progression, ProgressionReference};
-use super::terms;
 use crate::api::ConfigSpecHash;
 use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER};
 use crate::api::v1alpha1 as wire;
 use crate::field::Path;
 use crate::model::Selector;
+use crate::snapshot::decode::object::{annotation, config_type, configs, meta, shared};
+use crate::snapshot::decode::rollout::{configuration_rollout, paused, rollout};
+use crate::snapshot::decode::status::{applied, conditions};
+use crate::snapshot::facts::AddonFacts;
+use crate::snapshot::names::{Name, Names};
+use crate::snapshot::record::rollout::{Progression, ProgressionReference};
+use crate::snapshot::record::{
+    AddOn, ConfigRef, Creation, DefaultConfig, InstallStrategy, Lifecycle, PlacementUse,
+};
+use crate::snapshot::terms;
 
-pub(super) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) -> Result<AddOn, String> {
+pub(in crate::snapshot) fn addon(
+    object: &wire::ClusterManagementAddOn,
+    names: &mut Names,
+) -> Result<AddOn, String> {
     let spec = &object.spec;
     let lifecycle = lifecycle(annotation(&object.metadata, LIFECYCLE), names);
     let configuration = spec.configuration.as_ref();

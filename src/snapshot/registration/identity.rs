@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use super::names::{Name, Names};
 use crate::api::v1alpha1 as wire;
+use crate::snapshot::names::{Name, Names};
 
 /// Signer of certificates for clients of the hub.
 pub const KUBE_CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
@@ -114,7 +114,7 @@ pub fn cluster_groups(cluster: &str) -> [String; 2] {
 }
 
 /// Returns `status.registrations` as records.
-pub(super) fn registered(
+pub(in crate::snapshot) fn registered(
     registrations: &[wire::RegistrationConfig],
     (cluster, addon): (&str, &str),
     names: &mut Names,
@@ -155,7 +155,10 @@ fn decode(subject: &wire::Subject, names: &mut Names) -> Subject {
 }
 
 /// Returns what a template asks for.
-pub(super) fn asked(registrations: &[wire::RegistrationSpec], names: &mut Names) -> Vec<Registration> {
+pub(in crate::snapshot) fn asked(
+    registrations: &[wire::RegistrationSpec],
+    names: &mut Names,
+) -> Vec<Registration> {
     registrations.iter().map(|one| asked_one(one, names)).collect()
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Decides when a reference counts as applied. Never knows the content of an object.
 
-use super::names::Name;
+use crate::snapshot::names::Name;
 
 /// Type of a configuration: group and resource.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +56,14 @@ pub struct Reference {
 }
 
 impl Reference {
+    /// Returns whether the agent confirmed this object with this hash last.
+    pub fn applied_as(&self, config: &ConfigRef, hash: &Name) -> bool {
+        self.config.of == config.of
+            && self.applied.as_ref().is_some_and(|applied| {
+                applied.name == config.name && applied.namespace == config.namespace && applied.hash == *hash
+            })
+    }
+
     /// Returns whether the agent confirmed what is desired.
     pub fn is_applied(&self) -> bool {
         self.applied.as_ref().is_some_and(|applied| {

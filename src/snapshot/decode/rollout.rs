@@ -3,14 +3,14 @@
 //! Decides what is left out because it has no effect anyway. A strategy that has no meaning comes back as the text of
 //! what is wrong with it: a change that asked for care must never travel without it.
 
-use super::names::Name;
-use super::record_rollout::Paused;
 use crate::api::v1alpha1 as wire;
 use crate::field::{Path, Violation};
 use crate::model::{ConfigRollout, Limit, RawConfigRollout, RawStrategy, RolloutStrategy, Scalar};
+use crate::snapshot::names::Name;
+use crate::snapshot::record::rollout::Paused;
 
 /// Reads the strategy of the placement at `index`.
-pub(super) fn rollout(
+pub(in crate::snapshot) fn rollout(
     strategy: Option<&wire::RolloutStrategy>,
     index: usize,
 ) -> Result<RolloutStrategy, Name> {
@@ -40,7 +40,7 @@ pub(super) fn rollout(
 }
 
 /// Reads how changes of `spec.configuration.configs` travel.
-pub(super) fn configuration_rollout(
+pub(in crate::snapshot) fn configuration_rollout(
     strategy: Option<&wire::ConfigurationRollout>,
 ) -> Result<ConfigRollout, Name> {
     let Some(strategy) = strategy else {
@@ -60,14 +60,14 @@ fn text(wrong: &[Violation]) -> Name {
 }
 
 /// Reads the annotation that pauses rollouts: `<namespace>/<name>` of placements, or `*`.
-pub(super) fn paused(annotation: Option<&String>) -> Paused {
+pub(in crate::snapshot) fn paused(annotation: Option<&String>) -> Paused {
     let listed = annotation.into_iter().flat_map(|text| text.split(','));
     let places = listed.map(str::trim).filter(|place| !place.is_empty());
     Paused(places.map(Name::from).collect())
 }
 
 /// Reads `decisionStrategy.groupStrategy.clustersPerDecisionGroup`; a size that has no meaning is no size.
-pub(super) fn group_size(spec: &crate::api::cluster::PlacementSpec) -> Option<Limit> {
+pub(in crate::snapshot) fn group_size(spec: &crate::api::cluster::PlacementSpec) -> Option<Limit> {
     let strategy = spec.decision_strategy.as_ref()?.group_strategy.as_ref()?;
     let size = strategy.clusters_per_decision_group.as_ref()?;
     Limit::parse(Scalar::from(size)).ok()

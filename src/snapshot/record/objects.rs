@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::content::{DeploymentConfig, Template};
-use super::digest::Digest;
-use super::facts::AddonFacts;
-use super::names::Name;
-use super::pairs::Pairs;
-use super::record_rollout::{Paused, Progression};
-pub use super::reference::{Applied, ConfigRef, ConfigType, Reference};
-use super::registration::Registered;
 use crate::model::{ConfigRollout, Limit, RolloutStrategy, Selector};
+use crate::snapshot::content::{DeploymentConfig, Template};
+use crate::snapshot::facts::AddonFacts;
+use crate::snapshot::farewell::Farewell;
+use crate::snapshot::names::Name;
+use crate::snapshot::pairs::Pairs;
+pub use crate::snapshot::record::reference::{Applied, ConfigRef, ConfigType, Reference};
+use crate::snapshot::record::rollout::{Paused, Progression};
+pub use crate::snapshot::record::work::{HookReport, Signal, Work, Workload};
+use crate::snapshot::registration::Registered;
 
 /// Identity and revision of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +103,8 @@ pub struct Cluster {
     pub opt_out: Name,
     /// The cluster's own availability.
     pub available: Option<Status>,
+    /// Reason and message of the cluster's availability while nobody knows it.
+    pub unknown: Option<(Name, Name)>,
     /// Image mirrors as the cluster's annotation gives them, "" when it has none.
     pub image_registries: Name,
 }
@@ -254,6 +257,8 @@ pub struct Instance {
     pub cluster: Name,
     /// Its owners.
     pub owners: Vec<Owner>,
+    /// What it says about its end.
+    pub farewell: Farewell,
     /// What made us create it, "" when the mark is absent: then we never delete it.
     pub installed_by: Name,
     /// Since when nothing selects its cluster any more.
@@ -332,67 +337,4 @@ impl Config {
     pub fn readable_version(&self) -> Option<&Name> {
         self.version.as_ref().filter(|_| self.is_version)
     }
-}
-
-/// What an agent says about one work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signal {
-    /// The condition's status.
-    pub status: Status,
-    /// Whether it speaks about the present generation of the work.
-    pub current: bool,
-    /// The condition's message.
-    pub message: Name,
-}
-
-/// Feedback of one deployment or daemon set.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Workload {
-    /// Resource: `deployments` or `daemonsets`.
-    pub resource: Name,
-    /// Namespace on the cluster.
-    pub namespace: Name,
-    /// Name on the cluster.
-    pub name: Name,
-    /// How many replicas are wanted.
-    pub desired: Option<i64>,
-    /// How many are ready.
-    pub ready: Option<i64>,
-    /// Whether any feedback came at all.
-    pub probed: bool,
-}
-
-/// A `ManifestWork` of an add-on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Work {
-    /// Identity and revision.
-    pub meta: Meta,
-    /// Namespace of the work: the cluster that applies it.
-    pub namespace: Name,
-    /// Name of the work.
-    pub name: Name,
-    /// Whether it is applied on a hosting cluster for another one.
-    pub hosted: bool,
-    /// Whether it carries the label with the add-on's name; without it only its owner tells whose it is.
-    pub labelled: bool,
-    /// Its owners.
-    pub owners: Vec<Owner>,
-    /// Digest of its spec.
-    pub digest: Digest,
-    /// Which objects it carries: the marks of their identities one after the other (`identity.rs`).
-    pub holds: Name,
-    /// The configuration hashes that it carries, whatever annotation they stand in; "" when there are none.
-    pub hashes: Name,
-    /// The lifecycle mirror of the annotation, "" unless both are there.
-    pub mirror: Name,
-    /// The version of the add-on that it carries, "" when its label is absent.
-    pub version: Name,
-    /// Condition `Applied`.
-    pub applied: Option<Signal>,
-    /// Condition `Available`.
-    pub available: Option<Signal>,
-    /// First manifest that the agent could not apply, with its message; "" when there is none.
-    pub failure: Name,
-    /// Feedback of its workloads.
-    pub workloads: Vec<Workload>,
 }

@@ -6,23 +6,24 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::decode::{annotation, meta, owners, parse, shared};
-use super::decode_status::status_of;
-use super::digest::Digest;
-use super::identity::Identity;
-use super::kind::{ADDON_GROUP, Kind};
-use super::names::{Name, Names};
-use super::record::{Meta, Owner, Signal, Status, Work, Workload};
-use super::terms;
 use crate::api::names::annotations::CONFIG_SPEC_HASH_ALTERNATIVE;
 use crate::api::names::conditions::{WORK_APPLIED, WORK_AVAILABLE};
 use crate::api::work::{ManifestCondition, ManifestWorkStatus};
+use crate::snapshot::decode::hook::hook;
+use crate::snapshot::decode::object::{annotation, meta, owners, parse, shared};
+use crate::snapshot::decode::status::status_of;
+use crate::snapshot::digest::Digest;
+use crate::snapshot::identity::Identity;
+use crate::snapshot::kind::{ADDON_GROUP, Kind};
+use crate::snapshot::names::{Name, Names};
+use crate::snapshot::record::{Meta, Owner, Signal, Status, Work, Workload};
+use crate::snapshot::terms;
 
 type Filed = (Name, Name, Work);
 
 /// What the store knows already about the spec of a work.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(in crate::snapshot) struct Known {
     uid: Name,
     generation: i64,
     digest: Digest,
@@ -48,7 +49,7 @@ struct Head {
     status: Option<ManifestWorkStatus>,
 }
 
-pub(super) fn work(
+pub(in crate::snapshot) fn work(
     object: &Value,
     known: Option<&Known>,
     names: &mut Names,
@@ -101,6 +102,8 @@ pub(super) fn work(
             .iter()
             .filter_map(|manifest| workload(manifest, names))
             .collect(),
+        hook: hook(object, &addon, metadata, &manifests, names),
+        finalizers: finalizers(metadata, names),
         namespace,
         meta,
     };
@@ -117,6 +120,15 @@ fn owning_addon<'o>(name: &str, owners: &'o [Owner]) -> Option<&'o str> {
     let addon = owners.iter().find(is_addon).map(|owner| &*owner.name)?;
     name.starts_with(&format!("addon-{addon}-deploy-"))
         .then_some(addon)
+}
+
+/// They matter only when nobody is left to take them off.
+fn finalizers(metadata: &ObjectMeta, names: &mut Names) -> Vec<Name> {
+    let finalizers = metadata.finalizers.iter().flatten();
+    finalizers
+        .filter(|_| metadata.deletion_timestamp.is_some())
+        .map(|finalizer| names.share(finalizer))
+        .collect()
 }
 
 /// Every change of the spec is a new generation; what only reports need not be read again.

@@ -8,32 +8,34 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::copied::record_of;
-use super::decode_addon::addon;
-use super::decode_content::{deployment_config, template};
-use super::decode_rollout::group_size;
-use super::decode_status::{conditions, references, status_of};
-use super::decode_work::{Known, work};
-use super::grants::{Grant, grant};
-use super::kind::{Kind, ObjectKey};
-use super::names::{Name, Names};
-use super::pairs::Pairs;
-use super::record::{
-    AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, Instance, Meta, Owner, Placement, Work,
-};
-use super::registration;
-use super::requests::{Request, request};
-use super::terms;
 use crate::api::cluster as cluster_api;
 use crate::api::names::annotations::IMAGE_REGISTRIES;
 use crate::api::names::{conditions as condition_types, labels};
 use crate::api::v1alpha1 as wire;
 use crate::hash::SpecHash;
 use crate::model::AddonVersion;
+use crate::snapshot::copied::record_of;
+use crate::snapshot::decode::addon::addon;
+use crate::snapshot::decode::content::{deployment_config, template};
+use crate::snapshot::decode::rollout::group_size;
+use crate::snapshot::decode::status::{conditions, references, status_of};
+use crate::snapshot::decode::work::{Known, work};
+use crate::snapshot::farewell::Farewell;
+use crate::snapshot::kind::{Kind, ObjectKey};
+use crate::snapshot::names::{Name, Names};
+use crate::snapshot::pairs::Pairs;
+use crate::snapshot::record::{
+    AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, Instance, Meta, Owner, Placement,
+    Status, Work,
+};
+use crate::snapshot::registration;
+use crate::snapshot::registration::grants::{Grant, grant};
+use crate::snapshot::registration::requests::{Request, request};
+use crate::snapshot::terms;
 
 /// A decoded object.
 #[derive(Debug)]
-pub(super) enum Record {
+pub(in crate::snapshot) enum Record {
     Cluster(Cluster),
     Placement(Placement),
     Decision(Decision),
@@ -49,7 +51,7 @@ pub(super) enum Record {
 }
 
 impl Record {
-    pub(super) fn meta(&self) -> Option<&Meta> {
+    pub(in crate::snapshot) fn meta(&self) -> Option<&Meta> {
         match self {
             Self::Cluster(found) => Some(&found.meta),
             Self::Placement(found) => Some(&found.meta),
@@ -65,7 +67,7 @@ impl Record {
 }
 
 /// Returns the key of an object, as far as it has one.
-pub(super) fn key(kind: Kind, object: &Value) -> ObjectKey {
+pub(in crate::snapshot) fn key(kind: Kind, object: &Value) -> ObjectKey {
     let text = |pointer: &str| {
         object
             .pointer(pointer)
@@ -76,7 +78,7 @@ pub(super) fn key(kind: Kind, object: &Value) -> ObjectKey {
 }
 
 /// Returns the reference under which a configuration object is filed.
-pub(super) fn config_ref(key: &ObjectKey) -> ConfigRef {
+pub(in crate::snapshot) fn config_ref(key: &ObjectKey) -> ConfigRef {
     let address = key.kind.address();
     ConfigRef {
         of: ConfigType {
@@ -89,7 +91,7 @@ pub(super) fn config_ref(key: &ObjectKey) -> ConfigRef {
 }
 
 /// Decodes an object; `known` is what the store has of it if it is a work.
-pub(super) fn record(
+pub(in crate::snapshot) fn record(
     kind: Kind,
     object: &Value,
     names: &mut Names,
@@ -113,12 +115,12 @@ pub(super) fn record(
     }
 }
 
-pub(super) fn parse<T: DeserializeOwned>(object: &Value) -> Result<T, String> {
+pub(in crate::snapshot) fn parse<T: DeserializeOwned>(object: &Value) -> Result<T, String> {
     T::deserialize(object).map_err(|error| error.to_string())
 }
 
 /// Reads identity and revision; an object without them cannot be written to safely.
-pub(super) fn meta(metadata: &ObjectMeta, names: &mut Names) -> Result<Meta, String> {
+pub(in crate::snapshot) fn meta(metadata: &ObjectMeta, names: &mut Names) -> Result<Meta, String> {
     let text = |value: &Option<String>, field: &str| {
         value
             .as_deref()
@@ -137,11 +139,11 @@ pub(super) fn meta(metadata: &ObjectMeta, names: &mut Names) -> Result<Meta, Str
 }
 
 /// Shares an optional text, "" when it is absent.
-pub(super) fn shared(text: Option<&String>, names: &mut Names) -> Name {
+pub(in crate::snapshot) fn shared(text: Option<&String>, names: &mut Names) -> Name {
     names.share(text.map(String::as_str).unwrap_or_default())
 }
 
-pub(super) fn annotation<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a String> {
+pub(in crate::snapshot) fn annotation<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a String> {
     metadata.annotations.as_ref()?.get(key)
 }
 
@@ -149,14 +151,14 @@ fn label<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a String> {
     metadata.labels.as_ref()?.get(key)
 }
 
-pub(super) fn config_type(group: &str, resource: &str, names: &mut Names) -> ConfigType {
+pub(in crate::snapshot) fn config_type(group: &str, resource: &str, names: &mut Names) -> ConfigType {
     ConfigType {
         group: names.share(group),
         resource: names.share(resource),
     }
 }
 
-pub(super) fn configs(configs: &[crate::api::AddOnConfig], names: &mut Names) -> Vec<ConfigRef> {
+pub(in crate::snapshot) fn configs(configs: &[crate::api::AddOnConfig], names: &mut Names) -> Vec<ConfigRef> {
     let each = configs.iter().map(|config| ConfigRef {
         of: config_type(&config.group, &config.resource, names),
         namespace: names.share(&config.namespace),
@@ -165,7 +167,7 @@ pub(super) fn configs(configs: &[crate::api::AddOnConfig], names: &mut Names) ->
     each.collect()
 }
 
-pub(super) fn owners(owners: Option<&Vec<OwnerReference>>, names: &mut Names) -> Vec<Owner> {
+pub(in crate::snapshot) fn owners(owners: Option<&Vec<OwnerReference>>, names: &mut Names) -> Vec<Owner> {
     let each = owners.into_iter().flatten().map(|owner| Owner {
         api_version: names.share(&owner.api_version),
         kind: names.share(&owner.kind),
@@ -178,11 +180,10 @@ pub(super) fn owners(owners: Option<&Vec<OwnerReference>>, names: &mut Names) ->
 }
 
 fn cluster(object: &cluster_api::ManagedCluster, names: &mut Names) -> Result<Cluster, String> {
-    let stated = object.status.iter().flat_map(|status| &status.conditions);
-    let available = stated
-        .filter(|condition| condition.type_ == condition_types::CLUSTER_AVAILABLE)
-        .map(|condition| status_of(&condition.status))
-        .next();
+    let mut stated = object.status.iter().flat_map(|status| &status.conditions);
+    let stated = stated.find(|condition| condition.type_ == condition_types::CLUSTER_AVAILABLE);
+    let available = stated.map(|condition| status_of(&condition.status));
+    let unknown = stated.filter(|_| available == Some(Status::Unknown));
     let annotations = travelling(&object.metadata, names);
     Ok(Cluster {
         meta: meta(&object.metadata, names)?,
@@ -192,6 +193,7 @@ fn cluster(object: &cluster_api::ManagedCluster, names: &mut Names) -> Result<Cl
         accepted: object.spec.hub_accepts_client == Some(true),
         opt_out: shared(annotation(&object.metadata, terms::OPT_OUT), names),
         available,
+        unknown: unknown.map(|condition| (names.share(&condition.reason), names.share(&condition.message))),
         image_registries: shared(annotation(&object.metadata, IMAGE_REGISTRIES), names),
     })
 }
@@ -244,6 +246,7 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
         addon: shared(metadata.name.as_ref(), names),
         cluster: shared(metadata.namespace.as_ref(), names),
         owners: owners(metadata.owner_references.as_ref(), names),
+        farewell: Farewell::of(metadata, names),
         installed_by: shared(annotation(metadata, terms::INSTALLED_BY), names),
         // A time that nobody can read counts as none: it is written anew.
         deselected_at: annotation(metadata, terms::DESELECTED_AT).and_then(|text| text.parse().ok()),

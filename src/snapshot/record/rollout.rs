@@ -4,12 +4,12 @@
 
 use std::collections::BTreeSet;
 
-use super::names::Name;
-use super::record::{Applied, Condition, ConfigRef};
+use crate::snapshot::names::Name;
+use crate::snapshot::record::{Applied, Condition, ConfigRef};
 
 /// The placements whose rollouts somebody has paused.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Paused(pub(super) BTreeSet<Name>);
+pub struct Paused(pub(in crate::snapshot) BTreeSet<Name>);
 
 impl Paused {
     /// Returns whether every rollout is paused.

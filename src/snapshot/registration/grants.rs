@@ -6,14 +6,14 @@
 use k8s_openapi::api::rbac::v1 as rbac;
 use serde_json::Value;
 
-use super::decode::{meta, owners, parse, shared};
-use super::digest::{Digest, canonical};
-use super::kind::{Kind, ObjectKey};
-use super::names::{Name, Names};
-use super::record::{Meta, Owner};
-use super::registration::{agent_groups, agent_user, cluster_groups};
-use super::terms;
 use crate::api::names::labels;
+use crate::snapshot::decode::object::{meta, owners, parse, shared};
+use crate::snapshot::digest::{Digest, canonical};
+use crate::snapshot::kind::{Kind, ObjectKey};
+use crate::snapshot::names::{Name, Names};
+use crate::snapshot::record::{Meta, Owner};
+use crate::snapshot::registration::{agent_groups, agent_user, cluster_groups};
+use crate::snapshot::terms;
 
 /// What a grant is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub fn token_role(addon: &str) -> String {
 }
 
 /// Decodes a grant with its add-on; `None` when the object is not the tide's.
-pub(super) fn grant(
+pub(in crate::snapshot) fn grant(
     key: &ObjectKey,
     object: &Value,
     names: &mut Names,

@@ -4,14 +4,14 @@
 
 use serde_json::Value;
 
-use super::content::{DeploymentConfig, NodePlacement, Template};
-use super::decode::shared;
-use super::names::Names;
-use super::registration;
 use crate::api::v1alpha1 as wire;
+use crate::snapshot::content::{DeploymentConfig, NodePlacement, Template};
+use crate::snapshot::decode::object::shared;
+use crate::snapshot::names::Names;
+use crate::snapshot::registration;
 
 /// Returns what a deployment configuration says; `object` is the one that `spec` was parsed from.
-pub(super) fn deployment_config(
+pub(in crate::snapshot) fn deployment_config(
     object: &Value,
     spec: wire::AddOnDeploymentConfigSpec,
     names: &mut Names,
@@ -43,7 +43,11 @@ pub(super) fn deployment_config(
 }
 
 /// Returns what a template says; `object` is the one that `spec` was parsed from.
-pub(super) fn template(object: &Value, spec: wire::AddOnTemplateSpec, names: &mut Names) -> Template {
+pub(in crate::snapshot) fn template(
+    object: &Value,
+    spec: wire::AddOnTemplateSpec,
+    names: &mut Names,
+) -> Template {
     let asked = spec.registration.as_deref().unwrap_or_default();
     Template {
         registrations: registration::asked(asked, names),
@@ -56,7 +60,7 @@ pub(super) fn template(object: &Value, spec: wire::AddOnTemplateSpec, names: &mu
 mod tests {
     use super::*;
     use crate::snapshot::Content;
-    use crate::snapshot::decode::{Record, record};
+    use crate::snapshot::decode::object::{Record, record};
     use crate::snapshot::kind::Kind;
     use serde_json::json;
 
