@@ -20,6 +20,8 @@ use super::watchdog;
 
 /// Turns after which a world that does not come to rest is given up.
 const TURNS: usize = 30_000;
+/// Turns with faults after the last step of the user.
+const AFTERMATH: usize = 60;
 /// Times that the clock may jump ahead without anything being written afterwards.
 const JUMPS: usize = 60;
 /// Turns that are remembered for a report.
@@ -121,6 +123,10 @@ impl Sim {
         let steps: Vec<Step> = self.case.steps.iter().map(|(_, step)| step.clone()).collect();
         for step in closing(&steps, self.case.clusters) {
             self.user(&step);
+        }
+        // The storm outlives the user: what fails now, no event will bring up again.
+        for _ in 0..AFTERMATH {
+            self.turn()?;
         }
         self.calm = true;
         let lame: Vec<Kind> = self
