@@ -183,23 +183,29 @@ impl Teller {
             ["settle"] => {
                 self.world.settle(&self.addon);
             }
-            ["show", "addon"] => self.show_addon(),
-            ["show", "work", cluster] => self.show_work(cluster),
-            ["show", "holdings", cluster] => self.out.push_str(&templates::holdings(&self.world, cluster)),
-            ["show", "pods", cluster] => self.out.push_str(&templates::pods(&self.world, cluster)),
             ["manifests", name, sizes @ ..] => templates::put_sized(&mut self.world, name, sizes),
             ["unlabelled", cluster] => templates::strip_labels(&mut self.world, cluster),
-            ["show", "meta", names @ ..] => {
+            ["show", words @ ..] => self.act_on_show(words),
+            other => versions::act(&mut self.world, &self.addon, other),
+        }
+    }
+
+    fn act_on_show(&mut self, words: &[&str]) {
+        match words {
+            ["addon"] => self.show_addon(),
+            ["work", cluster] => self.show_work(cluster),
+            ["holdings", cluster] => self.out.push_str(&templates::holdings(&self.world, cluster)),
+            ["pods", cluster] => self.out.push_str(&templates::pods(&self.world, cluster)),
+            ["meta", names @ ..] => {
                 for name in expand(names) {
                     self.show_meta(&name);
                 }
             }
-            ["show", names @ ..] => {
+            names => {
                 for name in expand(names) {
                     self.show(&name);
                 }
             }
-            other => versions::act(&mut self.world, &self.addon, other),
         }
     }
 

@@ -67,7 +67,9 @@ fn tell(folder: &Path, story: &str) -> Result<(), String> {
     if !is_real_hub() {
         command.env_remove("KUBECONFIG");
     }
-    let told = command.output().expect("the scripts need bash and kubectl");
+    let told = command
+        .output()
+        .map_err(|error| format!("the scripts need bash and kubectl: {error}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     if told.status.success() {
         return Ok(());

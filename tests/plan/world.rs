@@ -225,19 +225,21 @@ impl World {
                     object,
                     before,
                     answer,
-                } => {
-                    self.check(object, before);
-                    let status = match answer {
-                        Answer::Approve(patch) => patch["status"].clone(),
-                        Answer::Sign(_) => json!({"certificate": "c2lnbmVk"}),
-                    };
-                    self.put_status(object, &status);
-                }
+                } => self.certify(object, before, answer),
             }
             if let Some(stored) = self.objects.get(&object) {
                 written.insert(object, stored["metadata"]["resourceVersion"].clone());
             }
         }
+    }
+
+    fn certify(&mut self, object: &ObjectKey, before: &Revision, answer: &Answer) {
+        self.check(object, before);
+        let status = match answer {
+            Answer::Approve(patch) => patch["status"].clone(),
+            Answer::Sign(_) => json!({"certificate": "c2lnbmVk"}),
+        };
+        self.put_status(object, &status);
     }
 
     fn check(&self, object: &ObjectKey, before: &Revision) {

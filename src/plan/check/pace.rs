@@ -32,12 +32,12 @@ pub(super) fn broken(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String
         let course = Course::of(strategy, paused);
         let own = homes.iter().filter(|(_, home)| home.index == index);
         let members: Vec<Member<'_>> = own
-            .filter_map(|(cluster, home)| member(view, &course, cluster, home, &written, now))
+            .filter_map(|(cluster, home)| member(view, &course, (cluster, home), &written, now))
             .collect();
         let faults = [
             course.unpaused(&members),
             course.crowded(&members),
-            course.out_of_turn(&members),
+            out_of_turn(&members),
             course.reckless(&members),
         ];
         let place = format!("placement {}/{}", by.namespace, by.name);
@@ -112,6 +112,10 @@ struct Course<'v> {
 }
 
 /// A cluster of a placement: before and after the plan.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four facts that do not depend on each other"
+)]
 struct Member<'v> {
     cluster: &'v Name,
     stage: (bool, u32),
@@ -169,21 +173,6 @@ impl<'v> Course<'v> {
             .then(|| format!("{moving} clusters would be on their way, and {limit} may be"))
     }
 
-    /// A cluster starts although one of an earlier group is on its way.
-    fn out_of_turn(&self, members: &[Member<'_>]) -> Option<String> {
-        let first = members
-            .iter()
-            .filter(|member| member.moves)
-            .min_by_key(|member| member.stage)?;
-        let early = members
-            .iter()
-            .find(|member| member.starts && member.stage > first.stage)?;
-        let (early, first) = (early.cluster, first.cluster);
-        Some(format!(
-            "{early} starts while {first} of an earlier group is on its way"
-        ))
-    }
-
     /// A cluster starts although more have failed than may.
     fn reckless(&self, members: &[Member<'_>]) -> Option<String> {
         let tolerated = self.tolerance?.of(members.len());
@@ -216,11 +205,25 @@ impl<'v> Course<'v> {
     }
 }
 
+/// A cluster starts although one of an earlier group is on its way.
+fn out_of_turn(members: &[Member<'_>]) -> Option<String> {
+    let first = members
+        .iter()
+        .filter(|member| member.moves)
+        .min_by_key(|member| member.stage)?;
+    let early = members
+        .iter()
+        .find(|member| member.starts && member.stage > first.stage)?;
+    let (early, first) = (early.cluster, first.cluster);
+    Some(format!(
+        "{early} starts while {first} of an earlier group is on its way"
+    ))
+}
+
 fn member<'v>(
     view: &View<'v>,
     course: &Course<'_>,
-    cluster: &'v Name,
-    home: &Home,
+    (cluster, home): (&'v Name, &Home),
     written: &BTreeMap<&Name, &'v Value>,
     now: Timestamp,
 ) -> Option<Member<'v>> {

@@ -130,7 +130,12 @@ proptest! {
         let new = pairs().any(|(unit, verdict)| is_rest(unit) && is_new(unit) && *verdict == Verdict::Start);
         let is_old = |unit: &Unit| match unit.standing {
             Standing::Overtaken(since) => course.deadline.is_none_or(|length| at(now) < end(since, length).expect("a time")),
-            _ => false,
+            Standing::ToApply
+            | Standing::InFlight(_)
+            | Standing::Failed(_)
+            | Standing::Succeeded(_)
+            | Standing::Skipped
+            | Standing::Held => false,
         };
         let old = pairs().filter(|(unit, verdict)| is_rest(unit) && is_old(unit) && **verdict != Verdict::Start).count();
         prop_assert!(!new || starting + moving + kept + old <= limit.of(rest).max(1));
@@ -171,7 +176,7 @@ proptest! {
     fn progress_is_always_possible(course in course(), groups in groups(), units in units(), now in 0..80_i64) {
         let decision = decide(&course, &groups, &units, false, at(now));
         let failed = count(&decision, |verdict| matches!(verdict, Verdict::Failed | Verdict::TimedOut));
-        let waiting = units.iter().any(|unit| has_to_move(unit));
+        let waiting = units.iter().any(has_to_move);
         if waiting && failed == 0 && count(&decision, is_under_way) == 0 {
             prop_assert!(count(&decision, |verdict| verdict == Verdict::Start) > 0);
         }
