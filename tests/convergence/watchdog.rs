@@ -152,7 +152,9 @@ fn in_flight(instance: &Value) -> bool {
             text(one, &format!("/desiredConfig/{field}")) == text(one, &format!("/lastAppliedConfig/{field}"))
         })
     };
-    !is_deleting(instance) && references(instance).any(|one| !same(one))
+    // What nobody has cannot be on its way.
+    let is_known = references(instance).all(|one| !text(one, "/desiredConfig/specHash").is_empty());
+    !is_deleting(instance) && is_known && references(instance).any(|one| !same(one))
 }
 
 /// A cluster that starts must find room in its placement's limit, as far as the process could know it.

@@ -241,7 +241,9 @@ fn member<'v>(
         .is_some_and(|after| after.hashes != hashes(&instance.references) && !after.confirmed);
     let confirmed = instance.references.iter().all(Reference::is_applied);
     let troubled = is_troubled(instance) || course.is_late(instance, now);
-    let was_moving = !confirmed && !troubled;
+    // What nobody has cannot be on its way.
+    let is_known = instance.references.iter().all(|one| !one.desired.is_empty());
+    let was_moving = !confirmed && !troubled && is_known;
     let is_done = after.as_ref().is_some_and(|after| after.confirmed);
     Some(Member {
         cluster,
