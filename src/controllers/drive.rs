@@ -26,6 +26,7 @@ use super::events::Subject;
 use super::herald::Herald;
 use super::pauses::Pauses;
 use super::queue::Queue;
+use super::second_look::look_again;
 use super::tide::{Progress, TideOptions};
 use crate::plan::{self, Action, Plan};
 use crate::snapshot::{Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store, View};
@@ -67,9 +68,20 @@ pub(super) struct Driver {
     /// How long the store may take to see an own write.
     patience: Duration,
     running: JoinSet<(Name, Option<Applied>)>,
+    /// Objects of an add-on that are not as the watches show them.
+    doubtful: BTreeMap<Name, BTreeSet<ObjectKey>>,
+    looking: JoinSet<(Name, Result<Vec<Event>, kube::Error>)>,
     audit: Audit,
     /// Always the planner; tests put bugs in here.
     planner: Planner,
+}
+
+/// What keeps an add-on from being planned.
+enum Held {
+    No,
+    Until(Instant),
+    /// Objects are being read; the add-on stays busy.
+    Looking,
 }
 
 /// What makes plans.
@@ -103,6 +115,8 @@ impl Driver {
             unseen: BTreeMap::new(),
             patience: STALE,
             running: JoinSet::new(),
+            doubtful: BTreeMap::new(),
+            looking: JoinSet::new(),
             audit: Audit::default(),
             planner: plan::addon,
         }
@@ -128,6 +142,11 @@ impl Driver {
                 Some(done) = self.running.join_next(), if !self.running.is_empty() => {
                     if let Ok((addon, applied)) = done {
                         self.settle(&addon, applied);
+                    }
+                }
+                Some(done) = self.looking.join_next(), if !self.looking.is_empty() => {
+                    if let Ok((addon, seen)) = done {
+                        self.see(&addon, seen);
                     }
                 }
                 () = due, if next.is_some() => {}
@@ -191,12 +210,13 @@ impl Driver {
         let now = Instant::now();
         self.pauses.sweep(now);
         while let Some(addon) = self.queue.take(now) {
-            let started = match self.held_until(&addon, now) {
-                Some(until) => {
+            let started = match self.held(&addon, now) {
+                Held::Until(until) => {
                     self.queue.touch(&addon, until);
                     false
                 }
-                None => self.start(&addon, now),
+                Held::Looking => true,
+                Held::No => self.start(&addon, now),
             };
             if !started {
                 self.queue.finish(&addon);
@@ -204,21 +224,51 @@ impl Driver {
         }
     }
 
-    /// A cache that has not seen our own last writes would plan them again.
-    fn held_until(&mut self, addon: &Name, now: Instant) -> Option<Instant> {
+    /// A cache that has not seen our own last writes would plan them again, and start more than may be under way.
+    fn held(&mut self, addon: &Name, now: Instant) -> Held {
+        let doubtful = self.doubtful.remove(addon).unwrap_or_default();
+        if !doubtful.is_empty() {
+            return self.look(addon, doubtful.into_iter().collect());
+        }
         let awaited = self.store.awaited(addon);
         if awaited == 0 {
             self.waiting.remove(addon);
-            return self.unseen_until(addon, now);
+            return self.unseen_until(addon, now).map_or(Held::No, Held::Until);
         }
         let deadline = *self.waiting.entry(addon.clone()).or_insert(now) + self.patience;
         if now < deadline {
-            return Some(deadline);
+            return Held::Until(deadline);
         }
-        warn!(%addon, awaited, "own writes were not seen in time; planning from what is there");
-        self.store.forget_awaited(addon);
-        self.waiting.remove(addon);
-        None
+        warn!(%addon, awaited, "own writes were not seen in time; reading them");
+        self.look(addon, self.store.awaited_objects(addon))
+    }
+
+    fn look(&mut self, addon: &Name, objects: Vec<ObjectKey>) -> Held {
+        let (client, addon) = (self.pen.client.clone(), addon.clone());
+        self.looking
+            .spawn(async move { (addon, look_again(client, objects).await) });
+        Held::Looking
+    }
+
+    /// What was read counts like what a watch shows. A hub that does not answer is asked again later.
+    fn see(&mut self, addon: &Name, seen: Result<Vec<Event>, kube::Error>) {
+        let now = Instant::now();
+        self.queue.finish(addon);
+        match seen {
+            Ok(events) => {
+                for event in events {
+                    self.take_one(event, now);
+                }
+                self.store.forget_awaited(addon);
+                self.waiting.remove(addon);
+                self.queue.touch(addon, now);
+            }
+            Err(error) => {
+                warn!(%addon, error = %root(&error), "cannot read what was written");
+                self.waiting.insert(addon.clone(), now);
+                self.queue.touch(addon, now + self.patience);
+            }
+        }
     }
 
     /// Without the hashes of new references every status would be written twice.
@@ -313,6 +363,10 @@ impl Driver {
         }
         for error in &applied.errors {
             let pause = self.pauses.fail(error.object(), now);
+            if pause >= STUBBORN {
+                let doubtful = self.doubtful.entry(addon.clone()).or_default();
+                doubtful.insert(error.object().clone());
+            }
             self.queue.touch(addon, now + pause);
             if let Some(why) = error.refusal()
                 && (error.is_final() || pause >= STUBBORN)

@@ -13,6 +13,7 @@ mod lookout;
 mod pauses;
 mod queue;
 mod raw;
+mod second_look;
 mod sign;
 mod tide;
 mod watch;

@@ -222,6 +222,11 @@ impl Store {
         self.expectations.open(addon)
     }
 
+    /// Returns the objects of which the store has yet to see an own write of `addon`.
+    pub fn awaited_objects(&self, addon: &str) -> Vec<ObjectKey> {
+        self.expectations.objects(addon)
+    }
+
     /// Gives up waiting for the own writes of `addon`.
     pub fn forget_awaited(&mut self, addon: &str) {
         self.expectations.forget(addon);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tidegate::plan::{self, Action, Plan, Revision};
 use tidegate::snapshot::{Event, Expected, Kind, Lane, Name, ObjectKey, Settings, Store};
 
@@ -251,9 +251,10 @@ impl Manager {
     }
 
     /// Plans an add-on that is due, checks the plan, and begins to write. Returns how many writes there are.
-    pub(crate) fn plan(&mut self, addon: &Name, now: Timestamp) -> Result<usize, String> {
+    pub(crate) fn plan(&mut self, hub: &Hub, addon: &Name) -> Result<usize, String> {
+        let now = hub.now;
         self.due.remove(addon);
-        if let Some(until) = self.held_until(addon, now) {
+        if let Some(until) = self.held_until(hub, addon) {
             self.touch(addon, until);
             return Ok(0);
         }
@@ -277,20 +278,39 @@ impl Manager {
         }))
     }
 
-    fn held_until(&mut self, addon: &Name, now: Timestamp) -> Option<Timestamp> {
+    fn held_until(&mut self, hub: &Hub, addon: &Name) -> Option<Timestamp> {
         if self.mutant == Mutant::ForgetExpectations || self.store.awaited(addon) == 0 {
             self.waiting.remove(addon);
             return None;
         }
+        let now = hub.now;
         let deadline = *self.waiting.entry(addon.clone()).or_insert(now) + PATIENCE;
         if now < deadline {
             return Some(deadline);
         }
+        for object in self.store.awaited_objects(addon) {
+            self.look(hub, &object);
+        }
+        // The watch is behind what was read, and tells of older revisions yet.
+        self.acknowledged.clear();
         self.store.forget_awaited(addon);
         self.waiting.remove(addon);
-        // From now on it may meet its own writes.
-        self.acknowledged.clear();
         None
+    }
+
+    /// Reads an object that no watch has shown in time.
+    fn look(&mut self, hub: &Hub, key: &ObjectKey) {
+        let event = match hub.get(key) {
+            Some(object) => Event::Applied {
+                kind: key.kind,
+                object: (**object).clone(),
+            },
+            None => Event::Deleted {
+                kind: key.kind,
+                object: json!({"metadata": {"namespace": &*key.namespace, "name": &*key.name}}),
+            },
+        };
+        self.take_in(event, hub.now);
     }
 
     fn leave_paused(&mut self, addon: &Name, plan: &mut Plan, now: Timestamp) {

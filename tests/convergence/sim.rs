@@ -239,7 +239,7 @@ impl Sim {
         match turn {
             Turn::Deliver(kind) => self.deliver(kind),
             Turn::Plan(addon) => {
-                self.manager.plan(&addon, now)?;
+                self.manager.plan(&self.hub, &addon)?;
             }
             Turn::Write => self.write()?,
             Turn::Agent(work) => self.agents.act(&mut self.hub, &work),
