@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::{Dev, condition, message_of, on_cluster, repository, state_of};
+use crate::rig::{Dev, message_of, on_cluster, repository, state_of};
 
 const ADDON: &str = "helloworld";
 const NAMESPACE: &str = "open-cluster-management";
