@@ -67,7 +67,13 @@ impl Health {
             tokio::select! {
                 () = stop.cancelled() => return,
                 Some(change) = changes.next() => self.observe(change),
-                Some(command) = commands.recv() => self.obey(command),
+                Some(command) = commands.recv() => {
+                    self.obey(command);
+                    // A fault is replaced in two commands; between them nothing may be reported.
+                    while let Ok(next) = commands.try_recv() {
+                        self.obey(next);
+                    }
+                }
                 () = clock.reach(wake) => {
                     // A write that hangs must not hold up the end.
                     tokio::select! { () = stop.cancelled() => return, () = self.work_off() => {} }
