@@ -521,7 +521,8 @@ mod tests {
         let (hub, addon) = started().await;
         let (mut driver, events, _sender) = driver(&hub, &addon).await;
         let stop = driver.pen.stop.clone();
-        driver.patience = Duration::from_millis(50);
+        // Long enough for the deletion to come before the hub is asked what became of the write.
+        driver.patience = Duration::from_secs(2);
         let running = tokio::spawn(driver.run(events));
         let instances: Api<ManagedClusterAddOn> = Api::namespaced(hub.client(), "default");
         let patience = Duration::from_secs(10);
