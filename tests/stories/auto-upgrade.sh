@@ -4,11 +4,7 @@ clusters_in_reach
 placement everywhere
 template v1
 config base hello
-apply <<YAML
-apiVersion: addon.open-cluster-management.io/v1alpha1
-kind: ClusterManagementAddOn
-metadata: {name: $addon}
-spec:
+apply_addon <<YAML
   configuration:
     configs:
     - {group: addon.open-cluster-management.io, resource: addondeploymentconfigs, name: base, namespace: $namespace}

@@ -5,11 +5,7 @@ placement everywhere
 template v1
 config base hello
 helloworld() {
-  apply <<YAML
-apiVersion: addon.open-cluster-management.io/v1alpha1
-kind: ClusterManagementAddOn
-metadata: {name: $addon}
-spec:
+  apply_addon <<YAML
   configuration:
     configs:
     - {group: addon.open-cluster-management.io, resource: addondeploymentconfigs, name: base, namespace: $namespace}

@@ -6,11 +6,7 @@ template v0.10.0
 config deploy-config-xxx hello
 
 say "the add-on names a deployment configuration and a placement, and no version"
-apply <<YAML
-apiVersion: addon.open-cluster-management.io/v1alpha1
-kind: ClusterManagementAddOn
-metadata: {name: $addon}
-spec:
+apply_addon <<YAML
   configuration:
     configs:
     - {group: addon.open-cluster-management.io, resource: addondeploymentconfigs, name: deploy-config-xxx, namespace: $namespace}

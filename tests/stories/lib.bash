@@ -23,6 +23,19 @@ apply() {
   kubectl apply -f "$file" >/dev/null
 }
 
+# apply_addon: stores the ClusterManagementAddOn of the story with the spec on standard input.
+apply_addon() {
+  {
+    cat <<YAML
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: ClusterManagementAddOn
+metadata: {name: $addon}
+spec:
+YAML
+    cat
+  } | apply
+}
+
 # refused TEXT…: applies the manifests on standard input; each text must be in the refusal.
 refused() {
   local said text

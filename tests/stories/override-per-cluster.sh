@@ -7,11 +7,7 @@ config base "hello default"
 config shared "hello placement"
 config cluster1-config "hello mine"
 adc="group: addon.open-cluster-management.io, resource: addondeploymentconfigs, namespace: $namespace"
-apply <<YAML
-apiVersion: addon.open-cluster-management.io/v1alpha1
-kind: ClusterManagementAddOn
-metadata: {name: $addon}
-spec:
+apply_addon <<YAML
   supportedConfigs:
   - {group: addon.open-cluster-management.io, resource: addontemplates, defaultConfig: {name: $addon-v1}}
   - {group: addon.open-cluster-management.io, resource: addondeploymentconfigs, defaultConfig: {name: base, namespace: $namespace}}

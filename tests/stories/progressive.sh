@@ -17,11 +17,7 @@ spec:
 YAML
 template v1
 config deploy-config hello
-apply <<YAML
-apiVersion: addon.open-cluster-management.io/v1alpha1
-kind: ClusterManagementAddOn
-metadata: {name: $addon}
-spec:
+apply_addon <<YAML
   supportedConfigs:
   - {group: addon.open-cluster-management.io, resource: addontemplates, defaultConfig: {name: $addon-v1}}
   - {group: addon.open-cluster-management.io, resource: addondeploymentconfigs}

@@ -11,11 +11,7 @@ hub_config hub-config-xxx v0.10.0
 hub_config hub-config-yyy v0.11.0
 
 helloworld() {
-  apply <<YAML
-apiVersion: addon.open-cluster-management.io/v1alpha1
-kind: ClusterManagementAddOn
-metadata: {name: $addon}
-spec:
+  apply_addon <<YAML
   configuration:
     configs:
     - {group: addon.open-cluster-management.io, resource: addondeploymentconfigs, name: deploy-config-xxx, namespace: $namespace}

@@ -13,11 +13,7 @@ config aws-config "hello aws"
 config gcp-config "hello gcp"
 config edge-config "hello edge"
 adc="group: addon.open-cluster-management.io, resource: addondeploymentconfigs, namespace: $namespace"
-apply <<YAML
-apiVersion: addon.open-cluster-management.io/v1alpha1
-kind: ClusterManagementAddOn
-metadata: {name: $addon}
-spec:
+apply_addon <<YAML
   supportedConfigs:
   - {group: addon.open-cluster-management.io, resource: addontemplates, defaultConfig: {name: $addon-v1}}
   - {group: addon.open-cluster-management.io, resource: addondeploymentconfigs, defaultConfig: {name: base, namespace: $namespace}}

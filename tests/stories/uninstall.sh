@@ -31,11 +31,7 @@ spec:
               containers:
               - {name: tidy, image: "busybox:1.36.1", command: [sh, -c, "echo {{CLUSTER_NAME}} is tidy"]}
 YAML
-apply <<YAML
-apiVersion: addon.open-cluster-management.io/v1alpha1
-kind: ClusterManagementAddOn
-metadata: {name: $addon}
-spec:
+apply_addon <<YAML
   supportedConfigs:
   - {group: addon.open-cluster-management.io, resource: addontemplates, defaultConfig: {name: $addon-v1}}
   - {group: addon.open-cluster-management.io, resource: addondeploymentconfigs, defaultConfig: {name: base, namespace: $namespace}}
