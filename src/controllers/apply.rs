@@ -23,6 +23,7 @@ use super::herald::Herald;
 use super::raw::{Raw, resource};
 use super::sign::{SignError, certificate};
 use super::tide::Progress;
+use super::unkept::Unkept;
 use crate::plan::{Action, Answer, Plan, Revision};
 use crate::snapshot::{Expected, Kind, Lane, Name, ObjectKey};
 
@@ -137,6 +138,8 @@ pub(super) struct Pen {
     pub(super) at_once: usize,
     /// Namespace of signers' secrets whose namespace nobody names.
     pub(super) signing_namespace: Name,
+    /// What the hub does not keep of a status.
+    pub(super) unkept: Unkept,
 }
 
 /// Applies a plan: the writes of one lane in their order, lanes beside each other, the cluster-scoped ones last.
@@ -268,11 +271,17 @@ async fn apply_one(pen: &Pen, action: Action) -> Result<Option<Expected>, ApplyE
             info!(%object, why, "patched");
             changed(object, &before, seen(&patched))
         }
-        Action::Status { before, patch, .. } => {
-            let patch = Patch::Merge(guarded(patch, &before));
-            let patched = api.patch_status(&object.name, &patch_params, &patch).await;
+        Action::Status { before, mut patch, .. } => {
+            if !pen.unkept.strip(object.kind, &mut patch) {
+                return Ok(None);
+            }
+            let written = guarded(patch, &before);
+            let patched = api.patch_status(&object.name, &patch_params, &Patch::Merge(&written)).await;
             let patched = patched.map_err(|error| failed("patch the status of", &object, error))?;
             debug!(%object, "status written");
+            if pen.unkept.learn(object.kind, &written, &patched.object) {
+                return Ok(None);
+            }
             changed(object, &before, seen(&patched))
         }
         Action::Delete { before, why, .. } => {
@@ -407,6 +416,7 @@ mod tests {
             stop: CancellationToken::new(),
             at_once: 1,
             signing_namespace: Name::from("signers"),
+            unkept: Unkept::default(),
         }
     }
 
