@@ -30,7 +30,7 @@ use super::second_look::look_again;
 use super::tide::{Progress, TideOptions};
 use super::unkept::Unkept;
 use crate::plan::{self, Action, Plan};
-use crate::snapshot::{Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store, View};
+use crate::snapshot::{Completeness, Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store, View};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
@@ -197,7 +197,8 @@ impl Driver {
 
     fn publish(&mut self) {
         let complete = self.is_synced();
-        if let Some(facts) = self.store.publish(complete) {
+        let known = Completeness::of(self.listed.iter().copied());
+        if let Some(facts) = self.store.publish(known) {
             self.outlets.facts.store(Arc::new(facts));
         }
         self.outlets
