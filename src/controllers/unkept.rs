@@ -31,7 +31,8 @@ impl Unkept {
         for (field, _) in lost {
             if self.lock().insert((kind, field.clone())) {
                 warn!(
-                    %kind, field,
+                    ?kind,
+                    field,
                     "the hub does not keep this part of the status; it is not written any more. Newer definitions: `tidegate crds`"
                 );
             }
@@ -57,7 +58,10 @@ impl Unkept {
         }
         plan.actions.retain_mut(|action| match action {
             Action::Status { object, patch, .. } => self.strip(object.kind, patch),
-            Action::Create { .. } | Action::Replace { .. } | Action::Delete { .. } | Action::Certify { .. } => true,
+            Action::Create { .. }
+            | Action::Replace { .. }
+            | Action::Delete { .. }
+            | Action::Certify { .. } => true,
         });
     }
 
@@ -90,21 +94,47 @@ mod tests {
     fn what_the_hub_has_dropped_is_not_written_again() {
         for (written, answered, again, left) in [
             // Everything was kept.
-            (json!({"a": 1, "b": "x"}), json!({"a": 1, "b": "x"}), json!({"a": 2}), Some(json!({"a": 2}))),
+            (
+                json!({"a": 1, "b": "x"}),
+                json!({"a": 1, "b": "x"}),
+                json!({"a": 2}),
+                Some(json!({"a": 2})),
+            ),
             // A part was dropped, whatever its type; the rest goes on.
-            (json!({"a": 1, "b": [1]}), json!({"a": 1}), json!({"a": 2, "b": [2]}), Some(json!({"a": 2}))),
+            (
+                json!({"a": 1, "b": [1]}),
+                json!({"a": 1}),
+                json!({"a": 2, "b": [2]}),
+                Some(json!({"a": 2})),
+            ),
             // Nothing is left to write.
             (json!({"b": {"c": 1}}), json!({}), json!({"b": {"c": 2}}), None),
             // A field that was taken away, or is empty, says nothing about what is kept.
-            (json!({"a": null, "b": []}), json!({}), json!({"a": 1, "b": [1]}), Some(json!({"a": 1, "b": [1]}))),
+            (
+                json!({"a": null, "b": []}),
+                json!({}),
+                json!({"a": 1, "b": [1]}),
+                Some(json!({"a": 1, "b": [1]})),
+            ),
         ] {
             let unkept = Unkept::default();
-            unkept.learn(Kind::AddOn, &json!({"status": written}), &json!({"status": answered}));
+            unkept.learn(
+                Kind::AddOn,
+                &json!({"status": written}),
+                &json!({"status": answered}),
+            );
             let mut patch = json!({"status": again});
             let anything = unkept.strip(Kind::AddOn, &mut patch);
-            assert_eq!(anything.then(|| patch["status"].clone()), left, "{written} {answered}");
+            assert_eq!(
+                anything.then(|| patch["status"].clone()),
+                left,
+                "{written} {answered}"
+            );
             let mut other = json!({"status": again});
-            assert!(unkept.strip(Kind::Instance, &mut other), "another kind is not concerned");
+            assert!(
+                unkept.strip(Kind::Instance, &mut other),
+                "another kind is not concerned"
+            );
             assert_eq!(other, json!({"status": again}));
         }
     }
@@ -112,8 +142,15 @@ mod tests {
     #[test]
     fn a_hub_without_any_status_keeps_nothing_of_it() {
         let unkept = Unkept::default();
-        unkept.learn(Kind::AddOn, &json!({"status": {"a": 1}}), &json!({"metadata": {}}));
+        unkept.learn(
+            Kind::AddOn,
+            &json!({"status": {"a": 1}}),
+            &json!({"metadata": {}}),
+        );
         assert!(!unkept.strip(Kind::AddOn, &mut json!({"status": {"a": 2}})));
-        assert!(unkept.strip(Kind::AddOn, &mut json!({"metadata": {"labels": {}}})), "no status, no opinion");
+        assert!(
+            unkept.strip(Kind::AddOn, &mut json!({"metadata": {"labels": {}}})),
+            "no status, no opinion"
+        );
     }
 }
