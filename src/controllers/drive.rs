@@ -75,6 +75,8 @@ pub(super) struct Driver {
     audit: Audit,
     /// Always the planner; tests put bugs in here.
     planner: Planner,
+    /// Whether this replica is the one that writes.
+    leading: watch::Receiver<bool>,
 }
 
 /// What keeps an add-on from being planned.
@@ -93,7 +95,7 @@ impl Driver {
         client: Client,
         options: TideOptions,
         outlets: Outlets,
-        stop: CancellationToken,
+        (stop, leading): (CancellationToken, watch::Receiver<bool>),
     ) -> Self {
         let herald = Herald::start(client.clone(), options.events, stop.clone());
         let pen = Pen {
@@ -104,6 +106,7 @@ impl Driver {
             at_once: options.writes_at_once,
             signing_namespace: options.signing_namespace.clone(),
             unkept: Unkept::default(),
+            leading: leading.clone(),
         };
         Self {
             pen,
@@ -121,6 +124,7 @@ impl Driver {
             looking: JoinSet::new(),
             audit: Audit::default(),
             planner: plan::addon,
+            leading,
         }
     }
 
@@ -133,7 +137,7 @@ impl Driver {
     pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) {
         let stop = self.pen.stop.clone();
         loop {
-            let next = self.queue.next().filter(|_| self.is_synced());
+            let next = self.queue.next().filter(|_| self.may_plan());
             let due = async { tokio::time::sleep_until(next.unwrap_or_else(Instant::now)).await };
             tokio::select! {
                 () = stop.cancelled() => break,
@@ -151,6 +155,7 @@ impl Driver {
                         self.see(&addon, seen);
                     }
                 }
+                Ok(()) = self.leading.changed() => {}
                 () = due, if next.is_some() => {}
             }
             self.look_out();
@@ -165,6 +170,11 @@ impl Driver {
 
     fn is_synced(&self) -> bool {
         self.listed.len() == Kind::ALL.len()
+    }
+
+    /// Whoever does not lead keeps what is due, and is ready to go on from there at once.
+    fn may_plan(&self) -> bool {
+        self.is_synced() && *self.leading.borrow()
     }
 
     fn take_in(&mut self, first: Event, events: &mut mpsc::Receiver<Event>) {
@@ -207,7 +217,7 @@ impl Driver {
     }
 
     fn start_due(&mut self) {
-        if !self.is_synced() {
+        if !self.may_plan() {
             return;
         }
         let now = Instant::now();
@@ -479,7 +489,7 @@ mod tests {
             hub.client(),
             TideOptions::default(),
             outlets,
-            CancellationToken::new(),
+            (CancellationToken::new(), watch::channel(true).1),
         );
         (driver, events, sender)
     }
