@@ -118,6 +118,9 @@ pub struct ServeArgs {
     /// The Lease is made if it is not there; the namespace is not. Without the flag this replica writes by itself.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
     pub elect: Option<LeasePlace>,
+    /// Address to serve metrics on, over plain HTTP at `/metrics`; not served when absent.
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<SocketAddr>,
     /// What the gate decides by.
     #[command(flatten)]
     pub gate: GateArgs,
