@@ -11,6 +11,8 @@ pub mod field;
 pub mod hash;
 pub mod model;
 pub mod plan;
+pub mod report;
 pub mod server;
 pub mod snapshot;
+pub mod source;
 pub mod telemetry;
