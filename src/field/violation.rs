@@ -3,6 +3,7 @@
 //! Decides how a fault reads: `path: Invalid value: "130%": must be …; hint: … [rule/id]`. Never decides that a value
 //! is wrong.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::Value;
@@ -131,11 +132,30 @@ impl Fault {
     }
 
     /// Says where the fault is and which rule found it.
-    pub fn at(self, path: Path, rule: &'static str) -> Violation {
+    pub fn at(self, path: Path, rule: impl Into<Cow<'static, str>>) -> Violation {
         Violation {
             path,
             fault: self,
-            rule,
+            rule: rule.into(),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    /// Writes class, value, what would be right, and the cure.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.class.title())?;
+        for part in self
+            .value
+            .iter()
+            .chain([&self.detail])
+            .filter(|part| !part.is_empty())
+        {
+            write!(f, ": {part}")?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "; hint: {hint}"),
+            None => Ok(()),
         }
     }
 }
@@ -147,7 +167,7 @@ impl Fault {
 pub struct Violation {
     path: Path,
     fault: Fault,
-    rule: &'static str,
+    rule: Cow<'static, str>,
 }
 
 impl Violation {
@@ -162,8 +182,8 @@ impl Violation {
     }
 
     /// Returns the id of the rule that found it.
-    pub fn rule(&self) -> &'static str {
-        self.rule
+    pub fn rule(&self) -> &str {
+        &self.rule
     }
 
     /// Returns the value as it is shown, where one is.
@@ -183,25 +203,7 @@ impl Violation {
 
     /// Returns everything after `path: `, as it stands in a cause of a `Status`.
     pub fn body(&self) -> String {
-        let Fault {
-            class,
-            value,
-            detail,
-            hint,
-        } = &self.fault;
-        let mut body = class.title().to_owned();
-        for part in value.iter().chain([detail]).filter(|part| !part.is_empty()) {
-            body.push_str(": ");
-            body.push_str(part);
-        }
-        if let Some(hint) = hint {
-            body.push_str("; hint: ");
-            body.push_str(hint);
-        }
-        body.push_str(" [");
-        body.push_str(self.rule);
-        body.push(']');
-        body
+        format!("{} [{}]", self.fault, self.rule)
     }
 }
 
@@ -219,7 +221,7 @@ impl PartialOrd for Violation {
 
 impl Ord for Violation {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (&self.path, self.rule, &self.fault).cmp(&(&other.path, other.rule, &other.fault))
+        (&self.path, &self.rule, &self.fault).cmp(&(&other.path, &other.rule, &other.fault))
     }
 }
 
