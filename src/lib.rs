@@ -5,11 +5,13 @@
 
 pub mod admission;
 pub mod api;
+pub mod check;
 pub mod cli;
 pub mod controllers;
 pub mod field;
 pub mod hash;
 pub mod model;
+pub mod offline;
 pub mod plan;
 pub mod report;
 pub mod server;

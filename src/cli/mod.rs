@@ -3,10 +3,12 @@
 //! Joins the rooms and prints; never holds logic of its own.
 
 mod args;
+mod check;
 mod connect;
 mod crds;
 mod dev;
 mod error;
+mod live;
 mod reference;
 mod rulebook;
 mod run;
@@ -14,5 +16,6 @@ mod serve;
 mod signals;
 
 pub use args::{Cli, Command, CrdsArgs, DevArgs, GateArgs, Reasons, ReferenceArgs, ServeArgs, Topic};
+pub use check::{CheckArgs, ColourArg, FailOn, MissingFactsArg, Output};
 pub use error::CliError;
 pub use run::run;
