@@ -46,10 +46,9 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
         HubConfig::RESOURCE => examine::<HubConfig>(&case, &form, &documents),
         _ => Findings::new(),
     };
-    let mut shapely = Findings::new();
-    faults.into_iter().for_each(|fault| shapely.deny(fault));
-    form.unknown.into_iter().for_each(|field| shapely.warn(field));
-    let shapely = rulebook.enforcement.apply(shapely, &case.scope());
+    let shapely = rulebook
+        .enforcement
+        .apply(shape_findings(faults, form.unknown), &case.scope());
     let findings = merge(findings, shapely);
     Verdict::of(identity(request, &documents.object), findings, patch)
 }
@@ -202,6 +201,17 @@ fn check<K: Kind>(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Findi
         (rule.check)(&subject, &mut findings);
     }
     case.rulebook.enforcement.apply(findings, &case.scope())
+}
+
+fn shape_findings(faults: Vec<Violation>, unknown: Vec<Violation>) -> Findings {
+    let mut findings = Findings::new();
+    for fault in faults {
+        findings.deny(fault);
+    }
+    for field in unknown {
+        findings.warn(field);
+    }
+    findings
 }
 
 /// Joins what the rules and what the schema say: about one field a rule speaks alone, because it says more.

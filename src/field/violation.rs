@@ -74,9 +74,9 @@ impl Class {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
     class: Class,
-    value: Option<String>,
-    detail: String,
-    hint: Option<String>,
+    value: Option<Box<str>>,
+    detail: Box<str>,
+    hint: Option<Box<str>>,
 }
 
 impl Fault {
@@ -84,8 +84,8 @@ impl Fault {
     pub fn of(class: Class, value: &Value, detail: impl Into<String>) -> Self {
         Self {
             class,
-            value: Some(text::value(value)),
-            detail: detail.into(),
+            value: Some(text::value(value).into()),
+            detail: detail.into().into(),
             hint: None,
         }
     }
@@ -94,8 +94,8 @@ impl Fault {
     pub fn of_text(class: Class, value: &str, detail: impl Into<String>) -> Self {
         Self {
             class,
-            value: Some(text::quoted(value)),
-            detail: detail.into(),
+            value: Some(text::quoted(value).into()),
+            detail: detail.into().into(),
             hint: None,
         }
     }
@@ -105,7 +105,7 @@ impl Fault {
         Self {
             class,
             value: None,
-            detail: text::one_line(&detail.into()),
+            detail: text::one_line(&detail.into()).into(),
             hint: None,
         }
     }
@@ -113,7 +113,7 @@ impl Fault {
     /// Adds the cure; only where it is known.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(hint.into().into());
         self
     }
 

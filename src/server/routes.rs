@@ -80,7 +80,7 @@ async fn ready(State(desk): State<Arc<Desk>>) -> Response<Body> {
     if desk.draining.load(Ordering::Acquire) {
         return plain(StatusCode::SERVICE_UNAVAILABLE, "shutting down");
     }
-    if !desk.facts.load().complete {
+    if !desk.facts.load().is_complete() {
         return plain(StatusCode::SERVICE_UNAVAILABLE, "still reading the fleet");
     }
     plain(StatusCode::OK, "ok")

@@ -124,10 +124,10 @@ impl Default for WrittenFacts {
 
 impl WrittenFacts {
     pub(crate) fn read(&self) -> Facts {
-        let mut facts = Facts {
-            complete: self.complete,
-            ..Facts::default()
-        };
+        let mut facts = Facts::default();
+        if self.complete {
+            facts = facts.completed();
+        }
         for (name, spec) in &self.addons {
             facts = facts.with_addon(name, AddonFacts::of(spec));
         }
