@@ -23,6 +23,9 @@ const DOORS: &[(&str, &[&str])] = &[
     ("report", &[]),
     ("offline", &["snapshot", "hash"]),
     ("check", &["admission", "api", "field", "offline", "report", "source"]),
+    ("forecast", &["api", "offline", "plan", "snapshot"]),
+    ("why", &["api", "field", "offline", "plan", "snapshot"]),
+    ("explain", &["admission", "api", "field", "why"]),
     (
         "cli",
         &[

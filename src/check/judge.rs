@@ -10,6 +10,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::kinds::{Known, Standing, standing};
 use crate::admission::{Door, Facts, Operation, Request, Rulebook, Verdict, decide};
 use crate::field::Violation;
+use crate::offline::Knowledge;
 
 /// What the gate says about an object.
 #[derive(Clone, Debug)]
@@ -20,22 +21,13 @@ pub struct Judgement {
     pub unknown: Vec<Violation>,
 }
 
-/// The two pictures of the fleet that a judgement needs.
-#[derive(Clone, Debug)]
-pub(super) struct Knowledge {
-    /// What is known.
-    pub(super) known: Facts,
-    /// The same, with everything else taken for absent.
-    pub(super) bare: Facts,
-}
-
 /// Returns what the gate says about an object; nothing when it is no object of a kind that it judges.
 ///
-/// `old` is what was there before; `facts` are what is known, and the same as if nothing else existed.
+/// `old` is what was there before.
 pub fn judge(
     object: &Value,
     old: Option<&Value>,
-    (known, bare): (&Facts, &Facts),
+    knowledge: &Knowledge,
     rulebook: &Rulebook,
 ) -> Option<Judgement> {
     let Standing::Known(kind) = standing(object) else {
@@ -46,7 +38,7 @@ pub fn judge(
         object: Some(object),
         old,
     };
-    Some(asked.judge((known, bare), rulebook))
+    Some(asked.judge(knowledge, rulebook))
 }
 
 /// A question about one object.
@@ -58,7 +50,8 @@ pub(super) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    pub(super) fn judge(&self, (known, bare): (&Facts, &Facts), rulebook: &Rulebook) -> Judgement {
+    pub(super) fn judge(&self, knowledge: &Knowledge, rulebook: &Rulebook) -> Judgement {
+        let Knowledge { known, bare } = knowledge;
         let verdict = self.verdict(known, rulebook);
         let assumed = self.verdict(bare, rulebook);
         let said = |violation: &Violation| {

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::gather::{Item, open, spot};
-use super::judge::{Asked, Knowledge};
+use super::judge::Asked;
 use super::kinds::{Standing, standing};
 use crate::admission::{Entry, Rulebook, catalogue};
 use crate::field::{Violation, Warning};
-use crate::offline::{Assume, Hub, Identity};
+use crate::offline::{Hub, Identity, Knowledge};
 use crate::report::{Checked, Finding, Report, RuleDoc, Severity, Spot, Subject};
 use crate::source::{Aim, Span, place};
 
@@ -86,10 +86,7 @@ pub fn check(files: &[File], background: &Background, missing: MissingFacts) -> 
     for item in &items {
         hub.put(item.value.clone());
     }
-    let knowledge = Knowledge {
-        known: hub.facts(Assume::Nothing),
-        bare: hub.facts(Assume::Absence),
-    };
+    let knowledge = hub.knowledge();
     let mut report = Report {
         unreadable: library.unreadable(),
         ignored,
@@ -195,8 +192,7 @@ impl Desk<'_> {
         (subject, at): (&Subject, &dyn Fn(&Violation) -> Spot),
         report: &mut Report,
     ) -> Vec<String> {
-        let Knowledge { known, bare } = &self.knowledge;
-        let judgement = asked.judge((known, bare), &self.background.rulebook);
+        let judgement = asked.judge(&self.knowledge, &self.background.rulebook);
         let mut add = |severity: Severity, violation: &Violation| {
             let mut found = finding(severity, violation, subject.clone());
             found.spot = at(violation);

@@ -7,15 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::snapshot::{Absence, Answer, ConfigRef, Event, Facts, Kind, ObjectKey, Seen, Settings, Store};
+use crate::snapshot::{
+    Absence, Answer, Completeness, ConfigRef, Event, Facts, Kind, ObjectKey, Seen, Settings, Store,
+};
 
-/// What is made of objects that nobody has shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Assume {
-    /// Nothing: they may be there or not.
-    Nothing,
-    /// They are not there.
-    Absence,
+/// Two pictures of one hub, between which everything lies that nobody knows.
+#[derive(Clone, Debug, Default)]
+pub struct Knowledge {
+    /// What is known.
+    pub known: Facts,
+    /// The same, with everything else taken for absent.
+    pub bare: Facts,
 }
 
 /// Which object, whatever its version is.
@@ -111,42 +113,53 @@ impl Hub {
     }
 
     /// Returns a store that has seen all of this.
-    pub fn store(&self, settings: Settings, assume: Assume) -> Store {
+    pub fn store(&self, settings: Settings) -> Store {
+        let mut store = self.listed(settings);
+        self.answer_all(&mut store);
+        store
+    }
+
+    fn listed(&self, settings: Settings) -> Store {
         let mut store = Store::new(settings);
         for kind in Kind::ALL {
             let here = self.objects.iter().filter(|(key, _)| key.kind == kind);
             let objects = here.map(|(_, object)| object.clone()).collect();
             store.apply(Event::Listed { kind, objects });
         }
-        self.answer_all(&mut store, assume);
         store
     }
 
-    /// Tells a store what is known about the configurations of foreign kinds that it asks for.
-    pub fn answer_all(&self, store: &mut Store, assume: Assume) {
+    /// Answers what a store asks about configurations of foreign kinds; returns those that nobody knows anything of.
+    pub fn answer_all(&self, store: &mut Store) -> Vec<ConfigRef> {
+        let mut open = Vec::new();
         while let Some(lookout) = store.take_lookout() {
             for config in lookout.begin {
-                let known = self
-                    .answers
-                    .get(&config)
-                    .cloned()
-                    .or_else(|| self.found(&config))
-                    .or_else(|| (assume == Assume::Absence).then_some(Answer::Absent(Absence::Missing)));
-                if let Some(answer) = known {
-                    store.apply(Event::Answered { config, answer });
+                let known = self.answers.get(&config).cloned().or_else(|| self.found(&config));
+                match known {
+                    Some(answer) => {
+                        store.apply(Event::Answered { config, answer });
+                    }
+                    None => open.push(config),
                 }
             }
         }
+        open
     }
 
-    /// Returns what admission may ask about this hub.
-    pub fn facts(&self, assume: Assume) -> Facts {
-        let mut store = self.store(Settings::default(), assume);
-        let complete = Kind::ALL.into_iter().all(|kind| self.complete.contains(&kind));
-        let facts = store.publish(complete).unwrap_or_default();
-        match assume {
-            Assume::Nothing => facts,
-            Assume::Absence => facts.completed(),
+    /// Returns what admission may ask about this hub: what is known, and what would hold if nothing else existed.
+    pub fn knowledge(&self) -> Knowledge {
+        let mut store = self.listed(Settings::default());
+        let open = self.answer_all(&mut store);
+        let complete = Completeness::of(self.complete.iter().copied());
+        let known = store.publish(complete).unwrap_or_default();
+        for config in open {
+            let answer = Answer::Absent(Absence::Missing);
+            store.apply(Event::Answered { config, answer });
+        }
+        let bare = store.publish(complete).unwrap_or_else(|| known.clone());
+        Knowledge {
+            known,
+            bare: bare.completed(),
         }
     }
 
@@ -232,7 +245,7 @@ fn plurals(kind: &str) -> [String; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::ConfigType;
+    use crate::snapshot::{ConfigType, Sight};
 
     fn addon(configs: &Value) -> Value {
         json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ClusterManagementAddOn",
@@ -259,36 +272,34 @@ mod tests {
     #[test]
     fn a_folder_answers_for_the_foreign_kinds_that_it_has() {
         let mut hub = Hub::default();
-        hub.put(addon(&json!([{"group": "g", "resource": "proxies", "name": "a"}, {"group": "g", "resource": "proxies", "name": "b"}])));
+        let config = |name: &str| json!({"group": "g", "resource": "proxies", "name": name});
+        hub.put(addon(&json!([config("a"), config("b")])));
         hub.put(json!({"apiVersion": "g/v1", "kind": "Proxy", "metadata": {"name": "a"}, "spec": {"x": 1}}));
-        let sight = |assume: Assume, name: &str| {
-            let store = hub.store(Settings::default(), assume);
+        let sight = |name: &str| {
             let of = ConfigType {
                 group: "g".into(),
                 resource: "proxies".into(),
             };
+            let store = hub.store(Settings::default());
             let view = store.view("hello").expect("the add-on");
-            let sight = view.sight(&ConfigRef {
+            let config = ConfigRef {
                 of,
                 namespace: "".into(),
                 name: name.into(),
-            });
-            format!("{sight:?}")
-                .split_once(['(', ' ', '{'])
-                .map_or_else(|| format!("{sight:?}"), |(word, _)| word.to_owned())
+            };
+            matches!(view.sight(&config), Sight::Exists { .. })
         };
-        assert_eq!(sight(Assume::Nothing, "a"), "Exists");
-        assert_eq!(sight(Assume::Nothing, "b"), "Unanswered");
-        assert_eq!(sight(Assume::Absence, "b"), "Absent");
+        assert!(sight("a") && !sight("b"));
     }
 
     #[test]
-    fn facts_are_complete_only_when_every_kind_is() {
+    fn facts_are_complete_kind_by_kind() {
         let mut hub = Hub::default();
         hub.put(addon(&json!([])));
-        assert!(!hub.facts(Assume::Nothing).complete);
-        assert!(hub.facts(Assume::Absence).complete);
-        Kind::ALL.into_iter().for_each(|kind| hub.complete(kind));
-        assert!(hub.facts(Assume::Nothing).complete);
+        let Knowledge { known, bare } = hub.knowledge();
+        assert!(!known.knows(Kind::AddOn) && bare.is_complete());
+        hub.complete(Kind::AddOn);
+        let known = hub.knowledge().known;
+        assert!(known.knows(Kind::AddOn) && !known.knows(Kind::Cluster));
     }
 }

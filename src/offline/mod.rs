@@ -15,4 +15,4 @@ mod hub;
 mod redact;
 
 pub use dump::{Dump, DumpError, FORMAT};
-pub use hub::{Assume, Hub, Identity};
+pub use hub::{Hub, Identity, Knowledge};

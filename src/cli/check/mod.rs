@@ -9,5 +9,5 @@ mod run;
 
 pub use args::{CheckArgs, ColourArg, FailOn, MissingFactsArg, Output};
 
-pub(super) use folder::{Folder, read};
+pub(super) use folder::read;
 pub(super) use run::run;
