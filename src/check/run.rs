@@ -84,7 +84,7 @@ pub fn check(files: &[File], background: &Background, missing: MissingFacts) -> 
     let (items, ignored) = library.items();
     let mut hub = background.hub.clone();
     for item in &items {
-        hub.put(item.value.clone());
+        hub.apply(item.value.clone());
     }
     let knowledge = hub.knowledge();
     let mut report = Report {

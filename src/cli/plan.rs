@@ -114,7 +114,7 @@ fn changed(hub: &Hub, files: &[File]) -> Hub {
     for file in files {
         let reading = source::read(&file.text);
         for object in reading.documents.iter().flat_map(source::objects) {
-            hub.put(object.value);
+            hub.apply(object.value);
         }
     }
     hub

@@ -143,7 +143,17 @@ mod tests {
 
     #[test]
     fn a_field_is_explained_by_its_definition() {
-        expect![[""]].assert_eq(
+        expect![[r#"
+            KIND:     ClusterManagementAddOn (addon.open-cluster-management.io/v1alpha1)
+            FIELD:    spec.installStrategy.placements[].rolloutStrategy.type
+            TYPE:     string
+            REQUIRED: no
+            DEFAULT:  "All"
+            ALLOWED:  "All", "Progressive", "ProgressivePerGroup"
+
+            All moves every cluster at once, Progressive cluster by cluster, ProgressivePerGroup decision group
+            by group.
+        "#]].assert_eq(
             &explain("cma.spec.installStrategy.placements[0].rolloutStrategy.type").expect("a field"),
         );
         let text = explain("ManagedClusterAddOn").expect("a kind");

@@ -77,6 +77,17 @@ impl Hub {
         Some(key)
     }
 
+    /// Puts an object in as somebody applies it: a status that is brought along declares nothing.
+    ///
+    /// That of clusters, placements and decisions is believed, so that a folder can stand for a fleet.
+    pub fn apply(&mut self, mut object: Value) -> Option<ObjectKey> {
+        let ours = Identity::of(&object).group == ADDON_GROUP;
+        if let Some(fields) = object.as_object_mut().filter(|_| ours) {
+            fields.remove("status");
+        }
+        self.put(object)
+    }
+
     /// Takes an object out; returns it if it was there.
     pub fn remove(&mut self, key: &ObjectKey) -> Option<Value> {
         self.objects.remove(key)

@@ -22,7 +22,8 @@ const MERGE: &str = "<<";
 
 /// A document under construction.
 #[derive(Debug, Default)]
-pub(super) struct Builder {
+pub(super) struct Builder<'t> {
+    lines: &'t [&'t str],
     open: Vec<Frame>,
     anchors: BTreeMap<usize, Node>,
     nodes: usize,
@@ -46,7 +47,15 @@ enum Frame {
     },
 }
 
-impl Builder {
+impl<'t> Builder<'t> {
+    /// Returns an empty document of a text with these lines.
+    pub(super) fn of(lines: &'t [&'t str]) -> Self {
+        Self {
+            lines,
+            ..Self::default()
+        }
+    }
+
     /// Takes in one event of the document.
     pub(super) fn take(&mut self, event: Event<'_>, span: saphyr_parser::Span) {
         if self.fault.is_some() {
@@ -110,10 +119,10 @@ impl Builder {
                 })?;
                 (value, tight(span, text))
             }
-            ScalarStyle::SingleQuoted
-            | ScalarStyle::DoubleQuoted
-            | ScalarStyle::Literal
-            | ScalarStyle::Folded => (Value::String(text.to_owned()), span),
+            ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
+                (Value::String(text.to_owned()), self.unpadded(span))
+            }
+            ScalarStyle::Literal | ScalarStyle::Folded => (Value::String(text.to_owned()), span),
         };
         if let Some(Frame::Map { key: key @ None, .. }) = self.open.last_mut() {
             // A key is text for JSON: what it looks like is nobody's business.
@@ -127,6 +136,36 @@ impl Builder {
             },
             anchor,
         )
+    }
+
+    /// The parser ends a quoted value where the next thing begins; this ends it behind its closing quote.
+    fn unpadded(&self, span: Span) -> Span {
+        let line = self
+            .lines
+            .get(span.start.line.saturating_sub(1))
+            .copied()
+            .unwrap_or_default();
+        let mut letters = line.chars().skip(span.start.column.saturating_sub(1));
+        let Some(quote) = letters.next() else {
+            return span;
+        };
+        let mut column = span.start.column + 1;
+        let mut letters = letters.peekable();
+        while let Some(letter) = letters.next() {
+            column += 1;
+            let doubled = quote == '\'' && letter == quote && letters.peek() == Some(&quote);
+            if doubled || (quote == '"' && letter == '\\') {
+                letters.next();
+                column += 1;
+            } else if letter == quote {
+                let end = Mark {
+                    line: span.start.line,
+                    column,
+                };
+                return Span { end, ..span };
+            }
+        }
+        span
     }
 
     fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Fault> {

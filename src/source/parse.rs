@@ -32,7 +32,8 @@ pub fn read(text: &str) -> Reading {
     // A mark of the byte order is no part of the text, and moves no column.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut parser = Parser::new_from_str(text);
-    let mut builder = Builder::default();
+    let lines: Vec<&str> = text.lines().collect();
+    let mut builder = Builder::of(&lines);
     while let Some(next) = parser.next_event() {
         let (event, span) = match next {
             Ok(next) => next,
@@ -42,8 +43,8 @@ pub fn read(text: &str) -> Reading {
             }
         };
         match event {
-            Event::DocumentStart(_) => builder = Builder::default(),
-            Event::DocumentEnd => match std::mem::take(&mut builder).finish() {
+            Event::DocumentStart(_) => builder = Builder::of(&lines),
+            Event::DocumentEnd => match std::mem::replace(&mut builder, Builder::of(&lines)).finish() {
                 Ok(document) => reading.documents.extend(document),
                 Err(fault) => reading.faults.push(fault),
             },

@@ -83,7 +83,8 @@ metadata:
 spec:
   configs:
   - group: g
-    name: \"a\"
+    name: \"a \\\"x\" # quoted
+    other: 'it''s' # too
   - {group: h, name: b}
   limit: 130%
   long: |
@@ -118,22 +119,23 @@ spec:
             Value,
             expect!["6:23 blue"],
         );
-        check("spec.limit", Value, expect!["12:10 130%"]);
-        check("spec.limit", Key, expect!["12:3 limit"]);
+        check("spec.limit", Value, expect!["13:10 130%"]);
+        check("spec.limit", Key, expect!["13:3 limit"]);
         check("spec.configs", Value, expect!["8:3 configs"]);
         check("spec.configs[0]", Value, expect!["9:5 "]);
-        check("spec.configs[0].name", Value, expect![[r#"10:11 "a""#]]);
-        check("spec.configs[1]", Value, expect!["11:5 {group: h, name: b}"]);
-        check("spec.configs[1].name", Value, expect!["11:22 b"]);
+        check("spec.configs[0].name", Value, expect![[r#"10:11 "a \"x""#]]);
+        check("spec.configs[0].other", Value, expect!["11:12 'it''s'"]);
+        check("spec.configs[1]", Value, expect!["12:5 {group: h, name: b}"]);
+        check("spec.configs[1].name", Value, expect!["12:22 b"]);
         check(
             "spec.configs[1].namespace",
             Value,
-            expect!["11:5 {group: h, name: b}"],
+            expect!["12:5 {group: h, name: b}"],
         );
         check("spec.configs[7].name", Value, expect!["8:3 configs"]);
         check("spec.rollout.type", Value, expect!["7:1 spec"]);
-        check("spec.long", Value, expect!["14:5 "]);
-        check("spec.empty", Value, expect!["16:3 empty"]);
+        check("spec.long", Value, expect!["15:5 "]);
+        check("spec.empty", Value, expect!["17:3 empty"]);
         check("status.conditions", Value, expect!["2:7 Thing"]);
     }
 }
