@@ -108,9 +108,8 @@ fn manifest_report(index: usize, manifest: &Value) -> Value {
             .and_then(Value::as_str)
             .unwrap_or_default()
     };
-    let (group, version) = text("/apiVersion")
-        .rsplit_once('/')
-        .unwrap_or(("", text("/apiVersion")));
+    let api_version = text("/apiVersion");
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     let kind = text("/kind");
     let replicas = manifest
         .pointer("/spec/replicas")

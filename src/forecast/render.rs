@@ -102,11 +102,9 @@ fn named(clusters: &[String]) -> String {
 fn length(seconds: i64) -> String {
     let (hours, minutes, rest) = (seconds / 3600, seconds % 3600 / 60, seconds % 60);
     let parts = [(hours, "h"), (minutes, "m"), (rest, "s")];
-    parts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, unit)| format!("{count}{unit}"))
-        .collect()
+    let shown = parts.iter().filter(|(count, _)| *count > 0);
+    let shown: Vec<String> = shown.map(|(count, unit)| format!("{count}{unit}")).collect();
+    shown.concat()
 }
 
 fn counted(count: usize, word: &str) -> String {

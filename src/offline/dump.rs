@@ -16,7 +16,7 @@ pub const FORMAT: u64 = 1;
 const KIND: &str = "TidegateSnapshot";
 
 /// A dump: a hub and the time at which it was read.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dump {
     /// When it was read.
     pub taken_at: Timestamp,
@@ -113,9 +113,9 @@ impl Dump {
         let mut objects: Vec<Value> = self.hub.objects().values().cloned().collect();
         let hashes: Vec<(String, String)> = objects.iter_mut().filter_map(redact::strip).collect();
         if !hashes.is_empty() {
-            objects
-                .iter_mut()
-                .for_each(|object| redact::rename(object, &hashes));
+            for object in &mut objects {
+                redact::rename(object, &hashes);
+            }
         }
         let complete: Vec<&str> = Kind::ALL
             .into_iter()
@@ -123,18 +123,21 @@ impl Dump {
             .map(|kind| kind.address().kind)
             .collect();
         let configs: Vec<Value> = self.hub.answers().iter().map(config).collect();
-        let mut text = String::from("{\n");
-        for (field, value) in [
+        let head = [
             ("kind", json!(KIND)),
             ("format", json!(FORMAT)),
             ("takenAt", json!(self.taken_at.to_string())),
             ("complete", json!(complete)),
-        ] {
-            text.push_str(&format!("\"{field}\": {value},\n"));
-        }
-        text.push_str(&format!("\"configs\": {},\n", lines(&configs)));
-        text.push_str(&format!("\"objects\": {}\n}}\n", lines(&objects)));
-        text
+        ];
+        let head: Vec<String> = head
+            .iter()
+            .map(|(field, value)| format!("\"{field}\": {value},\n"))
+            .collect();
+        let (configs, objects) = (lines(&configs), lines(&objects));
+        format!(
+            "{{\n{}\"configs\": {configs},\n\"objects\": {objects}\n}}\n",
+            head.concat()
+        )
     }
 }
 

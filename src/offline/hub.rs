@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use crate::snapshot::{
-    Absence, Answer, Completeness, ConfigRef, Event, Facts, Kind, ObjectKey, Seen, Settings, Store,
+    ADDON_GROUP, Absence, Answer, Completeness, ConfigRef, Event, Facts, Kind, ObjectKey, Seen, Settings,
+    Store,
 };
 
 /// Two pictures of one hub, between which everything lies that nobody knows.
@@ -53,7 +54,7 @@ impl Identity {
 }
 
 /// A hub as a heap of objects.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hub {
     objects: BTreeMap<ObjectKey, Value>,
     /// Objects of kinds that the store does not know by name: somebody may refer to them.

@@ -3,6 +3,7 @@
 //! Decides levels and addresses. Columns count characters, as everywhere in this room, and the log says so.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
@@ -134,7 +135,7 @@ fn uri(path: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
             uri.push(char::from(byte));
         } else {
-            uri.push_str(&format!("%{byte:02X}"));
+            write!(uri, "%{byte:02X}").expect("writing to a string cannot fail");
         }
     }
     uri

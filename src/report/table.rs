@@ -77,7 +77,7 @@ impl Page {
             &finding.path
         };
         self.excerpt(&finding.spot, colour, path);
-        let gutter = self.gutter(&finding.spot);
+        let gutter = gutter(&finding.spot);
         let equals = self.paint(BLUE, "=");
         self.line(&format!(
             "{gutter} {equals} in {}",
@@ -99,7 +99,7 @@ impl Page {
     }
 
     fn excerpt(&mut self, spot: &Spot, colour: &str, label: &str) {
-        let gutter = self.gutter(spot);
+        let gutter = gutter(spot);
         let arrow = self.paint(BLUE, "-->");
         let place = if spot.line == 0 {
             plain(&spot.file)
@@ -119,10 +119,6 @@ impl Page {
         let length = spot.end.saturating_sub(spot.column).clamp(1, room);
         let caret = self.paint(colour, &format!("{} {}", "^".repeat(length), plain(label)));
         self.line(&format!("{gutter} {bar} {}{caret}", " ".repeat(lead)));
-    }
-
-    fn gutter(&self, spot: &Spot) -> String {
-        " ".repeat(spot.line.to_string().len())
     }
 
     fn additions(&mut self, report: &Report) {
@@ -182,6 +178,10 @@ impl Page {
         }
         self.line(&line);
     }
+}
+
+fn gutter(spot: &Spot) -> String {
+    " ".repeat(spot.line.to_string().len())
 }
 
 /// Cuts a long line around the column that matters; returns what is shown and how many characters stand before it.

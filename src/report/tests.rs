@@ -137,7 +137,8 @@ fn people_see_the_line_and_a_caret() {
           + spec.installNamespace = "agents"
 
         1 unreadable place, 1 error, 1 warning, 1 unknown in 2 objects of 2 files; ignored: 2 of other kinds
-    "#]].assert_eq(&render(&report(), Format::Table, style));
+    "#]]
+    .assert_eq(&render(&report(), Format::Table, style));
 }
 
 #[test]
@@ -178,17 +179,22 @@ fn a_long_line_is_cut_around_what_matters() {
 
 #[test]
 fn github_gets_one_command_a_finding() {
-    check(Format::Github, expect![[r#"
+    check(
+        Format::Github,
+        expect![[r#"
         ::error file=b.yaml,line=3,endLine=3,col=1,endColumn=1,title=unreadable::did not find expected ','
         ::error file=add ons/a%3A1.yaml,line=8,endLine=8,col=25,endColumn=28,title=rollout/max-concurrency (ClusterManagementAddOn hello)::spec.max: Invalid value: "130%25": must be between 1%25 and 100%25%0Areally
         ::notice file=add ons/a%3A1.yaml,line=9,endLine=9,col=5,endColumn=5,title=facts/unknown (ClusterManagementAddOn hello)::spec.x: nobody knows
         ::warning file=add ons/a%3A1.yaml,line=12,endLine=12,col=3,endColumn=7,title=schema/unknown-field (ClusterManagementAddOn hello)::spec.colour: Forbidden: unknown field <b>; hint: did you mean "color"?
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn junit_has_a_suite_a_file_and_a_case_an_object() {
-    check(Format::Junit, expect![[r#"
+    check(
+        Format::Junit,
+        expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="tidegate check" tests="3" failures="1" errors="1">
           <testsuite name="add ons/a:1.yaml" tests="2" failures="1" errors="0">
@@ -209,12 +215,15 @@ fn junit_has_a_suite_a_file_and_a_case_an_object() {
             </testcase>
           </testsuite>
         </testsuites>
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn programs_get_every_part_by_name() {
-    check(Format::Json, expect![[r#"
+    check(
+        Format::Json,
+        expect![[r#"
         {
           "findings": [
             {
@@ -316,7 +325,8 @@ fn programs_get_every_part_by_name() {
             }
           ]
         }
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

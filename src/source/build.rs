@@ -169,19 +169,18 @@ impl<'t> Builder<'t> {
     }
 
     fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Fault> {
-        let Some(target) = self.anchors.get(&anchor) else {
-            return Err(fault(span.start, "an alias stands for a value that contains it"));
-        };
-        let (size, depth) = (target.size(), target.depth());
-        if self.open.len() + depth > DEEPEST {
+        let inside_itself = || fault(span.start, "an alias stands for a value that contains it");
+        let target = self.anchors.get(&anchor).ok_or_else(inside_itself)?;
+        if self.open.len() + target.depth() > DEEPEST {
             return Err(too_deep(span.start));
         }
         // Before the copy is made: that is what a bomb is about.
-        self.count(size, span.start)?;
-        let mut copy = self.anchors.get(&anchor).cloned().unwrap_or_else(|| Node {
-            span,
-            content: Content::Scalar(Value::Null),
-        });
+        let size = target.size();
+        if self.nodes.saturating_add(size) > MOST_NODES {
+            return Err(too_many(span.start));
+        }
+        let mut copy = target.clone();
+        self.nodes += size;
         copy.span = span;
         self.nodes = self.nodes.saturating_sub(1);
         self.add(copy, 0)
@@ -331,6 +330,11 @@ fn fault(at: Mark, message: &str) -> Fault {
         at,
         message: message.to_owned(),
     }
+}
+
+fn too_many(at: Mark) -> Fault {
+    let message = format!("the document has more than {MOST_NODES} values once its aliases are followed");
+    fault(at, &message)
 }
 
 fn too_deep(at: Mark) -> Fault {

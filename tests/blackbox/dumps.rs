@@ -149,7 +149,7 @@ fn plan_tells_the_waves_of_a_change(dump: &str, change: &str) {
         "{forecast:#}"
     );
     assert_eq!(addon["cut"], false);
-    let wrong = CHANGE.replace("kind: AddOnDeploymentConfig", "kind: AddOnHubConfig");
+    let wrong = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: AddOnHubConfig\nmetadata: {name: a}\nspec: {desiredVersion: one two}\n";
     std::fs::write(change, wrong).expect("writable");
     let refused = run(&["plan", dump, "--change", change]);
     assert_eq!(

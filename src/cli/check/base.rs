@@ -32,68 +32,64 @@ pub(super) fn at(revision: &str, paths: &[PathBuf]) -> Result<Base, CliError> {
 }
 
 fn before(revision: &str, path: &Path) -> Result<Folder, CliError> {
-    let inside = if path.is_dir() {
-        path
-    } else {
-        path.parent().unwrap_or(Path::new("."))
-    };
-    let inside = if inside.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        inside
-    };
-    let commit = git(
-        inside,
-        &[
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            &format!("{revision}^{{commit}}"),
-        ],
-        None,
-    )
-    .map_err(|why| {
-        wrong(
-            revision,
-            if why.is_empty() {
-                "git knows no such revision"
-            } else {
-                &why
-            },
-        )
-    })?;
-    let commit = String::from_utf8_lossy(&commit).trim().to_owned();
-    let name = if path.is_dir() {
-        ".".to_owned()
-    } else {
-        file_name(path)
-    };
-    let listed = git(
-        inside,
-        &["ls-tree", "-r", "-z", "--name-only", &commit, "--", &name],
-        None,
-    )
-    .map_err(|why| wrong(revision, &why))?;
-    let listed = String::from_utf8_lossy(&listed).into_owned();
-    let names: Vec<&str> = listed.split('\0').filter(|name| !name.is_empty()).collect();
-    let wanted: Vec<&str> = names
-        .into_iter()
-        .filter(|name| !path.is_dir() || is_manifest(Path::new(name)))
-        .collect();
-    let mut folder = Folder::default();
-    let asked: String = wanted.iter().map(|name| format!("{commit}:./{name}\n")).collect();
+    let inside = folder_of(path);
+    let commit = commit(revision, inside)?;
+    let wanted = names(&commit, inside, path).map_err(|why| wrong(revision, &why))?;
     // A name with a line break cannot be asked for in this way; nobody applies such a file.
+    let mut asked = String::new();
+    for name in &wanted {
+        asked.extend([commit.as_str(), ":./", name.as_str(), "\n"]);
+    }
     let answer = git(inside, &["cat-file", "--batch"], Some(asked)).map_err(|why| wrong(revision, &why))?;
+    let mut folder = Folder::default();
     let mut rest = answer.as_slice();
     for name in wanted {
         let Some((bytes, after)) = blob(rest) else {
             break;
         };
-        folder.add(name.to_owned(), bytes);
+        folder.add(name, bytes);
         rest = after;
     }
     Ok(folder)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    let here = Path::new(".");
+    let inside = if path.is_dir() {
+        path
+    } else {
+        path.parent().unwrap_or(here)
+    };
+    if inside.as_os_str().is_empty() {
+        here
+    } else {
+        inside
+    }
+}
+
+fn commit(revision: &str, inside: &Path) -> Result<String, CliError> {
+    let asked = format!("{revision}^{{commit}}");
+    let words = ["rev-parse", "--verify", "--quiet", "--end-of-options", &asked];
+    let answer = git(inside, &words, None).map_err(|why| {
+        let unknown = "git knows no such revision".to_owned();
+        wrong(revision, if why.is_empty() { &unknown } else { &why })
+    })?;
+    Ok(String::from_utf8_lossy(&answer).trim().to_owned())
+}
+
+/// The manifests of a path at a commit, named from where git is asked.
+fn names(commit: &str, inside: &Path, path: &Path) -> Result<Vec<String>, String> {
+    let name = if path.is_dir() {
+        ".".to_owned()
+    } else {
+        file_name(path)
+    };
+    let words = ["ls-tree", "-r", "-z", "--name-only", commit, "--", &name];
+    let listed = git(inside, &words, None)?;
+    let listed = String::from_utf8_lossy(&listed).into_owned();
+    let names = listed.split('\0').filter(|name| !name.is_empty());
+    let wanted = names.filter(|name| !path.is_dir() || is_manifest(Path::new(name)));
+    Ok(wanted.map(str::to_owned).collect())
 }
 
 /// Takes one answer of `git cat-file --batch` off: a line `<id> blob <size>`, the bytes, and a line break.

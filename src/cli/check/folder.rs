@@ -119,7 +119,7 @@ pub(in crate::cli) fn is_manifest(path: &Path) -> bool {
 
 fn shown(path: &Path) -> String {
     let text = path.to_string_lossy().replace('\\', "/");
-    text.strip_prefix("./").map_or(text.clone(), str::to_owned)
+    text.strip_prefix("./").unwrap_or(&text).to_owned()
 }
 
 fn cannot_read(path: &Path, source: std::io::Error) -> CliError {

@@ -2,12 +2,13 @@
 //!
 //! Decides the order: everything that can be wrong with the flags is told before a report is written.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use super::args::{CheckArgs, ColourArg, Output};
 use super::{base, folder};
 use crate::check::{Background, Base, Outcome, check, outcome};
+use crate::cli::print::print;
 use crate::cli::{CliError, live, rulebook};
 use crate::offline::{Hub, Identity};
 use crate::report::{Report, Style, render};
@@ -39,7 +40,7 @@ fn background(args: &CheckArgs, paths: &[std::path::PathBuf]) -> Result<Backgrou
         .transpose()?;
     let base = match args.base.as_deref() {
         None => None,
-        Some("live") => live.as_ref().map(|hub| before(hub)),
+        Some("live") => live.as_ref().map(before),
         Some(revision) => Some(base::at(revision, paths)?),
     };
     let hub = match (&args.facts, live) {
@@ -83,12 +84,7 @@ fn write(args: &CheckArgs, report: &Report) -> Result<(), CliError> {
                 path: path.clone(),
                 source,
             })?,
-            None => {
-                let mut out = std::io::stdout().lock();
-                out.write_all(text.as_bytes())
-                    .and_then(|()| out.flush())
-                    .map_err(CliError::Print)?;
-            }
+            None => print(&text)?,
         }
     }
     Ok(())
