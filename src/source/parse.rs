@@ -134,10 +134,8 @@ mod tests {
     fn a_small_text_cannot_become_a_large_tree() {
         let mut bomb = String::from("a: &a [x,x,x,x,x,x,x,x,x]\n");
         for (name, before) in ('b'..='j').zip('a'..='i') {
-            bomb.push_str(&format!(
-                "{name}: &{name} [{}]\n",
-                vec![format!("*{before}"); 9].join(",")
-            ));
+            let line = format!("{name}: &{name} [{}]\n", vec![format!("*{before}"); 9].join(","));
+            bomb.push_str(&line);
         }
         assert_eq!(faults(&bomb).len(), 1);
         let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));

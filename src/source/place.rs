@@ -39,8 +39,7 @@ pub fn place(root: &Node, path: &Path, aim: Aim) -> Span {
         node = &entry.value;
     }
     match (aim, path.segments().last()) {
-        (Aim::Key, Some(_)) | (Aim::Value, None) => shown,
-        (Aim::Key, None) => shown,
+        (Aim::Key, Some(_) | None) | (Aim::Value, None) => shown,
         (Aim::Value, Some(_)) if begins_below(node, shown) => shown,
         (Aim::Value, Some(_)) => first_line(node.span),
     }
@@ -93,7 +92,7 @@ spec:
   empty:
 ";
 
-    fn check(path: &str, aim: Aim, expected: Expect) {
+    fn check(path: &str, aim: Aim, expected: &Expect) {
         let reading = read(TEXT);
         let span = place(&reading.documents[0], &Path::parse(path), aim);
         let lines: Vec<&str> = TEXT.lines().collect();
@@ -112,30 +111,30 @@ spec:
     #[test]
     fn a_path_leads_to_its_value_or_to_the_key_where_it_is_missing() {
         use Aim::{Key, Value};
-        check("", Value, expect!["2:7 Thing"]);
-        check("kind", Value, expect!["2:7 Thing"]);
+        check("", Value, &expect!["2:7 Thing"]);
+        check("kind", Value, &expect!["2:7 Thing"]);
         check(
             "metadata.annotations[example.com/team]",
             Value,
-            expect!["6:23 blue"],
+            &expect!["6:23 blue"],
         );
-        check("spec.limit", Value, expect!["13:10 130%"]);
-        check("spec.limit", Key, expect!["13:3 limit"]);
-        check("spec.configs", Value, expect!["8:3 configs"]);
-        check("spec.configs[0]", Value, expect!["9:5 "]);
-        check("spec.configs[0].name", Value, expect![[r#"10:11 "a \"x""#]]);
-        check("spec.configs[0].other", Value, expect!["11:12 'it''s'"]);
-        check("spec.configs[1]", Value, expect!["12:5 {group: h, name: b}"]);
-        check("spec.configs[1].name", Value, expect!["12:22 b"]);
+        check("spec.limit", Value, &expect!["13:10 130%"]);
+        check("spec.limit", Key, &expect!["13:3 limit"]);
+        check("spec.configs", Value, &expect!["8:3 configs"]);
+        check("spec.configs[0]", Value, &expect!["9:5 "]);
+        check("spec.configs[0].name", Value, &expect![[r#"10:11 "a \"x""#]]);
+        check("spec.configs[0].other", Value, &expect!["11:12 'it''s'"]);
+        check("spec.configs[1]", Value, &expect!["12:5 {group: h, name: b}"]);
+        check("spec.configs[1].name", Value, &expect!["12:22 b"]);
         check(
             "spec.configs[1].namespace",
             Value,
-            expect!["12:5 {group: h, name: b}"],
+            &expect!["12:5 {group: h, name: b}"],
         );
-        check("spec.configs[7].name", Value, expect!["8:3 configs"]);
-        check("spec.rollout.type", Value, expect!["7:1 spec"]);
-        check("spec.long", Value, expect!["15:5 "]);
-        check("spec.empty", Value, expect!["17:3 empty"]);
-        check("status.conditions", Value, expect!["2:7 Thing"]);
+        check("spec.configs[7].name", Value, &expect!["8:3 configs"]);
+        check("spec.rollout.type", Value, &expect!["7:1 spec"]);
+        check("spec.long", Value, &expect!["15:5 "]);
+        check("spec.empty", Value, &expect!["17:3 empty"]);
+        check("status.conditions", Value, &expect!["2:7 Thing"]);
     }
 }

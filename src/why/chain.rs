@@ -36,10 +36,9 @@ impl Case<'_> {
             links.push(self.config(reference, cluster, instance));
         }
         let cause = self.follow(cluster, instance, used.is_empty(), &mut links);
-        if cause.is_some() && !links.iter().any(|link| link.stops) {
-            if let Some(last) = links.last_mut() {
-                last.stops = true;
-            }
+        let nowhere = cause.is_some() && !links.iter().any(|link| link.stops);
+        if let Some(last) = links.last_mut().filter(|_| nowhere) {
+            last.stops = true;
         }
         let chain = Chain {
             cluster: cluster.to_owned(),
@@ -192,7 +191,8 @@ impl Case<'_> {
         let mut says = kind.to_owned();
         for (name, value) in block.and_then(Value::as_object).into_iter().flatten() {
             if !value.is_array() && !value.is_object() {
-                says.push_str(&format!(" {name} {}", value.to_string().trim_matches('"')));
+                let value = value.to_string();
+                says.extend([" ", name, " ", value.trim_matches('"')]);
             }
         }
         says

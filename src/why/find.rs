@@ -32,14 +32,13 @@ pub fn why(
         view,
         waits: &plan.waits,
     };
-    if let Some(cluster) = cluster {
-        if view.cluster(cluster).is_none() && view.instance(cluster).is_none() {
-            let known = view.clusters().map(|(name, _)| &**name);
-            return Err(Unknown::Cluster {
-                name: cluster.to_owned(),
-                near: nearest(cluster, known).map(str::to_owned),
-            });
-        }
+    let is_strange = |cluster: &&str| view.cluster(cluster).is_none() && view.instance(cluster).is_none();
+    if let Some(cluster) = cluster.filter(is_strange) {
+        let known = view.clusters().map(|(name, _)| &**name);
+        return Err(Unknown::Cluster {
+            name: cluster.to_owned(),
+            near: nearest(cluster, known).map(str::to_owned),
+        });
     }
     Ok(answer(&case, cluster, now))
 }
