@@ -21,7 +21,9 @@ mod signals;
 mod snapshot;
 mod why;
 
-pub use args::{Cli, Command, CrdsArgs, DevArgs, GateArgs, Reasons, ReferenceArgs, ServeArgs, TideArgs, Topic};
+pub use args::{
+    Cli, Command, CrdsArgs, DevArgs, GateArgs, LeasePlace, Reasons, ReferenceArgs, ServeArgs, TideArgs, Topic,
+};
 pub use check::{CheckArgs, ColourArg, FailOn, MissingFactsArg, Output};
 pub use error::CliError;
 pub use explain::ExplainArgs;

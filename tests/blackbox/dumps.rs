@@ -27,7 +27,9 @@ fn at(dev: &Dev, args: &[&str]) -> Run {
 }
 
 fn json(run: &Run) -> Value {
-    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", run.stdout, run.stderr))
+    let parsed = serde_json::from_str(&run.stdout);
+    assert!(parsed.is_ok(), "{}{}", run.stdout, run.stderr);
+    parsed.expect("just seen")
 }
 
 #[test]

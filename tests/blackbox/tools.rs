@@ -135,6 +135,17 @@ fn check_tells_with_its_exit_status_how_it_ended() {
             ended.stderr
         );
     }
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_place_and_hides_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (broken, latin, clean) = (path("broken.yaml"), path("latin.yaml"), path("clean.yaml"));
+    std::fs::write(&broken, "a: [1,\n").expect("writable");
+    std::fs::write(&latin, b"a: 1\nb: caf\xe9\n").expect("writable");
+    let addon = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: ClusterManagementAddOn\nmetadata: {name: a}\nspec: {}\n";
+    std::fs::write(&clean, addon).expect("writable");
     let (_, report) = checked(&[&broken, &latin, &clean]);
     let places: Vec<(u64, u64)> = report["unreadable"]
         .as_array()
