@@ -1,6 +1,6 @@
 //! Expressions that try to take all the time, all the memory or all the stack.
 
-use schema::cel::{Activation, Budget, EvalError, Program};
+use schema::cel::{EvalError, Program, Stage};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -163,14 +163,13 @@ fn variables_that_wait_for_each_other_stay_within_the_stack() {
     }
     let thread = std::thread::Builder::new().stack_size(2 * 1024 * 1024);
     let run = move || {
-        let budget = Budget::for_expression();
-        let mut activation = Activation::new(&budget);
+        let mut stage = Stage::new(1_000_000);
         for (name, program) in names.iter().zip(&programs) {
-            activation.declare(name, program);
+            stage.declare(name, program);
         }
         let near = Program::compile("variables.v3").expect("it compiles");
         let far = Program::compile("variables.v1999").expect("it compiles");
-        (activation.eval(&near), activation.eval(&far))
+        (stage.eval(&near), stage.eval(&far))
     };
     let (near, far) = thread.spawn(run).expect("a thread").join().expect("no panic");
     assert_eq!((near, far), (Ok(json!(1)), Ok(json!(1))));
@@ -180,10 +179,23 @@ fn variables_that_wait_for_each_other_stay_within_the_stack() {
 fn a_cancelled_budget_ends_every_evaluation() {
     let object = object();
     let program = Program::compile("object.list.all(a, a >= 0)").expect("it compiles");
-    let budget = Budget::for_object();
-    let mut activation = Activation::new(&budget);
-    activation.bind("object", &object);
-    assert_eq!(activation.holds(&program), Ok(true));
-    budget.cancel();
-    assert_eq!(activation.holds(&program), Err(EvalError::BudgetSpent));
+    let mut stage = Stage::new(5_000_000);
+    stage.bind("object", &object);
+    assert_eq!(stage.holds(&program), Ok(true));
+    stage.budget().cancel();
+    assert_eq!(stage.holds(&program), Err(EvalError::BudgetSpent));
+}
+
+#[test]
+fn every_profile_keeps_the_stack_of_the_evaluator_small() {
+    // Optimized for speed, one level of an expression takes 150 KiB: fifteen nested calls would end the process.
+    let manifest = include_str!("../../../Cargo.toml");
+    for profile in ["release", "dev"] {
+        let section = format!("[profile.{profile}.package.cel]\n");
+        let (_, rest) = manifest
+            .split_once(&section)
+            .unwrap_or_else(|| panic!("{section}"));
+        let body = rest.split('[').next().unwrap_or_default();
+        assert!(body.contains("opt-level = \"s\""), "{section}{body}");
+    }
 }

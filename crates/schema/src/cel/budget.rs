@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Units for all rules of one object. A unit is about one step of the evaluator, well below a microsecond.
 const OBJECT_UNITS: u64 = 5_000_000;
 /// Units for one expression.
-const EXPRESSION_UNITS: u64 = 1_000_000;
+pub(super) const EXPRESSION_UNITS: u64 = 1_000_000;
 
 pub(super) static BUDGET_TYPE: Type = Type::simple_type(Kind::Opaque, "@budget");
 
@@ -31,28 +31,21 @@ struct Purse {
     left: AtomicU64,
     /// What must remain when the running expression ends.
     floor: AtomicU64,
-    per_expression: u64,
     cancelled: AtomicBool,
 }
 
 impl Budget {
     /// A budget for all rules of one object.
-    pub fn for_object() -> Self {
-        Self::of(OBJECT_UNITS, EXPRESSION_UNITS)
+    pub(crate) fn for_object() -> Self {
+        Self::of(OBJECT_UNITS)
     }
 
-    /// A budget for one expression alone.
-    pub fn for_expression() -> Self {
-        Self::of(EXPRESSION_UNITS, EXPRESSION_UNITS)
-    }
-
-    /// A budget of `total` units, of which one expression may take `per_expression`.
-    pub fn of(total: u64, per_expression: u64) -> Self {
+    /// A budget of so many units; one expression may take a million of them at most.
+    pub fn of(units: u64) -> Self {
         Self {
             purse: Arc::new(Purse {
-                left: AtomicU64::new(total),
+                left: AtomicU64::new(units),
                 floor: AtomicU64::new(0),
-                per_expression,
                 cancelled: AtomicBool::new(false),
             }),
         }
@@ -75,7 +68,7 @@ impl Budget {
 
     /// Starts an expression: it may spend its own limit at most.
     pub(super) fn start(&self) {
-        let floor = self.left().saturating_sub(self.purse.per_expression);
+        let floor = self.left().saturating_sub(EXPRESSION_UNITS);
         self.purse.floor.store(floor, Ordering::Relaxed);
     }
 

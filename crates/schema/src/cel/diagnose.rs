@@ -32,17 +32,12 @@ pub struct Fault {
 impl CompileError {
     /// Makes the error of one fault at a part of an expression.
     pub(super) fn at(source: &str, info: &SourceInfo, id: u64, message: String) -> Self {
-        let start = info
-            .offset_for(id)
-            .map_or(0, |(start, _)| usize::try_from(start).unwrap_or(0));
-        let before = source.get(..start).unwrap_or(source);
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let (offset, line, column) = place(source, info, id);
         Self::of(
             source,
             vec![Fault {
                 message,
-                offset: before.len(),
+                offset,
                 line,
                 column,
             }],
@@ -93,6 +88,17 @@ impl CompileError {
         self.unsupported = true;
         self
     }
+}
+
+/// Returns the byte offset, line and column of a part of an expression.
+pub(super) fn place(source: &str, info: &SourceInfo, id: u64) -> (usize, usize, usize) {
+    let start = info
+        .offset_for(id)
+        .map_or(0, |(start, _)| usize::try_from(start).unwrap_or(0));
+    let before = source.get(..start).unwrap_or(source);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (before.len(), line, column)
 }
 
 fn offset(source: &str, line: usize, column: usize) -> usize {

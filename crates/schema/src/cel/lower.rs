@@ -12,14 +12,13 @@ use ::cel::common::ast::{
 };
 
 /// Variables whose members are plain data: never optional, never a name with dots in it.
-const ROOTS: [&str; 7] = [
+const ROOTS: [&str; 6] = [
     "object",
     "oldObject",
     "params",
     "request",
     "namespaceObject",
     "self",
-    "variables",
 ];
 
 /// What came out besides the expression.
@@ -102,7 +101,13 @@ impl Lowering {
                 }
                 expr.expr = Expr::Call(call);
             }
-            other => expr.expr = other,
+            other @ (Expr::Unspecified
+            | Expr::Comprehension(_)
+            | Expr::Ident(_)
+            | Expr::List(_)
+            | Expr::Literal(_)
+            | Expr::Map(_)
+            | Expr::Select(_)) => expr.expr = other,
         }
     }
 
@@ -145,7 +150,7 @@ impl Lowering {
             arg.expr = ident(&format!("{}{}", super::run::PATTERN, self.patterns.len()));
             self.patterns.push(pattern);
         } else {
-            self.misspelt.get_or_insert(Misspelt {
+            self.misspelt.get_or_insert_with(|| Misspelt {
                 id: arg.id,
                 words: format!("invalid {function} argument"),
             });
@@ -168,7 +173,15 @@ fn member(id: u64, select: SelectExpr) -> Expr {
             path.args.push(name);
             Expr::Call(path)
         }
-        other => call(PATH, vec![at(operand.id, other), name]),
+        other @ (Expr::Unspecified
+        | Expr::Call(_)
+        | Expr::Comprehension(_)
+        | Expr::Ident(_)
+        | Expr::List(_)
+        | Expr::Literal(_)
+        | Expr::Map(_)
+        | Expr::Select(_)
+        | Expr::Struct(_)) => call(PATH, vec![at(operand.id, other), name]),
     }
 }
 

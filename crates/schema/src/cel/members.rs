@@ -21,10 +21,6 @@ pub(super) fn register(env: &mut Env) -> Result<(), DeclarationError> {
     Ok(())
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "the engine fixes the signature of functions"
-)]
 fn path<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
     let mut args = args.into_iter();
     let mut value = args
@@ -36,6 +32,7 @@ fn path<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionEr
     Ok(value)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "a value that is owned is used up")]
 fn member<'b, 'v>(value: CowVal<'b, 'v>, name: &CowVal<'_, '_>) -> Result<CowVal<'b, 'v>, ExecutionError> {
     let missing = || {
         let kind = value.get_type().name().to_owned();

@@ -1,6 +1,5 @@
 //! Table of contents of the one door to the CEL engine: compile, check, evaluate within a budget.
 
-mod activation;
 mod ast;
 mod budget;
 mod convert;
@@ -8,7 +7,6 @@ mod detach;
 mod diagnose;
 mod engine;
 mod library;
-mod literals;
 mod lower;
 mod macros;
 mod members;
@@ -22,15 +20,19 @@ mod reads;
 mod run;
 mod scope;
 mod stack;
+mod stage;
+mod survey;
+mod texts;
 mod typed;
 mod typing;
 mod variables;
 
-pub use activation::Activation;
 pub use budget::Budget;
 pub use diagnose::{CompileError, Fault};
 pub use library::{Access, Authority, Decision};
 pub use program::{EvalError, Program, Purpose};
 pub(crate) use scope::{Place, Reading, Scope};
+pub use stage::{Answer, Failure, Stage};
+pub use survey::{Mention, ResultKind, Step};
 pub use typed::Typed;
 pub(crate) use typing::{Wanted, check};

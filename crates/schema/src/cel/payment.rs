@@ -114,6 +114,10 @@ fn charge<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>> {
 }
 
 /// Returns the indices of a list or the keys of a map.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the engine fixes the signature of functions"
+)]
 fn keys<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>> {
     let Some(range) = args.first() else {
         return Err(ExecutionError::missing_argument_or_target());

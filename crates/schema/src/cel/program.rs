@@ -1,18 +1,18 @@
 //! One compiled expression.
 //!
-//! Decides what compiles and how failures are told; evaluation goes through [`super::scope`], [`super::activation`] or
+//! Decides what compiles and how failures are told; evaluation goes through [`super::scope`], [`super::stage`] or
 //! [`Program::eval`].
 
-use super::activation::Activation;
 use super::ast::{bare_name, children};
 use super::budget::Budget;
-use super::diagnose::CompileError;
+use super::diagnose::{self, CompileError};
 use super::engine::engine;
 use super::library::Pattern;
 use super::lower::lower;
 use super::names::{self, Known};
 use super::reads::{Needs, needs};
-use super::{literals, meter, objects, run, stack};
+use super::stage::Stage;
+use super::{budget, meter, objects, run, stack, texts};
 use ::cel::common::ast::{Expr, IdedExpr, SourceInfo};
 use ::cel::common::value::CowVal;
 use ::cel::{Context, ExecutionError};
@@ -65,6 +65,11 @@ impl Program {
         Self::build(source).map_err(|error| error.to_string())
     }
 
+    /// Compiles an expression that may write objects, as mutations do.
+    pub fn compile_mutation(source: &str) -> Result<Self, String> {
+        Self::build_for(source, Purpose::Mutation).map_err(|error| error.to_string())
+    }
+
     /// Compiles an expression; the error tells the places of all faults.
     pub fn build(source: &str) -> Result<Self, CompileError> {
         Self::build_for(source, Purpose::Judgement)
@@ -84,9 +89,9 @@ impl Program {
         let checks = [
             check_functions(&parsed, purpose),
             objects::check(&parsed, purpose),
-            literals::check(&parsed),
+            texts::check(&parsed),
         ];
-        for misuse in checks.into_iter().flatten() {
+        if let Some(misuse) = checks.into_iter().flatten().next() {
             let error = CompileError::at(source, &places, misuse.id, misuse.words);
             return Err(if misuse.unsupported {
                 error.unsupported()
@@ -120,12 +125,11 @@ impl Program {
 
     /// Evaluates with JSON values as variables, typed by their JSON types.
     pub fn eval(&self, vars: &[(&str, &Value)]) -> Result<Value, String> {
-        let budget = Budget::for_expression();
-        let mut activation = Activation::new(&budget);
+        let mut stage = Stage::new(budget::EXPRESSION_UNITS);
         for (name, value) in vars {
-            activation.bind(name, value);
+            stage.bind(name, value);
         }
-        activation.eval(self).map_err(|error| error.words().to_owned())
+        stage.eval(self).map_err(|error| error.words().to_owned())
     }
 
     /// Evaluates in a context that has all variables, as part of an expression that is running already.
@@ -156,6 +160,15 @@ impl Program {
     /// Tells whether the expression reads `oldSelf`.
     pub(crate) fn reads_old(&self) -> bool {
         self.reads_old.is_some()
+    }
+
+    /// Returns the line and column of a part of the expression.
+    pub(super) fn place(&self, id: u64) -> (isize, isize) {
+        let (_, line, column) = diagnose::place(&self.source, &self.places, id);
+        (
+            isize::try_from(line).unwrap_or(1),
+            isize::try_from(column).unwrap_or(1),
+        )
     }
 
     /// Tells whether the expression reads a variable.

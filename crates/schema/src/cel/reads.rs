@@ -72,14 +72,15 @@ impl Reads<'_> {
                 if matches!(call.func_name.as_str(), operators::OPT_SELECT | operators::INDEX) =>
             {
                 match call.args.as_slice() {
-                    [operand, field] if self.is_variable(operand) => match literal_text(field) {
-                        Some(name) => self.field(name),
-                        None => {
+                    [operand, field] if self.is_variable(operand) => {
+                        if let Some(name) = literal_text(field) {
+                            self.field(name);
+                        } else {
                             self.seen = true;
                             self.whole = true;
                             self.visit(field);
                         }
-                    },
+                    }
                     args => args.iter().for_each(|arg| self.visit(arg)),
                 }
             }

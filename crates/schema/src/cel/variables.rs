@@ -1,10 +1,10 @@
 //! `variables`: each member is the result of an expression, evaluated when it is first asked for.
 //!
 //! Decides when they are evaluated: with those they may read, one after the other, so that no chain of variables takes
-//! the stack. Never decides what they see (that is [`super::activation`]).
+//! the stack. Never decides what they see (that is [`super::stage`]).
 
-use super::activation::Activation;
 use super::program::Program;
+use super::stage::Stage;
 use ::cel::ExecutionError;
 use ::cel::common::traits::Indexer;
 use ::cel::common::types::{CelString, Kind, Type};
@@ -31,35 +31,29 @@ impl<'v> Lazy<'v> {
             value: OnceLock::new(),
         }
     }
-
-    /// Returns the name.
-    pub(super) fn name(&self) -> &'v str {
-        self.name
-    }
 }
 
 /// The variable `variables`, as far as one expression may see it.
 #[derive(Clone, Copy)]
 pub(super) struct Variables<'a> {
-    activation: &'a Activation<'a, 'a>,
+    stage: &'a Stage<'a, 'a>,
     known: usize,
 }
 
 impl<'a> Variables<'a> {
-    /// Shows the first `known` variables of an activation.
-    pub(super) fn new(activation: &'a Activation<'a, 'a>, known: usize) -> Self {
-        Self { activation, known }
+    /// Shows the first `known` variables of a stage.
+    pub(super) fn new(stage: &'a Stage<'a, 'a>, known: usize) -> Self {
+        Self { stage, known }
     }
 
     fn find(&self, name: &str) -> Result<&'a dyn Val, ExecutionError> {
-        let known = self.activation.variables.get(..self.known).unwrap_or_default();
+        let known = self.stage.variables.get(..self.known).unwrap_or_default();
         let Some((at, lazy)) = last(known, name) else {
             return Err(ExecutionError::no_such_key(name));
         };
         if lazy.value.get().is_none() {
             for (at, lazy) in self.needed(at) {
-                lazy.value
-                    .get_or_init(|| self.activation.compute(at, lazy.program));
+                lazy.value.get_or_init(|| self.stage.compute(at, lazy.program));
             }
         }
         match lazy.value.get() {
@@ -71,7 +65,7 @@ impl<'a> Variables<'a> {
 
     /// Returns a variable and those that it may read and nobody has asked for, in the order of their declaration.
     fn needed(&self, at: usize) -> Vec<(usize, &'a Lazy<'a>)> {
-        let all: &'a [Lazy<'a>] = &self.activation.variables;
+        let all: &'a [Lazy<'a>] = &self.stage.variables;
         let mut wanted = BTreeSet::from([at]);
         let mut open = vec![at];
         while let Some(at) = open.pop() {

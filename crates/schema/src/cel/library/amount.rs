@@ -198,6 +198,8 @@ fn shifted(whole: &str, fraction: &str, places: i32) -> (String, String) {
 /// Returns the part below one in nanos, rounded up.
 fn fraction_nanos(fraction: &str, factor: i128) -> i128 {
     const DIGITS: usize = 19;
+    // 19 digits behind the point and nine places for nanos leave ten.
+    const REST: i128 = 10_000_000_000;
     let kept = fraction.get(..DIGITS.min(fraction.len())).unwrap_or_default();
     let lost = fraction
         .get(kept.len()..)
@@ -206,8 +208,6 @@ fn fraction_nanos(fraction: &str, factor: i128) -> i128 {
     let Ok(digits) = padded.parse::<i128>() else {
         return 0;
     };
-    // 19 digits behind the point and nine places for nanos leave ten.
-    const REST: i128 = 10_000_000_000;
     let size = digits * factor;
     size / REST + i128::from(size % REST != 0 || lost)
 }

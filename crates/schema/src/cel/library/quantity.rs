@@ -84,8 +84,8 @@ fn is_quantity(text: &CelString<'_>) -> CelBool {
     Quantity::parse(text.inner()).is_some().into()
 }
 
-fn from_whole(whole: &CelInt) -> Amount {
-    Amount::whole(*whole.inner(), Form::Decimal)
+fn from_whole(whole: i64) -> Amount {
+    Amount::whole(whole, Form::Decimal)
 }
 
 fn order(this: &Quantity, other: &Quantity) -> Ordering {
@@ -113,16 +113,24 @@ fn add(this: &Quantity, other: &Quantity) -> Quantity {
     Quantity(this.0.plus(other.0))
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the registering macro passes references"
+)]
 fn add_whole(this: &Quantity, other: &CelInt) -> Quantity {
-    Quantity(this.0.plus(from_whole(other)))
+    Quantity(this.0.plus(from_whole(*other.inner())))
 }
 
 fn sub(this: &Quantity, other: &Quantity) -> Quantity {
     Quantity(this.0.plus(other.0.negated()))
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the registering macro passes references"
+)]
 fn sub_whole(this: &Quantity, other: &CelInt) -> Quantity {
-    Quantity(this.0.plus(from_whole(other).negated()))
+    Quantity(this.0.plus(from_whole(*other.inner()).negated()))
 }
 
 fn is_greater_than(this: &Quantity, other: &Quantity) -> CelBool {

@@ -178,6 +178,10 @@ fn strict(text: &CelString<'_>) -> Result<Semver> {
     read(text.inner(), false).ok_or_else(|| wrong(text.inner()))
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the registering macro passes references"
+)]
 fn lenient(text: &CelString<'_>, normalize: &CelBool) -> Result<Semver> {
     read(text.inner(), *normalize.inner()).ok_or_else(|| wrong(text.inner()))
 }
@@ -186,15 +190,18 @@ fn is_strict(text: &CelString<'_>) -> CelBool {
     read(text.inner(), false).is_some().into()
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the registering macro passes references"
+)]
 fn is_lenient(text: &CelString<'_>, normalize: &CelBool) -> CelBool {
     read(text.inner(), *normalize.inner()).is_some().into()
 }
 
 fn number(this: &Semver, at: usize) -> Result<CelInt> {
     let number = this.numbers.get(at).copied().unwrap_or(0);
-    i64::try_from(number)
-        .map(CelInt::from)
-        .map_err(|_| ExecutionError::function_error("semver", "the number of a version is too large"))
+    let too_large = |_error| ExecutionError::function_error("semver", "the number of a version is too large");
+    i64::try_from(number).map(CelInt::from).map_err(too_large)
 }
 
 fn major(this: &Semver) -> Result<CelInt> {

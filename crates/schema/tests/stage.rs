@@ -1,6 +1,6 @@
 //! What the expressions of an admission policy see, and what happens when they fail.
 
-use schema::cel::{Activation, Budget, EvalError, Program, Purpose};
+use schema::cel::{EvalError, Program, Purpose, Stage};
 use serde_json::{Value, json};
 
 fn object() -> Value {
@@ -12,14 +12,14 @@ fn object() -> Value {
 }
 
 fn compiled(source: &str) -> Program {
-    Program::build(source).unwrap_or_else(|error| panic!("{error}"))
+    Program::build(source).map_err(|error| error.to_string()).expect("it compiles")
 }
 
 fn eval(source: &str) -> Result<Value, EvalError> {
-    let (object, budget) = (object(), Budget::for_expression());
-    let mut activation = Activation::new(&budget);
-    activation.bind("object", &object);
-    activation.eval(&compiled(source))
+    let object = object();
+    let mut stage = Stage::new(1_000_000);
+    stage.bind("object", &object);
+    stage.eval(&compiled(source))
 }
 
 fn failed<T>(words: &str) -> Result<T, EvalError> {
@@ -106,9 +106,9 @@ fn errors_are_values_and_never_allow() {
 
 #[test]
 fn only_truth_values_hold() {
-    let (object, budget) = (object(), Budget::for_expression());
-    let mut activation = Activation::new(&budget);
-    activation.bind("object", &object);
+    let object = object();
+    let mut stage = Stage::new(1_000_000);
+    stage.bind("object", &object);
     for source in [
         "object.spec.replicas",
         "'true'",
@@ -117,7 +117,7 @@ fn only_truth_values_hold() {
         "optional.of(true)",
     ] {
         let words = "cel expression must evaluate to a bool";
-        assert_eq!(activation.holds(&compiled(source)), failed(words), "{source}");
+        assert_eq!(stage.holds(&compiled(source)), failed(words), "{source}");
     }
 }
 
@@ -167,8 +167,8 @@ fn two_variable_loops_respect_the_names_around_them() {
 
 #[test]
 fn variables_are_lazy_memoised_and_fail_where_they_are_touched() {
-    let (object, budget) = (object(), Budget::of(100_000, 100_000));
-    let mut request = Activation::new(&budget);
+    let object = object();
+    let mut request = Stage::new(100_000);
     request.bind("object", &object);
     let programs = [
         ("fine", compiled("object.spec.replicas + 1")),
@@ -178,7 +178,7 @@ fn variables_are_lazy_memoised_and_fail_where_they_are_touched() {
         ("early", compiled("variables.unknown")),
         ("quantity", compiled("quantity('1Gi')")),
     ];
-    let mut policy = request.scope(&budget);
+    let mut policy = request.inner(100_000);
     for (name, program) in &programs {
         policy.declare(name, program);
     }
@@ -196,14 +196,14 @@ fn variables_are_lazy_memoised_and_fail_where_they_are_touched() {
         policy.holds(&compiled("variables.quantity.isGreaterThan(quantity('1G'))")),
         Ok(true)
     );
-    let before = budget.left();
+    let before = policy.left();
     assert_eq!(policy.eval(&compiled("variables.dear")), Ok(json!(1000)));
-    let first = before - budget.left();
+    let first = before - policy.left();
     assert_eq!(policy.eval(&compiled("variables.dear")), Ok(json!(1000)));
-    let second = before - first - budget.left();
+    let second = before - first - policy.left();
     assert!(first > 1000 && second < 10, "{first} {second}");
     // The variables of one policy are not those of the next.
-    let next = request.scope(&budget);
+    let next = request.inner(100_000);
     assert!(next.eval(&compiled("variables.fine")).is_err());
 }
 
@@ -220,12 +220,12 @@ fn mutations_make_objects_and_patches() {
             json!({"spec": {"items": [{"n": 1}]}}),
         ),
     ];
-    let (object, budget) = (object(), Budget::for_expression());
-    let mut activation = Activation::new(&budget);
-    activation.bind("object", &object);
+    let object = object();
+    let mut stage = Stage::new(1_000_000);
+    stage.bind("object", &object);
     for (source, wanted) in rows {
         let program = mutation(source).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(activation.eval(&program), Ok(wanted), "{source}");
+        assert_eq!(stage.eval(&program), Ok(wanted), "{source}");
     }
     let refused = [
         (
