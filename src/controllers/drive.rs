@@ -28,8 +28,9 @@ use super::pauses::Pauses;
 use super::queue::Queue;
 use super::second_look::look_again;
 use super::tide::{Progress, TideOptions};
+use super::unkept::Unkept;
 use crate::plan::{self, Action, Plan};
-use crate::snapshot::{Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store, View};
+use crate::snapshot::{Completeness, Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store, View};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
@@ -102,6 +103,7 @@ impl Driver {
             stop,
             at_once: options.writes_at_once,
             signing_namespace: options.signing_namespace.clone(),
+            unkept: Unkept::default(),
         };
         Self {
             pen,
@@ -195,7 +197,8 @@ impl Driver {
 
     fn publish(&mut self) {
         let complete = self.is_synced();
-        if let Some(facts) = self.store.publish(complete) {
+        let known = Completeness::of(self.listed.iter().copied());
+        if let Some(facts) = self.store.publish(known) {
             self.outlets.facts.store(Arc::new(facts));
         }
         self.outlets
@@ -292,6 +295,7 @@ impl Driver {
             let pause = Duration::try_from(at.duration_since(time)).unwrap_or_default();
             self.queue.touch(addon, now + pause);
         }
+        self.pen.unkept.strip_plan(&mut plan);
         let planned = plan.actions.iter().map(Action::object).collect();
         self.store.keep_troubles(addon, &planned);
         self.leave_paused(addon, &mut plan, now);

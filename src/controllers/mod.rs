@@ -16,6 +16,7 @@ mod raw;
 mod second_look;
 mod sign;
 mod tide;
+mod unkept;
 mod watch;
 
 pub use events::EventBudget;
