@@ -4,15 +4,77 @@
 
 /// Words that reach deep.
 const WORDS: &[&str] = &[
-    "object", "oldObject", ".spec", ".?x", "['a']", "[?0]", ".all(x, x)", ".map(i, v, i)", ".exists(k, v, k == v)",
-    ".matches('(a+)+$')", "cel.bind(a, b, a)", "optional.of(1)", "quantity('1Gi')", "semver('1.2.3')", "ip('::1')",
-    "cidr('10.0.0.0/8')", "timestamp('2024-01-01T00:00:00Z')", "duration('1h')", "JSONPatch{op: 'add'}", "Object{a: 1}",
-    "lists.range(9)", ".sortBy(x, x)", ".format([1])", "url('http://a/')", "variables.spec", "1u", "-1", "1e400", "b'\\xff'",
-    "\"metadata\":{}", "\"spec\":{}", "\"maxConcurrency\":\"130%\"", "\"minSuccessTime\":\"5m\"", "\"configs\":[]", "null",
-    "{\"op\":\"add\",\"path\":\"/a/-\",\"value\":1}", "\"$patch\":\"replace\"", "/~1~0", "\u{202e}", "é", "\u{0}", "9223372036854775808",
-    "0.1", "5m", "1h30m", "-5s", "µs", "25%", "None", "[", "]", "{", "}", "(", ")", "\"", "'", "\\", "\n", "- ", ": ", "&a *a", "<<: *a",
-    "!!binary", "---", "\"type\":\"object\"", "\"properties\":{}", "\"x-kubernetes-validations\":[{\"rule\":\"self.a\"}]",
-    "\"x-kubernetes-preserve-unknown-fields\":true", "\"default\":{}", "\"additionalProperties\":{\"type\":\"string\"}",
+    "object",
+    "oldObject",
+    ".spec",
+    ".?x",
+    "['a']",
+    "[?0]",
+    ".all(x, x)",
+    ".map(i, v, i)",
+    ".exists(k, v, k == v)",
+    ".matches('(a+)+$')",
+    "cel.bind(a, b, a)",
+    "optional.of(1)",
+    "quantity('1Gi')",
+    "semver('1.2.3')",
+    "ip('::1')",
+    "cidr('10.0.0.0/8')",
+    "timestamp('2024-01-01T00:00:00Z')",
+    "duration('1h')",
+    "JSONPatch{op: 'add'}",
+    "Object{a: 1}",
+    "lists.range(9)",
+    ".sortBy(x, x)",
+    ".format([1])",
+    "url('http://a/')",
+    "variables.spec",
+    "1u",
+    "-1",
+    "1e400",
+    "b'\\xff'",
+    "\"metadata\":{}",
+    "\"spec\":{}",
+    "\"maxConcurrency\":\"130%\"",
+    "\"minSuccessTime\":\"5m\"",
+    "\"configs\":[]",
+    "null",
+    "{\"op\":\"add\",\"path\":\"/a/-\",\"value\":1}",
+    "\"$patch\":\"replace\"",
+    "/~1~0",
+    "\u{202e}",
+    "é",
+    "\u{0}",
+    "9223372036854775808",
+    "0.1",
+    "5m",
+    "1h30m",
+    "-5s",
+    "µs",
+    "25%",
+    "None",
+    "[",
+    "]",
+    "{",
+    "}",
+    "(",
+    ")",
+    "\"",
+    "'",
+    "\\",
+    "\n",
+    "- ",
+    ": ",
+    "&a *a",
+    "<<: *a",
+    "!!binary",
+    "---",
+    "\"type\":\"object\"",
+    "\"properties\":{}",
+    "\"x-kubernetes-validations\":[{\"rule\":\"self.a\"}]",
+    "\"x-kubernetes-preserve-unknown-fields\":true",
+    "\"default\":{}",
+    "\"additionalProperties\":{\"type\":\"string\"}",
 ];
 
 /// Longest input that is made.
@@ -33,13 +95,18 @@ impl Dice {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        if end == 0 { 0 } else { (self.0 >> 11) as usize % end }
+        if end == 0 {
+            0
+        } else {
+            (self.0 >> 11) as usize % end
+        }
     }
 }
 
 /// Makes a new input from those of a corpus.
 pub fn mutated(corpus: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
-    let pick = |dice: &mut Dice| -> Vec<u8> { corpus.get(dice.below(corpus.len())).cloned().unwrap_or_default() };
+    let pick =
+        |dice: &mut Dice| -> Vec<u8> { corpus.get(dice.below(corpus.len())).cloned().unwrap_or_default() };
     let mut bytes = pick(dice);
     for _ in 0..=dice.below(5) {
         let at = dice.below(bytes.len() + 1);

@@ -52,19 +52,42 @@ pub fn review(bytes: &[u8]) {
         let again = decide(&review.request(door), &FACTS, &Rulebook::default());
         assert_eq!(verdict, again, "the same question gets the same answer");
         let answer = wire::encode(review.uid(), &verdict);
-        assert!(serde_json::from_slice::<Value>(&answer).is_ok(), "the answer is JSON");
+        assert!(
+            serde_json::from_slice::<Value>(&answer).is_ok(),
+            "the answer is JSON"
+        );
     }
 }
 
 /// A kind (by the first byte) and its JSON, as object and as old object.
 pub fn kinds(bytes: &[u8]) {
     const KINDS: [(&str, &str, &str); 8] = [
-        ("addon.open-cluster-management.io", "managedclusteraddons", "ManagedClusterAddOn"),
-        ("addon.open-cluster-management.io", "clustermanagementaddons", "ClusterManagementAddOn"),
-        ("addon.open-cluster-management.io", "addondeploymentconfigs", "AddOnDeploymentConfig"),
-        ("addon.open-cluster-management.io", "addontemplates", "AddOnTemplate"),
+        (
+            "addon.open-cluster-management.io",
+            "managedclusteraddons",
+            "ManagedClusterAddOn",
+        ),
+        (
+            "addon.open-cluster-management.io",
+            "clustermanagementaddons",
+            "ClusterManagementAddOn",
+        ),
+        (
+            "addon.open-cluster-management.io",
+            "addondeploymentconfigs",
+            "AddOnDeploymentConfig",
+        ),
+        (
+            "addon.open-cluster-management.io",
+            "addontemplates",
+            "AddOnTemplate",
+        ),
         ("cluster.open-cluster-management.io", "placements", "Placement"),
-        ("cluster.open-cluster-management.io", "managedclusters", "ManagedCluster"),
+        (
+            "cluster.open-cluster-management.io",
+            "managedclusters",
+            "ManagedCluster",
+        ),
         ("work.open-cluster-management.io", "manifestworks", "ManifestWork"),
         ("policy.tidegate.io", "addonpolicies", "AddOnPolicy"),
     ];
@@ -79,7 +102,11 @@ pub fn kinds(bytes: &[u8]) {
         "apiVersion": format!("{group}/v1alpha1"), "kind": kind,
         "metadata": {"name": "helloworld", "namespace": "cluster1"}, "spec": spec,
     });
-    for old in [Value::Null, object.clone(), value!({"metadata": {"name": "helloworld"}, "spec": {}})] {
+    for old in [
+        Value::Null,
+        object.clone(),
+        value!({"metadata": {"name": "helloworld"}, "spec": {}}),
+    ] {
         let question = value!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
             "uid": "u", "operation": if old.is_null() { "CREATE" } else { "UPDATE" }, "name": "helloworld",
             "namespace": "cluster1", "kind": {"group": group, "version": "v1alpha1", "kind": kind},
@@ -98,7 +125,12 @@ pub fn cel_compile(bytes: &[u8]) {
     for purpose in [Purpose::Judgement, Purpose::Mutation] {
         match Program::build_for(source, purpose) {
             Ok(program) => {
-                let _ = (program.mentions(), program.functions(), program.result_kind(), program.loops());
+                let _ = (
+                    program.mentions(),
+                    program.functions(),
+                    program.result_kind(),
+                    program.loops(),
+                );
             }
             Err(error) => {
                 assert!(!error.faults.is_empty(), "a refusal says why");
@@ -143,7 +175,10 @@ pub fn cel_evaluate(bytes: &[u8]) {
 
 /// A patch, a line break, and the document it changes: JSON patch, merge patch, strategic merge patch.
 pub fn json_patch(bytes: &[u8]) {
-    let at = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let at = bytes
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .unwrap_or(bytes.len());
     let (patch, rest) = bytes.split_at(at);
     let document = serde_json::from_slice::<Value>(rest).unwrap_or_else(|_| value!({"a": {"b": [1, 2]}}));
     for decoding in [json::Decoding::Plain, json::Decoding::Checked] {
@@ -186,7 +221,11 @@ pub fn scalars(bytes: &[u8]) {
     let mut values = vec![Scalar::Text(&text), Scalar::Other(&other)];
     values.extend(other.as_i64().map(Scalar::Int));
     for value in values {
-        let _ = (Limit::parse(value), Limit::parse_positive(value), Tolerance::parse(value));
+        let _ = (
+            Limit::parse(value),
+            Limit::parse_positive(value),
+            Tolerance::parse(value),
+        );
         let _ = (Soak::parse(value), ProgressDeadline::parse(value));
     }
     let _ = (GoDuration::parse(&text), AddonVersion::parse(&text));
@@ -195,7 +234,10 @@ pub fn scalars(bytes: &[u8]) {
 
 /// A structural schema, a line break, and an object: prune, default, validate as new and as changed.
 pub fn schema(bytes: &[u8]) {
-    let at = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let at = bytes
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .unwrap_or(bytes.len());
     let (definition, rest) = bytes.split_at(at);
     let Ok(definition) = serde_json::from_slice::<Value>(definition) else {
         return;

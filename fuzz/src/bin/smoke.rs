@@ -16,7 +16,8 @@ const DEADLINE: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
-    let number = |text: Option<String>, default: u64| text.and_then(|text| text.parse().ok()).unwrap_or(default);
+    let number =
+        |text: Option<String>, default: u64| text.and_then(|text| text.parse().ok()).unwrap_or(default);
     let (seconds, seed) = (number(args.next(), 60), number(args.next(), 1));
     let only = args.next();
     let wanted = |target: &&Target| only.as_deref().is_none_or(|only| only == target.0);
@@ -26,11 +27,19 @@ fn main() -> ExitCode {
     let mut faults = 0;
     for target in targets {
         // As much stack as the servers give their threads.
-        let thread = std::thread::Builder::new().name(target.0.to_owned()).stack_size(2 << 20);
-        let run = thread.spawn(move || smoke(target, share, seed)).expect("a thread");
+        let thread = std::thread::Builder::new()
+            .name(target.0.to_owned())
+            .stack_size(2 << 20);
+        let run = thread
+            .spawn(move || smoke(target, share, seed))
+            .expect("a thread");
         faults += run.join().unwrap_or(1);
     }
-    if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if faults == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 fn root() -> &'static Path {
@@ -39,7 +48,11 @@ fn root() -> &'static Path {
 
 fn corpus(name: &str) -> Vec<Vec<u8>> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(root().join("corpus").join(name))
-        .map(|entries| entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect())
+        .map(|entries| {
+            entries
+                .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+                .collect()
+        })
         .unwrap_or_default();
     files.sort();
     files.iter().filter_map(|file| std::fs::read(file).ok()).collect()
@@ -50,10 +63,16 @@ fn smoke((name, target): Target, share: Duration, seed: u64) -> usize {
     std::fs::create_dir_all(&artifacts).expect("the folder can be made");
     let (corpus, running) = (corpus(name), artifacts.join("running"));
     assert!(!corpus.is_empty(), "{name} has no corpus");
-    let (mut dice, start) = (Dice::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)), Instant::now());
+    let (mut dice, start) = (
+        Dice::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+        Instant::now(),
+    );
     let (mut runs, mut faults) = (0_usize, 0);
     while runs < corpus.len() || (start.elapsed() < share && faults < 5) {
-        let input = corpus.get(runs).cloned().unwrap_or_else(|| mutated(&corpus, &mut dice));
+        let input = corpus
+            .get(runs)
+            .cloned()
+            .unwrap_or_else(|| mutated(&corpus, &mut dice));
         runs += 1;
         std::fs::write(&running, &input).expect("the input can be written");
         let begun = Instant::now();
@@ -63,7 +82,11 @@ fn smoke((name, target): Target, share: Duration, seed: u64) -> usize {
             faults += 1;
             let kept = artifacts.join(format!("{}-{seed}-{runs}", if fine { "slow" } else { "panic" }));
             std::fs::write(&kept, &input).expect("the input can be written");
-            println!("{name}: {} after {took:?}: {}", if fine { "slow" } else { "panic" }, kept.display());
+            println!(
+                "{name}: {} after {took:?}: {}",
+                if fine { "slow" } else { "panic" },
+                kept.display()
+            );
         }
     }
     std::fs::remove_file(&running).expect("the input can be removed");
