@@ -1,7 +1,7 @@
 //! The only code that changes the hub: creates, merge patches, status patches and deletions, each with its precondition.
 //!
 //! Decides nothing. A write that meets another revision than it was planned from fails, and the add-on is planned again.
-//! Never begins a write after the end was asked for.
+//! Never begins a write after the end was asked for, or after another replica has begun to lead.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::Status;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
@@ -26,6 +26,7 @@ use super::tide::Progress;
 use super::unkept::Unkept;
 use crate::plan::{Action, Answer, Plan, Revision};
 use crate::snapshot::{Expected, Kind, Lane, Name, ObjectKey};
+use crate::telemetry::{Metrics, Written};
 
 /// Name under which the API server records our writes.
 const FIELD_MANAGER: &str = "tidegate";
@@ -140,6 +141,16 @@ pub(super) struct Pen {
     pub(super) signing_namespace: Name,
     /// What the hub does not keep of a status.
     pub(super) unkept: Unkept,
+    /// Whether this replica is the one that writes.
+    pub(super) leading: watch::Receiver<bool>,
+    /// Where writes are counted.
+    pub(super) metrics: Metrics,
+}
+
+impl Pen {
+    fn is_down(&self) -> bool {
+        self.stop.is_cancelled() || !*self.leading.borrow()
+    }
 }
 
 /// Applies a plan: the writes of one lane in their order, lanes beside each other, the cluster-scoped ones last.
@@ -169,12 +180,15 @@ async fn apply_group(pen: &Pen, subject: &Subject, actions: Vec<Action>) -> Appl
     let mut applied = Applied::default();
     for mut action in actions {
         rebase(&mut action, &applied.expected);
-        if pen.stop.is_cancelled() {
+        if pen.is_down() {
             break;
         }
         let news = News::of(&action);
         let object = action.object().clone();
-        match apply_one(pen, action).await {
+        let outcome = apply_one(pen, action).await;
+        pen.metrics
+            .wrote(object.kind.address().resource, written(&outcome));
+        match outcome {
             Ok(expected) => {
                 news.tell(pen, subject, &object);
                 applied
@@ -188,6 +202,19 @@ async fn apply_group(pen: &Pen, subject: &Subject, actions: Vec<Action>) -> Appl
         }
     }
     applied
+}
+
+fn written(outcome: &Result<Option<Expected>, ApplyError>) -> Written {
+    match outcome {
+        Ok(_) => Written::Done,
+        Err(ApplyError::Conflict { .. }) => Written::Conflict,
+        Err(
+            ApplyError::Hidden { .. }
+            | ApplyError::NoChange { .. }
+            | ApplyError::Sign { .. }
+            | ApplyError::Write { .. },
+        ) => Written::Failed,
+    }
 }
 
 /// A plan may write twice to one object, its metadata and its status: the second write goes on from what the first one made.
@@ -426,6 +453,8 @@ mod tests {
             at_once: 1,
             signing_namespace: Name::from("signers"),
             unkept: Unkept::default(),
+            leading: watch::channel(true).1,
+            metrics: Metrics::default(),
         }
     }
 

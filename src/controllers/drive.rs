@@ -75,6 +75,8 @@ pub(super) struct Driver {
     audit: Audit,
     /// Always the planner; tests put bugs in here.
     planner: Planner,
+    /// Whether this replica is the one that writes.
+    leading: watch::Receiver<bool>,
 }
 
 /// What keeps an add-on from being planned.
@@ -93,7 +95,7 @@ impl Driver {
         client: Client,
         options: TideOptions,
         outlets: Outlets,
-        stop: CancellationToken,
+        (stop, leading): (CancellationToken, watch::Receiver<bool>),
     ) -> Self {
         let herald = Herald::start(client.clone(), options.events, stop.clone());
         let pen = Pen {
@@ -104,6 +106,8 @@ impl Driver {
             at_once: options.writes_at_once,
             signing_namespace: options.signing_namespace.clone(),
             unkept: Unkept::default(),
+            leading: leading.clone(),
+            metrics: options.metrics.clone(),
         };
         Self {
             pen,
@@ -121,6 +125,7 @@ impl Driver {
             looking: JoinSet::new(),
             audit: Audit::default(),
             planner: plan::addon,
+            leading,
         }
     }
 
@@ -133,7 +138,7 @@ impl Driver {
     pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) {
         let stop = self.pen.stop.clone();
         loop {
-            let next = self.queue.next().filter(|_| self.is_synced());
+            let next = self.queue.next().filter(|_| self.may_plan());
             let due = async { tokio::time::sleep_until(next.unwrap_or_else(Instant::now)).await };
             tokio::select! {
                 () = stop.cancelled() => break,
@@ -151,6 +156,7 @@ impl Driver {
                         self.see(&addon, seen);
                     }
                 }
+                Ok(()) = self.leading.changed() => {}
                 () = due, if next.is_some() => {}
             }
             self.look_out();
@@ -165,6 +171,11 @@ impl Driver {
 
     fn is_synced(&self) -> bool {
         self.listed.len() == Kind::ALL.len()
+    }
+
+    /// Whoever does not lead keeps what is due, and is ready to go on from there at once.
+    fn may_plan(&self) -> bool {
+        self.is_synced() && *self.leading.borrow()
     }
 
     fn take_in(&mut self, first: Event, events: &mut mpsc::Receiver<Event>) {
@@ -201,13 +212,15 @@ impl Driver {
         if let Some(facts) = self.store.publish(known) {
             self.outlets.facts.store(Arc::new(facts));
         }
+        self.pen.metrics.read(complete, self.store.faults().len());
+        self.pen.metrics.leads(*self.leading.borrow());
         self.outlets
             .synced
             .send_if_modified(|synced| complete && !std::mem::replace(synced, complete));
     }
 
     fn start_due(&mut self) {
-        if !self.is_synced() {
+        if !self.may_plan() {
             return;
         }
         let now = Instant::now();
@@ -321,6 +334,7 @@ impl Driver {
     fn plan(&mut self, addon: &Name, time: Timestamp, now: Instant) -> Option<Plan> {
         let view = self.store.view(addon)?;
         let (planner, audit) = (self.planner, &mut self.audit);
+        let begun = Instant::now();
         let made = std::panic::catch_unwind(AssertUnwindSafe(|| {
             let plan = planner(&view, time);
             audit.passes(&view, &plan, time).then_some(plan)
@@ -328,8 +342,10 @@ impl Driver {
         if made.is_err() {
             tracing::error!(%addon, pause = ?AFTER_PANIC, "planning panicked");
         }
+        self.pen.metrics.planned(begun.elapsed());
         let plan = made.ok().flatten();
         if plan.is_none() {
+            self.pen.metrics.refused_plan();
             self.queue.touch(addon, now + AFTER_PANIC);
         }
         plan
@@ -479,7 +495,7 @@ mod tests {
             hub.client(),
             TideOptions::default(),
             outlets,
-            CancellationToken::new(),
+            (CancellationToken::new(), watch::channel(true).1),
         );
         (driver, events, sender)
     }

@@ -18,6 +18,7 @@ use crate::admission::{Endpoint, Rulebook};
 use crate::cli::{CliError, DevArgs, rulebook};
 use crate::controllers::{Progress, Tide};
 use crate::server::{Authority, Gate, GateOptions};
+use crate::telemetry::Metrics;
 
 /// Everything that runs.
 pub(super) struct Parts {
@@ -109,6 +110,7 @@ async fn open_gate(hub: &Hub, tide: &Tide, folder: &Folder, rulebook: Rulebook) 
         .map_err(|error| cannot_start("the gate", error))?;
     folder.write_private("gate-ca.crt", authority.ca_pem())?;
     let options = GateOptions {
+        metrics: Metrics::default(),
         bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         certificate: issued.certificate().clone(),
         facts: tide.facts(),

@@ -9,9 +9,10 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use super::reload;
-use crate::cli::{CliError, ServeArgs, connect, rulebook, signals};
-use crate::controllers::Tide;
-use crate::server::{Gate, GateOptions, Limits};
+use crate::cli::{CliError, LeasePlace, ServeArgs, connect, rulebook, signals};
+use crate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
+use crate::server::{Exposition, Gate, GateOptions, Limits};
+use crate::telemetry::Metrics;
 
 pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -27,10 +28,25 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let files = reload::Files::new(args.certificate.clone(), args.key.clone());
     let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
     let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
-    let tide = Tide::start(client, (&args.tide).into())
+    let metrics = Metrics::default();
+    let options = TideOptions {
+        metrics: metrics.clone(),
+        election: args.elect.clone().map(election),
+        ..TideOptions::from(&args.tide)
+    };
+    let tide = Tide::start(client, options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
+    let _page = match args.metrics {
+        Some(bind) => Some(
+            Exposition::start(bind, metrics.clone())
+                .await
+                .map_err(|error| cannot_start("the page of metrics", error))?,
+        ),
+        None => None,
+    };
     let options = GateOptions {
+        metrics,
         bind: args.bind,
         certificate,
         facts: tide.facts(),
@@ -54,6 +70,17 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     tide.shutdown().await;
     gate.shutdown().await;
     told
+}
+
+/// The name of a pod says where a leader runs; the rest tells two lives of the same pod apart.
+fn election(place: LeasePlace) -> ElectionOptions {
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "tidegate".to_owned());
+    ElectionOptions {
+        namespace: place.namespace,
+        name: place.name,
+        identity: format!("{host}_{}", uuid::Uuid::new_v4()),
+        pace: Pace::default(),
+    }
 }
 
 /// Prints the line that scripts wait for.
