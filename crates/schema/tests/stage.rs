@@ -301,6 +301,7 @@ fn faults_have_a_place() {
         ("true &&\n  nope(1)", 14, 2, 7),
         ("'é' + nope(1)", 11, 1, 11),
         ("'a'.matches('[')", 12, 1, 13),
+        ("[1].all(i, i, true)", 11, 1, 12),
     ];
     for (source, offset, line, column) in rows {
         let error = Program::build(source).expect_err(source);
