@@ -15,6 +15,8 @@ use super::{lifecycle, represent, shape};
 use crate::admission::{Operation, Warnings};
 use crate::error::ApiError;
 use crate::http::Reply;
+use crate::hub::timestamp;
+use crate::managed;
 use crate::store::{Unwritten, Write, key_of};
 
 /// How often another name is tried when a generated one is taken.
@@ -45,6 +47,11 @@ pub(super) async fn create_object(
         dry_run: options.dry_run,
     };
     let name = text(&object, "name").to_owned();
+    let mut object = object;
+    if !options.applies {
+        let writer = call.writer(&options.manager, false, "");
+        managed::track(&call.scope(""), None, &mut object, &writer, &timestamp());
+    }
     let mut object = flow.mutate(&name, object, None, warnings).await?;
     let generated = text(&object, "name").is_empty() && !text(&object, "generateName").is_empty();
     if !text(&object, "resourceVersion").is_empty() {

@@ -5,9 +5,10 @@
 use serde_json::Value;
 
 use super::call::Call;
-use super::shape;
+use super::{metadata, shape};
 use crate::admission::{Attributes, Kind, Operation, Warnings};
 use crate::error::ApiError;
+use crate::managed;
 
 /// One write on its way through admission.
 #[derive(Debug)]
@@ -81,13 +82,21 @@ impl Flow<'_> {
                 shape::settle(self.call, object);
             }
         };
+        let owners = managed::raw(&object).clone();
         let object = self
             .call
             .hub
             .chain
             .mutate(&attributes, Some(object), &settle, warnings)
             .await?;
-        Ok(object.unwrap_or_default())
+        let mut object = object.unwrap_or_default();
+        // A webhook may put other owners in, but only such that can be read.
+        if self.subresource != "scale" && !managed::is_valid(managed::raw(&object)) {
+            let text = ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests";
+            warnings.extend(vec![text.to_owned()]);
+            metadata::set(&mut object, "managedFields", owners);
+        }
+        Ok(object)
     }
 
     /// Runs the validating webhooks on an object.

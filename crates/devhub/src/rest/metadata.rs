@@ -86,7 +86,6 @@ pub(crate) fn fill_new(object: &mut Value) {
         "deletionGracePeriodSeconds",
         "selfLink",
         "generation",
-        "managedFields",
     ] {
         remove(object, name);
     }
@@ -97,9 +96,7 @@ pub(crate) fn fill_new(object: &mut Value) {
 /// Keeps what the server owns from the old object.
 pub(crate) fn keep_owned(object: &mut Value, old: &Value) {
     let Some(before) = metadata(old) else { return };
-    for name in ["selfLink", "managedFields"] {
-        remove(object, name);
-    }
+    remove(object, "selfLink");
     if let Some(created) = before.get("creationTimestamp") {
         set(object, "creationTimestamp", created.clone());
     }
@@ -120,7 +117,8 @@ pub(crate) fn tidy(object: &mut Value) {
     metadata.retain(|name, value| match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),
-        Value::Array(list) => !list.is_empty(),
+        // An empty list of owners asks to forget them.
+        Value::Array(list) => !list.is_empty() || name == "managedFields",
         Value::Object(map) => !map.is_empty(),
         Value::Number(number) => name == "deletionGracePeriodSeconds" || number.as_i64() != Some(0),
         Value::Bool(_) => true,

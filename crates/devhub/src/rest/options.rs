@@ -27,17 +27,35 @@ pub(crate) struct WriteOptions {
     pub(crate) dry_run: bool,
     /// What happens to unknown fields.
     pub(crate) validation: FieldValidation,
-    manager: String,
+    /// Who writes, as the client says; empty if it does not.
+    pub(crate) manager: String,
+    /// Whether an apply takes what others own.
+    pub(crate) force: bool,
+    /// Whether the write is an apply.
+    pub(crate) applies: bool,
     given_validation: String,
 }
 
 impl WriteOptions {
     /// Reads the options of a request; `kind` is `CreateOptions`, `UpdateOptions` or `PatchOptions`.
     pub(crate) fn parse(query: &Query, kind: &str) -> Result<Self, ApiError> {
+        Self::read(query, kind, false)
+    }
+
+    /// Reads the options of an apply.
+    pub(crate) fn parse_apply(query: &Query) -> Result<Self, ApiError> {
+        Self::read(query, "PatchOptions", true)
+    }
+
+    fn read(query: &Query, kind: &str, applies: bool) -> Result<Self, ApiError> {
         let mut errors = Vec::new();
         let manager = query.text("fieldManager").to_owned();
+        if applies && manager.is_empty() {
+            let text = "Required value: is required for apply patch";
+            errors.push(fault("fieldManager", ErrorClass::Required, text));
+        }
         check_manager(&manager, &mut errors);
-        if kind == "PatchOptions" && query.first("force").is_some() {
+        if kind == "PatchOptions" && !applies && query.first("force").is_some() {
             errors.push(fault(
                 "force",
                 ErrorClass::Forbidden,
@@ -63,6 +81,8 @@ impl WriteOptions {
                 dry_run,
                 validation,
                 manager,
+                force: query.text("force") == "true",
+                applies,
                 given_validation,
             })
         } else {

@@ -10,13 +10,16 @@ use super::errors::{conflict, not_found};
 use super::flow::Flow;
 use super::metadata::{self, text};
 use super::options::{FieldValidation, WriteOptions};
+use super::apply::{is_apply, read_intent};
 use super::patch::{Dialect, apply};
 use super::represent;
 use super::update::{Part, check_version, complete, store};
 use crate::admission::{Operation, Warnings};
 use crate::error::ApiError;
 use crate::http::Reply;
-use crate::patch::{go_json, invalid_patch};
+use crate::hub::timestamp;
+use crate::managed::{self, Intent};
+use crate::patch::{self, go_json, invalid_patch};
 use crate::resource::ScalePaths;
 use crate::store::Unwritten;
 
@@ -106,6 +109,17 @@ pub(super) async fn replace(call: &Call, warnings: &mut Warnings) -> Result<Repl
 
 /// Answers a PATCH.
 pub(super) async fn patch(call: &Call, warnings: &mut Warnings) -> Result<Reply, ApiError> {
+    if is_apply(call) {
+        let options = WriteOptions::parse_apply(&call.query)?;
+        let intent = read_intent(call, options.validation)?.value;
+        check(&intent).map_err(|fault| invalid_patch(&intent.to_string(), &fault))?;
+        let propose = |old: &Value| {
+            let mut wanted = old.clone();
+            patch::merge::apply(&mut wanted, &intent);
+            Ok(wanted)
+        };
+        return write(call, &propose, &options, warnings).await;
+    }
     let dialect = Dialect::of(call)?;
     let options = WriteOptions::parse(&call.query, "PatchOptions")?;
     let propose = |old: &Value| {
@@ -128,6 +142,37 @@ fn check(scale: &Value) -> Result<(), String> {
             ))
         }
     }
+}
+
+/// Notes who owns the replicas.
+fn own(
+    call: &Call,
+    paths: &ScalePaths,
+    old: &Value,
+    object: &mut Value,
+    options: &WriteOptions,
+) -> Result<(), ApiError> {
+    let scope = call.scope("scale");
+    let writer = call.writer(&options.manager, options.applies, "scale");
+    if !options.applies {
+        managed::track(&scope, Some(old), object, &writer, &timestamp());
+        return Ok(());
+    }
+    let mut fields = Value::Object(Map::new());
+    let replicas = at(object, &paths.spec_replicas).cloned().unwrap_or_default();
+    put(&mut fields, &paths.spec_replicas, replicas);
+    let intent = Intent {
+        object: &fields,
+        writer: &writer,
+        force: options.force,
+        kind: &call.served.resource.kind,
+    };
+    let version = text(object, "resourceVersion").to_owned();
+    *object = managed::applied(&scope, Some(old), &intent, &timestamp())?;
+    if !version.is_empty() {
+        metadata::set(object, "resourceVersion", json!(version));
+    }
+    Ok(())
 }
 
 async fn write(
@@ -168,6 +213,7 @@ async fn write(
             metadata::set(&mut object, "resourceVersion", json!(given));
         }
         check_version(call, &record, &object)?;
+        own(call, &paths, &old, &mut object, options)?;
         let object = complete(call, Part::Object, object, &old, warnings)?;
         flow.validate(
             &call.name,
