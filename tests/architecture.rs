@@ -152,7 +152,7 @@ fn every_file_says_what_it_is_and_stays_small() {
 
 #[test]
 fn crates_depend_only_downwards() {
-    let manifests: BTreeMap<&str, String> = ["schema", "devhub", "spokes"]
+    let manifests: BTreeMap<&str, String> = ["schema", "devhub", "spokes", "fleetbench"]
         .into_iter()
         .map(|name| {
             let path = root().join("crates").join(name).join("Cargo.toml");
@@ -167,6 +167,7 @@ fn crates_depend_only_downwards() {
         ("schema", &[][..]),
         ("devhub", &["schema"][..]),
         ("spokes", &[][..]),
+        ("fleetbench", &["devhub", "spokes"][..]),
     ] {
         let found = workspace_dependencies(&manifests[name]);
         faults.extend(

@@ -3,15 +3,34 @@
 //! `UPDATE=1 cargo test --test plan_scripts` writes the outputs anew. Every story ends with a proof: after the last
 //! line, plans come to an end and leave nothing to write.
 
+#[path = "plan/any_kind.rs"]
+mod any_kind;
+#[path = "plan/hooks.rs"]
+mod hooks;
+#[path = "plan/rollout_words.rs"]
+mod rollout_words;
+#[path = "plan/templates.rs"]
+mod templates;
+#[path = "plan/versions.rs"]
+mod versions;
+#[path = "plan/words.rs"]
+mod words;
 #[path = "plan/world.rs"]
 mod world;
+
+#[path = "plan/registration.rs"]
+mod registration;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use any_kind::AnyKinds;
 use serde_json::Value;
 use tidegate::plan::{Action, Plan};
-use tidegate::snapshot::{Kind, ObjectKey, Settings, Vocabulary};
+use tidegate::snapshot::{
+    ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Kind, ObjectKey, Settings, Vocabulary,
+};
+use words::{condition_line, expand, reference_line, shape};
 use world::World;
 
 #[test]
@@ -42,12 +61,31 @@ fn tell(story: &Path) -> Option<String> {
 
 /// What the lines `setting <name> <value>` ask for; they hold for the whole story, wherever they stand.
 fn settings(script: &str) -> Settings {
-    let mut settings = Settings::default();
+    // The labels of clusters would stand in every story; those that are about them ask for them.
+    let mut settings = Settings {
+        discovery_labels: DiscoveryLabels::Off,
+        ..Settings::default()
+    };
     for line in script.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
+            ["setting", "cluster-configs", "rollout"] => settings.cluster_configs = ClusterConfigs::Rollout,
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
-            ["setting", ..] => panic!("unknown setting: {line}"),
+            ["setting", "discovery-labels", "on"] => settings.discovery_labels = DiscoveryLabels::On,
+            ["setting", "hook-timeout" | "hook-timeout-policy", _] => hooks::set(&mut settings, &words),
+            ["setting", "startup", time] => {
+                let time: jiff::SignedDuration = time.parse().expect("a length of time");
+                settings.startup = time.try_into().expect("not negative");
+            }
+            ["setting", "decision-grace", time] => {
+                settings.decision_grace = time
+                    .parse::<jiff::SignedDuration>()
+                    .ok()
+                    .and_then(|time| time.try_into().ok())
+                    .expect("a length of time");
+            }
+            ["setting", "empty-lifecycle", "self"] => settings.empty_lifecycle = EmptyLifecycle::Own,
+            ["setting", ..] => unknown(&words),
             _ => {}
         }
     }
@@ -56,6 +94,7 @@ fn settings(script: &str) -> Settings {
 
 struct Teller {
     world: World,
+    any_kinds: AnyKinds,
     addon: String,
     out: String,
 }
@@ -64,6 +103,7 @@ impl Teller {
     fn new(script: &str) -> Self {
         Self {
             world: World::new(settings(script)),
+            any_kinds: AnyKinds::default(),
             addon: "hello".to_owned(),
             out: String::new(),
         }
@@ -86,9 +126,12 @@ impl Teller {
             }
             writeln!(self.out, "> {line}").expect("a string takes text");
             self.act(line, &block);
+            self.any_kinds.look(&mut self.world.store);
         }
-        self.world.settle(&self.addon);
-        assert!(self.world.plan(&self.addon).actions.is_empty());
+        // Nothing is left to write, now and whenever the plan asks to be made again, and that ends too.
+        self.world.come_to_rest(&self.addon);
+        assert!(self.world.is_settled(&self.addon));
+        assert_eq!(self.world.plan(&self.addon).recheck_at, None);
         self.out
     }
 
@@ -107,14 +150,30 @@ impl Teller {
                 .mark_deleting(&ObjectKey::new(Kind::Cluster, "", *name)),
             ["placement", name, words @ ..] => self.act_on_placement(name, words),
             ["config", "set", name, pairs @ ..] => self.config(name, pairs),
+            ["restart"] => {
+                let known = self.world.store.view(&self.addon).map(|view| view.settings());
+                let settings = known.unwrap_or_default();
+                self.world.store = self.any_kinds.restart(settings, &self.world.objects);
+            }
+            ["type", of, how] => self.any_kinds.serve(of, how),
+            ["object", reference] => {
+                let content = serde_saphyr::from_str(block).expect("a block holds YAML");
+                self.any_kinds.put(reference, content);
+            }
+            ["delete", "object", reference] => self.any_kinds.delete(reference),
             ["delete", kind, place] => self.delete(kind, place),
             ["work", words @ ..] => self.act_on_work(words, line),
             ["deleting", kind, place] => {
                 let key = key(kind, place);
                 self.world.mark_deleting(&key);
             }
+            ["condition" | "annotate", words @ ..] => self.act_as_others(words, line),
             ["status", kind, place] => self.status(kind, place, block),
+            ["hook", ..] | ["show", "everything"] => self.act_on_end(&words, line),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
+            ["refuse" | "accept" | "request", ..] | ["show", "object" | "grants" | "registration", ..] => {
+                registration::act(self, &words, line);
+            }
             ["tick", time] => self.world.tick(time.parse().expect("a length of time")),
             ["plan"] => self.print_plan(),
             ["apply"] => {
@@ -124,30 +183,29 @@ impl Teller {
             ["settle"] => {
                 self.world.settle(&self.addon);
             }
-            ["show", "addon"] => self.show_addon(),
-            ["show", "work", cluster] => self.show_work(cluster),
-            ["show", names @ ..] => {
+            ["manifests", name, sizes @ ..] => templates::put_sized(&mut self.world, name, sizes),
+            ["unlabelled", cluster] => templates::strip_labels(&mut self.world, cluster),
+            ["show", words @ ..] => self.act_on_show(words),
+            other => versions::act(&mut self.world, &self.addon, other),
+        }
+    }
+
+    fn act_on_show(&mut self, words: &[&str]) {
+        match words {
+            ["addon"] => self.show_addon(),
+            ["work", cluster] => self.show_work(cluster),
+            ["holdings", cluster] => self.out.push_str(&templates::holdings(&self.world, cluster)),
+            ["pods", cluster] => self.out.push_str(&templates::pods(&self.world, cluster)),
+            ["meta", names @ ..] => {
+                for name in expand(names) {
+                    self.show_meta(&name);
+                }
+            }
+            names => {
                 for name in expand(names) {
                     self.show(&name);
                 }
             }
-            other => unknown(other),
-        }
-    }
-
-    fn act_on_placement(&mut self, name: &str, words: &[&str]) {
-        let decision = ObjectKey::new(Kind::Decision, "default", format!("{name}-decision-1"));
-        match words {
-            ["deleted"] => {
-                self.world
-                    .delete(&ObjectKey::new(Kind::Placement, "default", name));
-                self.world.delete(&decision);
-            }
-            ["undecided"] => self.world.delete(&decision),
-            ["emptied"] => self
-                .world
-                .put_status(&decision, &serde_json::json!({"decisions": []})),
-            clusters => self.world.decide(name, &expand(clusters)),
         }
     }
 
@@ -299,6 +357,7 @@ impl Teller {
         };
         let status = &instance["status"];
         let mut text = format!("  {cluster} spec={}\n", instance["spec"]);
+        text.push_str(&versions::told(status, "    ", "\n"));
         for reference in status["configReferences"].as_array().into_iter().flatten() {
             writeln!(text, "    {}", reference_line(reference)).expect("a string takes text");
         }
@@ -308,9 +367,42 @@ impl Teller {
         self.out.push_str(&text);
     }
 
+    /// Annotations and owners of an instance.
+    fn show_meta(&mut self, cluster: &str) {
+        let key = ObjectKey::new(Kind::Instance, cluster, self.addon.as_str());
+        let metadata = self.world.objects.get(&key).map(|instance| &instance["metadata"]);
+        let mut text = format!("  {cluster}\n");
+        let annotations = metadata.and_then(|metadata| metadata["annotations"].as_object());
+        for (name, value) in annotations.into_iter().flatten() {
+            writeln!(text, "    {name}: {}", value.as_str().unwrap_or_default())
+                .expect("a string takes text");
+        }
+        let owners = metadata.and_then(|metadata| metadata["ownerReferences"].as_array());
+        for owner in owners.into_iter().flatten() {
+            let controller = if owner["controller"] == true {
+                " (controller)"
+            } else {
+                ""
+            };
+            let word = |field: &str| owner[field].as_str().unwrap_or_default();
+            writeln!(
+                text,
+                "    owner {} {} {}{controller}",
+                word("kind"),
+                word("name"),
+                word("uid")
+            )
+            .expect("a string takes text");
+        }
+        self.out.push_str(&text);
+    }
+
     fn show_addon(&mut self) {
         let status = &self.world.objects[&ObjectKey::new(Kind::AddOn, "", self.addon.as_str())]["status"];
-        let mut text = String::new();
+        let mut text = versions::told(status, "  ", "\n");
+        for condition in status["conditions"].as_array().into_iter().flatten() {
+            writeln!(text, "  {}", condition_line(condition)).expect("a string takes text");
+        }
         for reference in status["defaultconfigReferences"].as_array().into_iter().flatten() {
             writeln!(text, "  default {}", reference_line(reference)).expect("a string takes text");
         }
@@ -362,14 +454,18 @@ fn describe(action: &Action) -> (String, String) {
         }
         Action::Replace { why, patch, .. } => format!("  patch {object} ({why}): {}", shape(patch)),
         Action::Delete { why, .. } => format!("  delete {object} ({why})"),
+        Action::Certify { answer, .. } => registration::describe(object, answer),
         Action::Status { patch, note, .. } => {
             let mut text = format!("  status {object}");
             let status = &patch["status"];
+            text.push_str(&versions::told(status, "\n      ", ""));
             for reference in status["configReferences"].as_array().into_iter().flatten() {
                 write!(text, "\n      {}", reference_line(reference)).expect("a string takes text");
             }
             let conditions = status["conditions"].as_array().into_iter().flatten();
-            for condition in conditions.filter(|condition| condition["type"] == "Progressing") {
+            for condition in conditions.filter(|condition| {
+                condition["type"] == "Progressing" || condition["type"] == "HookManifestCompleted"
+            }) {
                 write!(text, "\n      {}", condition_line(condition)).expect("a string takes text");
             }
             for progression in status["installProgressions"].as_array().into_iter().flatten() {
@@ -388,93 +484,10 @@ fn describe(action: &Action) -> (String, String) {
     (object.namespace.to_string(), line)
 }
 
-/// Keys without the manifests: the shape of a patch.
-fn shape(value: &Value) -> String {
-    match value {
-        Value::Object(fields) if fields.contains_key("workload") => {
-            let manifests = fields["workload"]["manifests"].as_array().map_or(0, Vec::len);
-            format!("{manifests} manifests")
-        }
-        Value::Object(fields) => {
-            let each: Vec<String> = fields
-                .iter()
-                .map(|(key, value)| format!("{key}: {}", shape(value)))
-                .collect();
-            format!("{{{}}}", each.join(", "))
-        }
-        Value::Array(items) => format!("[{}]", items.iter().map(shape).collect::<Vec<_>>().join(", ")),
-        Value::String(text) if text.starts_with('{') => "hashes".to_owned(),
-        other => other.to_string(),
-    }
-}
-
-fn reference_line(reference: &Value) -> String {
-    let text = |pointer: &str| {
-        reference
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let short = |hash: &str| hash.chars().take(6).collect::<String>();
-    let hash = |pointer: &str| match text(pointer) {
-        "" => "none".to_owned(),
-        hash => short(hash),
-    };
-    let place = |form: &str| match text(&format!("/{form}/namespace")) {
-        "" => text(&format!("/{form}/name")).to_owned(),
-        namespace => format!("{namespace}/{}", text(&format!("/{form}/name"))),
-    };
-    let mut line = format!(
-        "{} {} desired={}",
-        text("/resource"),
-        place("desiredConfig"),
-        hash("/desiredConfig/specHash")
-    );
-    if reference.get("lastAppliedConfig").is_some() {
-        write!(line, " applied={}", hash("/lastAppliedConfig/specHash")).expect("a string takes text");
-        if place("lastAppliedConfig") != place("desiredConfig") {
-            write!(line, " ({})", place("lastAppliedConfig")).expect("a string takes text");
-        }
-    }
-    line
-}
-
-fn condition_line(condition: &Value) -> String {
-    let text = |field: &str| condition[field].as_str().unwrap_or_default();
-    let since = text("lastTransitionTime")
-        .split_once('T')
-        .map_or("", |(_, time)| time.trim_end_matches('Z'));
-    format!(
-        "{}={} {} {since} | {}",
-        text("type"),
-        text("status"),
-        text("reason"),
-        text("message")
-    )
-}
-
 #[expect(
     clippy::panic,
     reason = "a line that nobody understands must not pass for one that was carried out"
 )]
 fn unknown(words: &[&str]) {
     panic!("no such line: {words:?}");
-}
-
-fn expand(names: &[&str]) -> Vec<String> {
-    let range = |name: &str| {
-        let (first, last) = name.split_once("..")?;
-        let number = |text: &str| text.trim_start_matches('c').parse::<usize>().ok();
-        Some(
-            (number(first)?..=number(last)?)
-                .map(|n| format!("c{n}"))
-                .collect::<Vec<_>>(),
-        )
-    };
-    let one = |name: &&str| range(name).unwrap_or_else(|| vec![(*name).to_owned()]);
-    names
-        .iter()
-        .filter(|name| **name != "none")
-        .flat_map(one)
-        .collect()
 }

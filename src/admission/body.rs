@@ -9,6 +9,7 @@ use crate::field::Path;
 use crate::model::{
     RawBlock, RawConfigRollout, RawGroup, RawReference, RawRollingUpdate, RawStrategy, Scalar,
 };
+use crate::snapshot::terms;
 
 /// A value with its path.
 #[derive(Clone, Debug)]
@@ -97,6 +98,8 @@ pub(super) struct TemplateAt<'a> {
     pub(super) install_namespace: Option<&'a str>,
     /// Configurations of the new add-on.
     pub(super) configs: Vec<ReferenceAt<'a>>,
+    /// Version of the new add-on.
+    pub(super) desired_version: Option<&'a str>,
 }
 
 /// A placement of an install strategy.
@@ -129,6 +132,10 @@ pub(super) struct AddonBody<'a> {
     pub(super) config_rollout: Option<(Path, RawConfigRollout<'a>)>,
     /// `spec.installStrategy.placements`.
     pub(super) placements: Vec<PlacementAt<'a>>,
+    /// `spec.installStrategy.type`.
+    pub(super) install_type: Option<&'a str>,
+    /// `spec.installStrategy.labelSelector`.
+    pub(super) label_selector: Option<Node<'a>>,
 }
 
 /// What rules see of a `ManagedClusterAddOn`.
@@ -138,8 +145,34 @@ pub(super) struct ClusterAddonBody<'a> {
     pub(super) install_namespace: Option<&'a str>,
     /// `spec.configs`.
     pub(super) configs: Vec<ReferenceAt<'a>>,
+    /// `spec.desiredVersion`, if it is not empty.
+    pub(super) desired_version: Option<&'a str>,
+    /// The version that a placement gave.
+    pub(super) given_version: Option<&'a str>,
     /// `status.supportedConfigs`: group and resource.
     pub(super) declared: Vec<(&'a str, &'a str)>,
+}
+
+/// What rules see of an `AddOnHubConfig`.
+#[derive(Clone, Debug)]
+pub(super) struct HubConfigBody<'a> {
+    /// `spec.desiredVersion`, if it is not empty.
+    pub(super) desired_version: Option<&'a str>,
+}
+
+impl<'a> HubConfigBody<'a> {
+    /// Reads an object.
+    pub(super) fn read(object: &'a Value) -> Self {
+        let spec = Node::root(object).key("spec");
+        Self {
+            desired_version: spec.as_ref().and_then(version),
+        }
+    }
+}
+
+// An empty version is none.
+fn version<'a>(node: &Node<'a>) -> Option<&'a str> {
+    node.text("desiredVersion").filter(|text| !text.is_empty())
 }
 
 impl<'a> AddonBody<'a> {
@@ -162,6 +195,8 @@ impl<'a> AddonBody<'a> {
                 .iter()
                 .map(placement)
                 .collect(),
+            install_type: install.as_ref().and_then(|install| install.text("type")),
+            label_selector: install.as_ref().and_then(|install| install.key("labelSelector")),
         }
     }
 }
@@ -174,6 +209,10 @@ impl<'a> ClusterAddonBody<'a> {
         Self {
             install_namespace: spec.as_ref().and_then(|spec| spec.text("installNamespace")),
             configs: references(spec.as_ref()),
+            desired_version: spec.as_ref().and_then(version),
+            given_version: Node::root(object)
+                .key("metadata")
+                .and_then(|metadata| metadata.key("annotations")?.text(terms::GIVEN_VERSION)),
             declared: listed(status.as_ref(), "supportedConfigs")
                 .iter()
                 .filter_map(|entry| Some((entry.text("group").unwrap_or_default(), entry.text("resource")?)))
@@ -246,6 +285,7 @@ fn template(node: Node<'_>) -> TemplateAt<'_> {
         value: node.value,
         install_namespace: node.text("installNamespace"),
         configs: references(Some(&node)),
+        desired_version: version(&node),
         path: node.path,
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::shape;
-use super::subject::{Addon, ClusterAddon, Kind, Operations};
+use super::subject::{Addon, ClusterAddon, HubConfig, Kind, Operations};
 
 /// One rule, as people look it up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,7 @@ pub fn catalogue() -> Vec<Entry> {
     }
     collect::<Addon>(&mut entries);
     collect::<ClusterAddon>(&mut entries);
+    collect::<HubConfig>(&mut entries);
     entries.into_values().collect()
 }
 
@@ -121,7 +122,13 @@ mod tests {
                 .copied()
                 .flatten()
                 .filter(|rule| rule.id == id);
+            let hubs = HubConfig::families()
+                .iter()
+                .copied()
+                .flatten()
+                .filter(|rule| rule.id == id);
             let docs = addons.map(|rule| rule.doc).chain(clusters.map(|rule| rule.doc));
+            let docs = docs.chain(hubs.map(|rule| rule.doc));
             docs.filter(|doc| !doc.is_empty()).count()
         };
         for Entry { id, .. } in catalogue()

@@ -10,7 +10,7 @@ use super::defaults;
 use super::ratchet;
 use super::request::{Operation, Request};
 use super::shape::{self, Shape};
-use super::subject::{Addon, ClusterAddon, Kind, Subject};
+use super::subject::{Addon, ClusterAddon, HubConfig, Kind, Subject};
 use super::verdict::Verdict;
 use crate::field::{Class, Fault, Findings, Identity, Path, Violation};
 use crate::snapshot::Facts;
@@ -35,6 +35,7 @@ pub fn decide(request: &Request<'_>, facts: &Facts) -> Verdict {
     let findings = match request.resource {
         Addon::RESOURCE => examine::<Addon>(request, &name, &form, &documents, facts),
         ClusterAddon::RESOURCE => examine::<ClusterAddon>(request, &name, &form, &documents, facts),
+        HubConfig::RESOURCE => examine::<HubConfig>(request, &name, &form, &documents, facts),
         _ => Findings::new(),
     };
     let findings = merge(findings, faults, form.unknown);

@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::subject::{Addon, ClusterAddon, Kind};
+use super::subject::{Addon, ClusterAddon, HubConfig, Kind};
 use crate::api::v1alpha1::{GROUP, VERSION};
 
 /// Path of the mutating webhook.
@@ -106,7 +106,7 @@ fn webhook(name: &str, client: &Value, failure: &str, timeout: u8) -> Value {
             "apiGroups": [GROUP],
             "apiVersions": [VERSION],
             "operations": ["CREATE", "UPDATE"],
-            "resources": [Addon::RESOURCE, ClusterAddon::RESOURCE],
+            "resources": [HubConfig::RESOURCE, Addon::RESOURCE, ClusterAddon::RESOURCE],
             "scope": "*",
         }],
         "matchConditions": [
@@ -153,7 +153,14 @@ mod tests {
         for rule in rules {
             let resources = rule["resources"].as_array().expect("resources");
             let names: Vec<&str> = resources.iter().filter_map(Value::as_str).collect();
-            assert_eq!(names, ["clustermanagementaddons", "managedclusteraddons"]);
+            assert_eq!(
+                names,
+                [
+                    "addonhubconfigs",
+                    "clustermanagementaddons",
+                    "managedclusteraddons"
+                ]
+            );
             assert_eq!(rule["operations"], json!(["CREATE", "UPDATE"]));
         }
     }
@@ -199,7 +206,7 @@ mod tests {
 
     #[test]
     fn our_definitions_serve_the_version_that_is_asked_about() {
-        for resource in [Addon::RESOURCE, ClusterAddon::RESOURCE] {
+        for resource in [HubConfig::RESOURCE, Addon::RESOURCE, ClusterAddon::RESOURCE] {
             let served = crate::api::crds().into_iter().any(|crd| {
                 crd.spec.names.plural == resource
                     && crd

@@ -2,7 +2,7 @@
 //!
 //! Decides the two shapes that every rule file is made of. Never decides a verdict.
 
-use super::body::{AddonBody, ClusterAddonBody};
+use super::body::{AddonBody, ClusterAddonBody, HubConfigBody};
 use super::request::Operation;
 use crate::field::Findings;
 use crate::snapshot::Facts;
@@ -93,6 +93,9 @@ pub(super) enum Addon {}
 /// An add-on on one cluster: `ManagedClusterAddOn`.
 pub(super) enum ClusterAddon {}
 
+/// A version as a configuration object: `AddOnHubConfig`.
+pub(super) enum HubConfig {}
+
 impl Kind for Addon {
     const RESOURCE: &'static str = "clustermanagementaddons";
     type Body<'a> = AddonBody<'a>;
@@ -116,5 +119,18 @@ impl Kind for ClusterAddon {
 
     fn families() -> &'static [&'static [Rule<Self>]] {
         super::rules::ON_CLUSTER_ADDONS
+    }
+}
+
+impl Kind for HubConfig {
+    const RESOURCE: &'static str = "addonhubconfigs";
+    type Body<'a> = HubConfigBody<'a>;
+
+    fn read(object: &Value) -> HubConfigBody<'_> {
+        HubConfigBody::read(object)
+    }
+
+    fn families() -> &'static [&'static [Rule<Self>]] {
+        super::rules::ON_HUB_CONFIGS
     }
 }

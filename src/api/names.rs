@@ -15,6 +15,8 @@ pub mod labels {
     pub const ADDON_NAME: &str = "open-cluster-management.io/addon-name";
     /// Namespace of the ManagedClusterAddOn of a work in a hosting cluster's namespace.
     pub const ADDON_NAMESPACE: &str = "open-cluster-management.io/addon-namespace";
+    /// Cluster of a certificate request.
+    pub const CLUSTER_NAME: &str = "open-cluster-management.io/cluster-name";
     /// Marks role bindings of template add-ons; the value is empty.
     pub const ADDON_TEMPLATE_NAME: &str = "open-cluster-management.io/addon-template-name";
     /// Version of the add-on that a work carries.

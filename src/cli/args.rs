@@ -4,11 +4,15 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
 use crate::controllers::TideOptions;
-use crate::snapshot::{Settings, Vocabulary};
+use crate::model::GoDuration;
+use crate::snapshot::{
+    ClusterConfigs, DiscoveryLabels, EmptyLifecycle, HookTimeout, Settings, TimeoutPolicy, Vocabulary,
+};
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
@@ -78,7 +82,8 @@ pub struct DevArgs {
     pub no_demo: bool,
     /// Make a simulated cluster misbehave, for instance `cluster3=apply-failure:quota exceeded`. Repeatable.
     ///
-    /// Faults: `delay:<duration>`, `apply-failure:<message>`, `unavailable:<message>`, `offline`.
+    /// Faults: `delay:<duration>`, `apply-failure:<message>`, `unavailable:<message>`, `hook-failure:<message>`,
+    /// `hook-hang`, `offline`.
     #[arg(long = "fault", value_name = "CLUSTER=FAULT")]
     pub faults: Vec<String>,
     /// How the controllers behave.
@@ -128,6 +133,77 @@ pub struct TideArgs {
     /// Words of the `Progressing` condition.
     #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
     pub progressing_reasons: Reasons,
+    /// How long an add-on stays on a cluster that nothing selects any more, for instance `10s` or `2m`; 0 removes it at once.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = length)]
+    pub decision_grace: Duration,
+    /// What a ClusterManagementAddOn means whose lifecycle annotation is there, but empty.
+    #[arg(long, value_enum, value_name = "WHO", default_value_t = EmptyMeans::Managed)]
+    pub empty_lifecycle: EmptyMeans,
+    /// Namespace of the secrets of custom signers for which a template names none.
+    #[arg(long, value_name = "NAMESPACE", default_value = "open-cluster-management-hub")]
+    pub signing_namespace: String,
+    /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels.
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ClusterConfigsArg::AtOnce)]
+    pub cluster_configs: ClusterConfigsArg,
+    /// How long an agent may be unavailable after a change until that counts as a failure, for instance `30s` or `2m`.
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = length)]
+    pub startup_time: Duration,
+    /// How long pre-delete hooks may take before an add-on goes without them (`10m`, `1h30m`); 0 waits for ever.
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = hook_timeout)]
+    pub hook_timeout: HookTimeout,
+    /// What happens to an add-on whose pre-delete hooks have not completed in time.
+    #[arg(long, value_enum, value_name = "POLICY", default_value_t = AfterHooks::Release)]
+    pub hook_timeout_policy: AfterHooks,
+    /// Whether clusters are labelled with their add-ons: `feature.open-cluster-management.io/addon-<name>`.
+    #[arg(long, value_enum, value_name = "SWITCH", default_value_t = Switch::On)]
+    pub discovery_labels: Switch,
+}
+
+/// What an empty lifecycle annotation means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum EmptyMeans {
+    /// The hub manages the add-on, as if there were no annotation.
+    Managed,
+    /// The add-on manages itself, as current OCM reads it.
+    #[value(name = "self")]
+    Own,
+}
+
+/// Reads a length of time as Kubernetes writes it.
+fn length(text: &str) -> Result<Duration, String> {
+    let read = GoDuration::parse(text).ok().and_then(GoDuration::length);
+    read.ok_or_else(|| "must be a length of time, such as 10s, 1m30s or 0".to_owned())
+}
+
+/// How an edit of a cluster's own configuration travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ClusterConfigsArg {
+    /// To all its clusters at once, whatever the rollout strategy is, as OCM does.
+    AtOnce,
+    /// By the rollout strategy of the cluster's placement.
+    Rollout,
+}
+
+/// What happens to an add-on whose pre-delete hooks have not completed in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AfterHooks {
+    /// It goes without them.
+    Release,
+    /// It stays until they complete or are skipped.
+    Block,
+}
+
+/// Whether something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Switch {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
+}
+
+fn hook_timeout(text: &str) -> Result<HookTimeout, String> {
+    HookTimeout::parse(text).ok_or_else(|| "write for instance 90s, 10m or 1h30m, or 0 for no end".to_owned())
 }
 
 impl From<&TideArgs> for TideOptions {
@@ -139,8 +215,27 @@ impl From<&TideArgs> for TideOptions {
         Self {
             settings: Settings {
                 reasons,
-                ..Settings::default()
+                hook_timeout: args.hook_timeout,
+                hook_timeout_policy: match args.hook_timeout_policy {
+                    AfterHooks::Release => TimeoutPolicy::Release,
+                    AfterHooks::Block => TimeoutPolicy::Block,
+                },
+                discovery_labels: match args.discovery_labels {
+                    Switch::On => DiscoveryLabels::On,
+                    Switch::Off => DiscoveryLabels::Off,
+                },
+                decision_grace: args.decision_grace,
+                empty_lifecycle: match args.empty_lifecycle {
+                    EmptyMeans::Managed => EmptyLifecycle::Managed,
+                    EmptyMeans::Own => EmptyLifecycle::Own,
+                },
+                cluster_configs: match args.cluster_configs {
+                    ClusterConfigsArg::AtOnce => ClusterConfigs::AtOnce,
+                    ClusterConfigsArg::Rollout => ClusterConfigs::Rollout,
+                },
+                startup: args.startup_time,
             },
+            signing_namespace: args.signing_namespace.as_str().into(),
             ..Self::default()
         }
     }

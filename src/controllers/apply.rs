@@ -5,19 +5,26 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures::StreamExt;
 use futures::stream;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::core::Status;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
+use super::cause::root;
+use super::events::Subject;
+use super::herald::Herald;
 use super::raw::{Raw, resource};
+use super::sign::{SignError, certificate};
 use super::tide::Progress;
-use crate::plan::{Action, Plan, Revision};
-use crate::snapshot::{Expected, Name, ObjectKey};
+use crate::plan::{Action, Answer, Plan, Revision};
+use crate::snapshot::{Expected, Kind, Lane, Name, ObjectKey};
 
 /// Name under which the API server records our writes.
 const FIELD_MANAGER: &str = "tidegate";
@@ -43,6 +50,15 @@ pub(super) enum ApplyError {
         /// The object.
         object: ObjectKey,
     },
+    /// A certificate could not be signed.
+    #[error("cannot sign {object}")]
+    Sign {
+        /// The request.
+        object: ObjectKey,
+        /// Why.
+        #[source]
+        source: Box<SignError>,
+    },
     /// The hub refused the write or could not be reached.
     #[error("cannot {verb} {object}")]
     Write {
@@ -63,7 +79,37 @@ impl ApplyError {
             Self::Conflict { object }
             | Self::Hidden { object }
             | Self::NoChange { object }
+            | Self::Sign { object, .. }
             | Self::Write { object, .. } => object,
+        }
+    }
+
+    /// Returns what the hub said if it may say so again until somebody changes something: the conditions should tell.
+    pub(super) fn refusal(&self) -> Option<String> {
+        match self {
+            Self::Conflict { .. } | Self::NoChange { .. } => None,
+            Self::Hidden { .. } => Some(self.to_string()),
+            Self::Sign { source, .. } => match root(&**source).to_string() {
+                cause if cause == source.to_string() => Some(cause),
+                cause => Some(format!("{source}: {cause}")),
+            },
+            Self::Write { .. } => self.answer().map(|status| status.message.clone()),
+        }
+    }
+
+    /// Returns whether time alone will not help. A namespace may still come, and a watch may still show an object.
+    pub(super) fn is_final(&self) -> bool {
+        matches!(self, Self::Sign { .. }) || self.answer().is_some_and(|status| status.code != 404)
+    }
+
+    /// Returns the answer of a hub that has understood the write and does not want it.
+    fn answer(&self) -> Option<&Status> {
+        let Self::Write { source, .. } = self else {
+            return None;
+        };
+        match &**source {
+            kube::Error::Api(status) if matches!(status.code, 400 | 403 | 404 | 413 | 422) => Some(status),
+            _ => None,
         }
     }
 }
@@ -83,28 +129,31 @@ pub(super) struct Pen {
     pub(super) client: Client,
     /// Where spectators hear of what was written.
     pub(super) progress: broadcast::Sender<Progress>,
+    /// Where the hub's own users hear of it.
+    pub(super) herald: Herald,
     /// Ends the writing after the write under way.
     pub(super) stop: CancellationToken,
     /// How many namespaces are written to at the same time.
     pub(super) at_once: usize,
+    /// Namespace of signers' secrets whose namespace nobody names.
+    pub(super) signing_namespace: Name,
 }
 
-/// Applies a plan: the writes of one namespace in their order, namespaces beside each other, the cluster-scoped ones last.
-pub(super) async fn apply_plan(pen: Pen, plan: Plan) -> Applied {
-    let mut groups: BTreeMap<Name, Vec<Action>> = BTreeMap::new();
+/// Applies a plan: the writes of one lane in their order, lanes beside each other, the cluster-scoped ones last.
+pub(super) async fn apply_plan(pen: Pen, subject: Subject, plan: Plan) -> Applied {
+    let mut groups: BTreeMap<Lane, Vec<Action>> = BTreeMap::new();
     for action in plan.actions {
-        groups
-            .entry(action.object().namespace.clone())
-            .or_default()
-            .push(action);
+        groups.entry(action.object().lane()).or_default().push(action);
     }
-    let hub = groups.remove("").unwrap_or_default();
-    let each = groups.into_values().map(|actions| apply_group(&pen, actions));
+    let hub = groups.remove(&(Name::from(""), None)).unwrap_or_default();
+    let each = groups
+        .into_values()
+        .map(|actions| apply_group(&pen, &subject, actions));
     let mut all: Vec<Applied> = stream::iter(each)
         .buffer_unordered(pen.at_once.max(1))
         .collect()
         .await;
-    all.push(apply_group(&pen, hub).await);
+    all.push(apply_group(&pen, &subject, hub).await);
     all.into_iter().fold(Applied::default(), |mut sum, part| {
         sum.expected.extend(part.expected);
         sum.errors.extend(part.errors);
@@ -113,25 +162,21 @@ pub(super) async fn apply_plan(pen: Pen, plan: Plan) -> Applied {
 }
 
 /// The first write that fails ends its group: what follows may rely on it.
-async fn apply_group(pen: &Pen, actions: Vec<Action>) -> Applied {
+async fn apply_group(pen: &Pen, subject: &Subject, actions: Vec<Action>) -> Applied {
     let mut applied = Applied::default();
-    for action in actions {
+    for mut action in actions {
+        rebase(&mut action, &applied.expected);
         if pen.stop.is_cancelled() {
             break;
         }
-        let note = match &action {
-            Action::Status { note, .. } => note.clone(),
-            Action::Create { .. } | Action::Replace { .. } | Action::Delete { .. } => None,
-        };
+        let news = News::of(&action);
         let object = action.object().clone();
-        match apply_one(&pen.client, action).await {
+        match apply_one(pen, action).await {
             Ok(expected) => {
+                news.tell(pen, subject, &object);
                 applied
                     .expected
                     .extend(expected.map(|expected| (object, expected)));
-                if let Some(note) = note {
-                    tell(&pen.progress, note);
-                }
             }
             Err(error) => {
                 applied.errors.push(error);
@@ -142,16 +187,62 @@ async fn apply_group(pen: &Pen, actions: Vec<Action>) -> Applied {
     applied
 }
 
-fn tell(progress: &broadcast::Sender<Progress>, note: Progress) {
-    let phase = note.phase.noun();
-    info!(addon = %note.addon, cluster = %note.cluster, phase, outcome = ?note.outcome, "state changed");
-    // Nobody watching is fine.
-    let _sent = progress.send(note).ok();
+/// A plan may write twice to one object, its metadata and its status: the second write goes on from what the first one made.
+fn rebase(action: &mut Action, written: &[(ObjectKey, Expected)]) {
+    let object = action.object().clone();
+    let newest = written.iter().rev().find(|(known, _)| *known == object);
+    if let (Some((_, Expected::Version(version))), Some(before)) = (newest, action.before_mut()) {
+        before.version = version.clone();
+    }
 }
 
-async fn apply_one(client: &Client, action: Action) -> Result<Option<Expected>, ApplyError> {
+/// What is to be told when a write has happened.
+enum News {
+    /// A change of state, with the uid of what it is about.
+    Note(Name, Progress),
+    /// An instance is gone: its uid, and why.
+    Removed(Name, &'static str),
+    Nothing,
+}
+
+impl News {
+    fn of(action: &Action) -> Self {
+        match action {
+            Action::Status {
+                before,
+                note: Some(note),
+                ..
+            } => Self::Note(before.uid.clone(), note.clone()),
+            Action::Delete { object, before, why } if object.kind == Kind::Instance => {
+                Self::Removed(before.uid.clone(), why)
+            }
+            Action::Create { .. }
+            | Action::Replace { .. }
+            | Action::Status { .. }
+            | Action::Delete { .. }
+            | Action::Certify { .. } => Self::Nothing,
+        }
+    }
+
+    fn tell(self, pen: &Pen, subject: &Subject, object: &ObjectKey) {
+        match self {
+            Self::Nothing => {}
+            Self::Removed(uid, why) => pen.herald.removed(subject, object, &uid, why),
+            Self::Note(uid, note) => {
+                let cluster = note.cluster().map_or("", |cluster| &**cluster);
+                let (reason, message) = (note.reason(), note.message());
+                info!(addon = %note.addon(), cluster, reason, message, "state changed");
+                pen.herald.note(subject, object, &uid, &note);
+                // Nobody watching is fine.
+                let _sent = pen.progress.send(note).ok();
+            }
+        }
+    }
+}
+
+async fn apply_one(pen: &Pen, action: Action) -> Result<Option<Expected>, ApplyError> {
     let object = action.object().clone();
-    let api = api(client, &object);
+    let api = api(&pen.client, &object);
     let manager = Some(FIELD_MANAGER.to_owned());
     let patch_params = PatchParams {
         field_manager: manager.clone(),
@@ -202,7 +293,41 @@ async fn apply_one(client: &Client, action: Action) -> Result<Option<Expected>, 
             }
             Ok(Some(Expected::Gone(before.uid)))
         }
+        Action::Certify { before, answer, .. } => certify(pen, object, &before, answer).await,
     }
+}
+
+/// Approval and certificate have endpoints of their own.
+async fn certify(
+    pen: &Pen,
+    object: ObjectKey,
+    before: &Revision,
+    answer: Answer,
+) -> Result<Option<Expected>, ApplyError> {
+    let (endpoint, verb, patch) = match answer {
+        Answer::Approve(patch) => ("approval", "approve", patch),
+        Answer::Sign(signing) => {
+            let signed = certificate(&pen.client, &signing, &pen.signing_namespace, &before.uid).await;
+            let pem = signed.map_err(|source| ApplyError::Sign {
+                object: object.clone(),
+                source: Box::new(source),
+            })?;
+            let patch = json!({"status": {"certificate": STANDARD.encode(pem)}});
+            ("status", "write the certificate of", patch)
+        }
+    };
+    let params = PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let patch = Patch::Merge(guarded(patch, before));
+    let api = api(&pen.client, &object);
+    let patched = api
+        .patch_subresource(endpoint, &object.name, &params, &patch)
+        .await;
+    let patched = patched.map_err(|error| failed(verb, &object, error))?;
+    info!(%object, endpoint, "answered");
+    changed(object, before, seen(&patched))
 }
 
 fn api(client: &Client, object: &ObjectKey) -> Api<Raw> {
@@ -263,7 +388,7 @@ fn failed(verb: &'static str, object: &ObjectKey, error: kube::Error) -> ApplyEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::Kind;
+    use crate::controllers::events::EventBudget;
 
     async fn hub() -> devhub::DevHub {
         let crds = crate::api::crds();
@@ -276,11 +401,21 @@ mod tests {
 
     fn pen(client: Client) -> Pen {
         Pen {
-            client,
             progress: broadcast::channel(1).0,
+            herald: Herald::start(client.clone(), EventBudget::default(), CancellationToken::new()),
+            client,
             stop: CancellationToken::new(),
             at_once: 1,
+            signing_namespace: Name::from("signers"),
         }
+    }
+
+    async fn apply(pen: Pen, plan: Plan) -> Applied {
+        let subject = Subject {
+            addon: "hello".into(),
+            uid: None,
+        };
+        apply_plan(pen, subject, plan).await
     }
 
     fn object() -> ObjectKey {
@@ -302,10 +437,57 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_second_write_to_an_object_goes_on_from_the_first() {
+        let hub = hub().await;
+        let pen = pen(hub.client());
+        let created = apply(pen.clone(), create()).await;
+        assert!(created.errors.is_empty(), "{:?}", created.errors);
+        let read = || async {
+            api(&pen.client, &object())
+                .get("base")
+                .await
+                .expect("it is there")
+        };
+        let stored = read().await.object;
+        let text = |pointer: &str| stored.pointer(pointer).and_then(Value::as_str).map(Name::from);
+        let before = Revision {
+            uid: text("/metadata/uid").expect("a uid"),
+            version: text("/metadata/resourceVersion").expect("a version"),
+        };
+        let replace = |patch: Value| Action::Replace {
+            object: object(),
+            before: before.clone(),
+            patch,
+            why: "a test",
+        };
+        let actions = vec![
+            replace(json!({"metadata": {"finalizers": ["example.com/held"]}})),
+            replace(json!({"spec": {"agentInstallNamespace": "y"}})),
+        ];
+        let plan = |actions| Plan {
+            actions,
+            ..Plan::default()
+        };
+        let applied = apply(pen.clone(), plan(actions.clone())).await;
+        assert!(applied.errors.is_empty(), "{:?}", applied.errors);
+        let written = read().await.object;
+        assert_eq!(written["metadata"]["finalizers"], json!(["example.com/held"]));
+        assert_eq!(written["spec"]["agentInstallNamespace"], "y");
+        // What somebody else wrote is another revision all the same.
+        let again = apply(pen.clone(), plan(actions)).await;
+        assert!(
+            matches!(again.errors.as_slice(), [ApplyError::Conflict { .. }]),
+            "{:?}",
+            again.errors
+        );
+        hub.shutdown().await;
+    }
+
+    #[tokio::test]
     async fn a_write_that_changes_nothing_is_an_error() {
         let hub = hub().await;
         let pen = pen(hub.client());
-        let created = apply_plan(pen.clone(), create()).await;
+        let created = apply(pen.clone(), create()).await;
         assert!(created.errors.is_empty(), "{:?}", created.errors);
         let stored = api(&pen.client, &object())
             .get("base")
@@ -331,19 +513,19 @@ mod tests {
             }],
             ..Plan::default()
         };
-        let same = apply_plan(pen.clone(), replace("x")).await;
+        let same = apply(pen.clone(), replace("x")).await;
         assert!(
             matches!(&*same.errors, [ApplyError::NoChange { .. }]),
             "{:?}",
             same.errors
         );
-        let other = apply_plan(pen.clone(), replace("y")).await;
+        let other = apply(pen.clone(), replace("y")).await;
         assert!(
             other.errors.is_empty() && other.expected.len() == 1,
             "{:?}",
             other.errors
         );
-        let again = apply_plan(pen.clone(), create()).await;
+        let again = apply(pen.clone(), create()).await;
         assert!(
             matches!(&*again.errors, [ApplyError::Hidden { .. }]),
             "{:?}",
@@ -357,7 +539,7 @@ mod tests {
         let hub = hub().await;
         let pen = pen(hub.client());
         pen.stop.cancel();
-        let applied = apply_plan(pen.clone(), create()).await;
+        let applied = apply(pen.clone(), create()).await;
         assert!(applied.expected.is_empty() && applied.errors.is_empty());
         assert!(
             api(&pen.client, &object())
@@ -367,6 +549,33 @@ mod tests {
                 .is_none()
         );
         hub.shutdown().await;
+    }
+
+    #[test]
+    fn only_what_the_hub_will_refuse_again_is_a_trouble() {
+        let write = |code: u16| ApplyError::Write {
+            verb: "create",
+            object: object(),
+            source: Box::new(kube::Error::Api(Box::new(Status {
+                code,
+                ..Status::failure("no", "Reason")
+            }))),
+        };
+        let rows = [
+            (403, Some("no"), true),
+            (422, Some("no"), true),
+            (404, Some("no"), false),
+            (500, None, false),
+        ];
+        for (code, refusal, is_final) in rows {
+            let error = write(code);
+            assert_eq!(error.refusal().as_deref(), refusal, "{code}");
+            assert_eq!(error.is_final(), is_final, "{code}");
+        }
+        let conflict = ApplyError::Conflict { object: object() };
+        assert_eq!((conflict.refusal(), conflict.is_final()), (None, false));
+        let hidden = ApplyError::Hidden { object: object() };
+        assert!(hidden.refusal().is_some() && !hidden.is_final());
     }
 
     #[test]

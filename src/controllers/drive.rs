@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -19,21 +20,27 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::apply::{Applied, ApplyError, Pen, apply_plan};
+use super::audit::Audit;
 use super::cause::root;
+use super::events::Subject;
+use super::herald::Herald;
 use super::pauses::Pauses;
 use super::queue::Queue;
+use super::second_look::look_again;
 use super::tide::{Progress, TideOptions};
-use crate::plan::{self, Plan};
-use crate::snapshot::{Event, Facts, Kind, Name, Store};
+use crate::plan::{self, Action, Plan};
+use crate::snapshot::{Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store, View};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
 /// From which pause on a write that fails again and again is worth a warning, whatever the reason.
 const STUBBORN: Duration = Duration::from_secs(1);
-/// Pause after a plan that could not be made or applied at all.
+/// Pause after a plan that could not be made or applied at all, or must not be.
 const AFTER_PANIC: Duration = Duration::from_secs(10);
 /// Events taken in at once before due add-ons are looked at again.
 const BATCH: usize = 1024;
+/// How long a plan waits for the first look at configurations that were only just referred to.
+const FIRST_LOOK: Duration = Duration::from_secs(2);
 /// How long writes under way may take when the tide is shut down.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -43,6 +50,7 @@ pub(super) struct Outlets {
     pub(super) facts: Arc<ArcSwap<Facts>>,
     pub(super) progress: broadcast::Sender<Progress>,
     pub(super) synced: watch::Sender<bool>,
+    pub(super) lookouts: mpsc::UnboundedSender<Lookout>,
 }
 
 /// The loop's state.
@@ -55,10 +63,29 @@ pub(super) struct Driver {
     pauses: Pauses,
     listed: BTreeSet<Kind>,
     waiting: BTreeMap<Name, Instant>,
+    /// Since when add-ons have configurations that nobody has looked at.
+    unseen: BTreeMap<Name, Instant>,
     /// How long the store may take to see an own write.
     patience: Duration,
     running: JoinSet<(Name, Option<Applied>)>,
+    /// Objects of an add-on that are not as the watches show them.
+    doubtful: BTreeMap<Name, BTreeSet<ObjectKey>>,
+    looking: JoinSet<(Name, Result<Vec<Event>, kube::Error>)>,
+    audit: Audit,
+    /// Always the planner; tests put bugs in here.
+    planner: Planner,
 }
+
+/// What keeps an add-on from being planned.
+enum Held {
+    No,
+    Until(Instant),
+    /// Objects are being read; the add-on stays busy.
+    Looking,
+}
+
+/// What makes plans.
+type Planner = fn(&View<'_>, Timestamp) -> Plan;
 
 impl Driver {
     pub(super) fn new(
@@ -67,11 +94,14 @@ impl Driver {
         outlets: Outlets,
         stop: CancellationToken,
     ) -> Self {
+        let herald = Herald::start(client.clone(), options.events, stop.clone());
         let pen = Pen {
             client,
             progress: outlets.progress.clone(),
+            herald,
             stop,
             at_once: options.writes_at_once,
+            signing_namespace: options.signing_namespace.clone(),
         };
         Self {
             pen,
@@ -82,9 +112,19 @@ impl Driver {
             pauses: Pauses::default(),
             listed: BTreeSet::new(),
             waiting: BTreeMap::new(),
+            unseen: BTreeMap::new(),
             patience: STALE,
             running: JoinSet::new(),
+            doubtful: BTreeMap::new(),
+            looking: JoinSet::new(),
+            audit: Audit::default(),
+            planner: plan::addon,
         }
+    }
+
+    /// Returns the number of plans that broke an invariant and were not applied.
+    pub(super) fn refused_plans(&self) -> Arc<AtomicU64> {
+        self.audit.refused()
     }
 
     /// Runs until the end is asked for, or until no watch is left.
@@ -104,8 +144,14 @@ impl Driver {
                         self.settle(&addon, applied);
                     }
                 }
+                Some(done) = self.looking.join_next(), if !self.looking.is_empty() => {
+                    if let Ok((addon, seen)) = done {
+                        self.see(&addon, seen);
+                    }
+                }
                 () = due, if next.is_some() => {}
             }
+            self.look_out();
             self.publish();
             self.start_due();
         }
@@ -140,6 +186,13 @@ impl Driver {
         }
     }
 
+    fn look_out(&mut self) {
+        if let Some(lookout) = self.store.take_lookout() {
+            // Nobody looks only while the program is stopping.
+            let _sent = self.outlets.lookouts.send(lookout).is_ok();
+        }
+    }
+
     fn publish(&mut self) {
         let complete = self.is_synced();
         if let Some(facts) = self.store.publish(complete) {
@@ -157,12 +210,13 @@ impl Driver {
         let now = Instant::now();
         self.pauses.sweep(now);
         while let Some(addon) = self.queue.take(now) {
-            let started = match self.held_until(&addon, now) {
-                Some(until) => {
+            let started = match self.held(&addon, now) {
+                Held::Until(until) => {
                     self.queue.touch(&addon, until);
                     false
                 }
-                None => self.start(&addon, now),
+                Held::Looking => true,
+                Held::No => self.start(&addon, now),
             };
             if !started {
                 self.queue.finish(&addon);
@@ -170,21 +224,61 @@ impl Driver {
         }
     }
 
-    /// A cache that has not seen our own last writes would plan them again.
-    fn held_until(&mut self, addon: &Name, now: Instant) -> Option<Instant> {
+    /// A cache that has not seen our own last writes would plan them again, and start more than may be under way.
+    fn held(&mut self, addon: &Name, now: Instant) -> Held {
+        let doubtful = self.doubtful.remove(addon).unwrap_or_default();
+        if !doubtful.is_empty() {
+            return self.look(addon, doubtful.into_iter().collect());
+        }
         let awaited = self.store.awaited(addon);
         if awaited == 0 {
             self.waiting.remove(addon);
-            return None;
+            return self.unseen_until(addon, now).map_or(Held::No, Held::Until);
         }
         let deadline = *self.waiting.entry(addon.clone()).or_insert(now) + self.patience;
         if now < deadline {
-            return Some(deadline);
+            return Held::Until(deadline);
         }
-        warn!(%addon, awaited, "own writes were not seen in time; planning from what is there");
-        self.store.forget_awaited(addon);
-        self.waiting.remove(addon);
-        None
+        warn!(%addon, awaited, "own writes were not seen in time; reading them");
+        self.look(addon, self.store.awaited_objects(addon))
+    }
+
+    fn look(&mut self, addon: &Name, objects: Vec<ObjectKey>) -> Held {
+        let (client, addon) = (self.pen.client.clone(), addon.clone());
+        self.looking
+            .spawn(async move { (addon, look_again(client, objects).await) });
+        Held::Looking
+    }
+
+    /// What was read counts like what a watch shows. A hub that does not answer is asked again later.
+    fn see(&mut self, addon: &Name, seen: Result<Vec<Event>, kube::Error>) {
+        let now = Instant::now();
+        self.queue.finish(addon);
+        match seen {
+            Ok(events) => {
+                for event in events {
+                    self.take_one(event, now);
+                }
+                self.store.forget_awaited(addon);
+                self.waiting.remove(addon);
+                self.queue.touch(addon, now);
+            }
+            Err(error) => {
+                warn!(%addon, error = %root(&error), "cannot read what was written");
+                self.waiting.insert(addon.clone(), now);
+                self.queue.touch(addon, now + self.patience);
+            }
+        }
+    }
+
+    /// Without the hashes of new references every status would be written twice.
+    fn unseen_until(&mut self, addon: &Name, now: Instant) -> Option<Instant> {
+        if !self.store.is_unanswered(addon) {
+            self.unseen.remove(addon);
+            return None;
+        }
+        let deadline = *self.unseen.entry(addon.clone()).or_insert(now) + FIRST_LOOK;
+        (now < deadline).then_some(deadline)
     }
 
     /// Plans the add-on and starts to write; returns whether anything is being written.
@@ -198,39 +292,55 @@ impl Driver {
             let pause = Duration::try_from(at.duration_since(time)).unwrap_or_default();
             self.queue.touch(addon, now + pause);
         }
+        let planned = plan.actions.iter().map(Action::object).collect();
+        self.store.keep_troubles(addon, &planned);
         self.leave_paused(addon, &mut plan, now);
         if plan.actions.is_empty() {
             return false;
         }
         let (pen, name) = (self.pen.clone(), addon.clone());
+        let known = self.store.meta(&ObjectKey::new(Kind::AddOn, "", addon.clone()));
+        let subject = Subject {
+            addon: addon.clone(),
+            uid: known.map(|meta| meta.uid.clone()),
+        };
         self.running.spawn(async move {
-            let applied = AssertUnwindSafe(apply_plan(pen, plan)).catch_unwind().await;
+            let applied = AssertUnwindSafe(apply_plan(pen, subject, plan))
+                .catch_unwind()
+                .await;
             (name, applied.ok())
         });
         true
     }
 
-    /// A bug in the planning of one add-on must not end that of the others.
+    /// A bug in the planning of one add-on must not end that of the others, and what it would write must not be written.
     fn plan(&mut self, addon: &Name, time: Timestamp, now: Instant) -> Option<Plan> {
         let view = self.store.view(addon)?;
-        let planned = std::panic::catch_unwind(AssertUnwindSafe(|| plan::addon(&view, time))).ok();
-        if planned.is_none() {
+        let (planner, audit) = (self.planner, &mut self.audit);
+        let made = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            let plan = planner(&view, time);
+            audit.passes(&view, &plan, time).then_some(plan)
+        }));
+        if made.is_err() {
             tracing::error!(%addon, pause = ?AFTER_PANIC, "planning panicked");
+        }
+        let plan = made.ok().flatten();
+        if plan.is_none() {
             self.queue.touch(addon, now + AFTER_PANIC);
         }
-        planned
+        plan
     }
 
-    /// Takes out what must not be tried yet, with everything behind it in its namespace.
+    /// Takes out what must not be tried yet, with everything behind it in its lane.
     fn leave_paused(&mut self, addon: &Name, plan: &mut Plan, now: Instant) {
-        let mut held: BTreeMap<Name, Instant> = BTreeMap::new();
+        let mut held: BTreeMap<Lane, Instant> = BTreeMap::new();
         plan.actions.retain(|action| {
-            let object = action.object();
-            if held.contains_key(&object.namespace) {
+            let (object, lane) = (action.object(), action.object().lane());
+            if held.contains_key(&lane) {
                 return false;
             }
             let until = self.pauses.held_until(object, now);
-            held.extend(until.map(|until| (object.namespace.clone(), until)));
+            held.extend(until.map(|until| (lane, until)));
             until.is_none()
         });
         if let Some(until) = held.into_values().min() {
@@ -248,17 +358,32 @@ impl Driver {
         };
         for (object, expected) in applied.expected {
             self.pauses.succeed(&object);
+            self.store.end_trouble(addon, &object);
             self.store.expect(addon, object, expected);
         }
         for error in &applied.errors {
             let pause = self.pauses.fail(error.object(), now);
+            if pause >= STUBBORN {
+                let doubtful = self.doubtful.entry(addon.clone()).or_default();
+                doubtful.insert(error.object().clone());
+            }
             self.queue.touch(addon, now + pause);
+            if let Some(why) = error.refusal()
+                && (error.is_final() || pause >= STUBBORN)
+                && self.store.trouble(addon, error.object().clone(), &why)
+            {
+                // The conditions should tell, whenever the write is tried again.
+                self.queue.touch(addon, now + self.options.coalesce);
+            }
             match error {
                 ApplyError::Conflict { object } | ApplyError::Hidden { object } if pause < STUBBORN => {
                     debug!(%addon, %object, ?pause, "planning again after a conflict");
                 }
                 ApplyError::Conflict { .. } | ApplyError::Hidden { .. } | ApplyError::NoChange { .. } => {
                     warn!(%addon, %error, ?pause, "will retry");
+                }
+                ApplyError::Sign { source, .. } => {
+                    warn!(%addon, %error, cause = %source, ?pause, "will retry");
                 }
                 ApplyError::Write { source, .. } => {
                     warn!(%addon, %error, cause = %root(&**source), ?pause, "will retry");
@@ -285,7 +410,7 @@ mod tests {
     use crate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 
     /// What the watches show before they break: one add-on that a placement gives to the cluster `default`.
-    fn listed(addon: &ClusterManagementAddOn) -> [Event; 9] {
+    fn listed(addon: &ClusterManagementAddOn) -> [Event; Kind::ALL.len()] {
         let meta = |name: &str| {
             let place = "cluster.open-cluster-management.io/placement";
             json!({"name": name, "namespace": "default", "uid": name, "resourceVersion": "1", "labels": {(place): "all"}})
@@ -299,23 +424,22 @@ mod tests {
                 Kind::Decision => Some(json!({"metadata": meta("all-1"),
                     "status": {"decisions": [{"clusterName": "default", "reason": ""}]}})),
                 Kind::AddOn => Some(serde_json::to_value(addon).expect("an add-on is JSON")),
-                Kind::DeploymentConfig | Kind::Template | Kind::HubConfig | Kind::Instance | Kind::Work => {
-                    None
-                }
+                Kind::DeploymentConfig
+                | Kind::Template
+                | Kind::HubConfig
+                | Kind::Instance
+                | Kind::Work
+                | Kind::ServiceAccount
+                | Kind::Role
+                | Kind::RoleBinding
+                | Kind::SigningRequest => None,
             };
             let objects: Vec<Value> = object.into_iter().collect();
             Event::Listed { kind, objects }
         })
     }
 
-    async fn appears(instances: &Api<ManagedClusterAddOn>) {
-        while instances.get_opt("hello").await.expect("an answer").is_none() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    }
-
-    #[tokio::test]
-    async fn an_own_write_that_no_watch_ever_shows_is_planned_again() {
+    async fn started() -> (devhub::DevHub, ClusterManagementAddOn) {
         let crds = crate::api::crds();
         let crds = crds
             .into_iter()
@@ -330,18 +454,75 @@ mod tests {
             .create(&PostParams::default(), &addon)
             .await
             .expect("it is stored");
+        (hub, addon)
+    }
+
+    async fn driver(
+        hub: &devhub::DevHub,
+        addon: &ClusterManagementAddOn,
+    ) -> (Driver, mpsc::Receiver<Event>, mpsc::Sender<Event>) {
         let outlets = Outlets {
             facts: Arc::default(),
             progress: broadcast::channel(1).0,
             synced: watch::channel(false).0,
+            lookouts: mpsc::unbounded_channel().0,
         };
-        let stop = CancellationToken::new();
         let (sender, events) = mpsc::channel(16);
-        for event in listed(&addon) {
+        for event in listed(addon) {
             sender.send(event).await.expect("the loop listens");
         }
-        let mut driver = Driver::new(hub.client(), TideOptions::default(), outlets, stop.clone());
-        driver.patience = Duration::from_millis(50);
+        let driver = Driver::new(
+            hub.client(),
+            TideOptions::default(),
+            outlets,
+            CancellationToken::new(),
+        );
+        (driver, events, sender)
+    }
+
+    /// A planner that gives the add-on to a cluster twice.
+    fn broken(view: &View<'_>, now: Timestamp) -> Plan {
+        let mut plan = plan::addon(view, now);
+        let twice = plan.actions.first().cloned();
+        plan.actions.extend(twice);
+        plan
+    }
+
+    #[tokio::test]
+    async fn a_plan_that_breaks_an_invariant_is_not_applied_and_made_again_later() {
+        let (hub, addon) = started().await;
+        let (mut driver, mut events, _sender) = driver(&hub, &addon).await;
+        driver.planner = broken;
+        let refused = driver.refused_plans();
+        while let Ok(event) = events.try_recv() {
+            driver.take_one(event, Instant::now());
+        }
+        driver.start_due();
+        assert_eq!(refused.load(std::sync::atomic::Ordering::Relaxed), 1);
+        assert!(driver.running.is_empty(), "nothing is written");
+        let again = driver.queue.next().expect("it is planned again");
+        assert!(again > Instant::now() + AFTER_PANIC / 2, "not at once");
+        driver.planner = plan::addon;
+        driver.queue.touch(&Name::from("hello"), Instant::now());
+        driver.start_due();
+        assert_eq!(driver.running.len(), 1, "a sound plan is applied");
+        while driver.running.join_next().await.is_some() {}
+        hub.shutdown().await;
+    }
+
+    async fn appears(instances: &Api<ManagedClusterAddOn>) {
+        while instances.get_opt("hello").await.expect("an answer").is_none() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn an_own_write_that_no_watch_ever_shows_is_planned_again() {
+        let (hub, addon) = started().await;
+        let (mut driver, events, _sender) = driver(&hub, &addon).await;
+        let stop = driver.pen.stop.clone();
+        // Long enough for the deletion to come before the hub is asked what became of the write.
+        driver.patience = Duration::from_secs(2);
         let running = tokio::spawn(driver.run(events));
         let instances: Api<ManagedClusterAddOn> = Api::namespaced(hub.client(), "default");
         let patience = Duration::from_secs(10);

@@ -3,6 +3,7 @@
 //! Decides nothing. Must be shut down to end its writes in order; dropped, it stops at once.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -12,15 +13,17 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::drive::{Driver, Outlets};
+use super::events::EventBudget;
+use super::lookout::look_out;
 use super::watch::watch_kind;
 use crate::plan::Note;
-use crate::snapshot::{Facts, Kind, Settings};
+use crate::snapshot::{Facts, Kind, Name, Settings};
 
 /// What spectators are told: an add-on on a cluster has reached another state.
 pub type Progress = Note;
 
 /// How the tide runs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct TideOptions {
     /// What the operator chose for all add-ons.
     pub settings: Settings,
@@ -28,6 +31,10 @@ pub struct TideOptions {
     pub coalesce: Duration,
     /// How many namespaces of one add-on are written to at the same time.
     pub writes_at_once: usize,
+    /// How many events are written about what happens.
+    pub events: EventBudget,
+    /// Namespace of the secrets of signers for which a template names none.
+    pub signing_namespace: Name,
 }
 
 impl Default for TideOptions {
@@ -36,6 +43,8 @@ impl Default for TideOptions {
             settings: Settings::default(),
             coalesce: Duration::from_millis(100),
             writes_at_once: 32,
+            events: EventBudget::default(),
+            signing_namespace: Name::from("open-cluster-management-hub"),
         }
     }
 }
@@ -56,6 +65,7 @@ pub struct Tide {
     synced: watch::Receiver<bool>,
     stop: CancellationToken,
     driver: JoinHandle<()>,
+    refused: Arc<AtomicU64>,
     watches: JoinSet<()>,
     _stop_on_drop: DropGuard,
 }
@@ -75,13 +85,18 @@ impl Tide {
         for kind in Kind::ALL {
             watches.spawn(watch_kind(client.clone(), kind, sender.clone()));
         }
+        let (lookout_sender, lookouts) = mpsc::unbounded_channel();
+        watches.spawn(look_out(client.clone(), lookouts, sender));
         let stop = CancellationToken::new();
         let outlets = Outlets {
             facts: Arc::clone(&facts),
             progress: progress.clone(),
             synced: synced_sender,
+            lookouts: lookout_sender,
         };
-        let driver = tokio::spawn(Driver::new(client, options, outlets, stop.clone()).run(events));
+        let driver = Driver::new(client, options, outlets, stop.clone());
+        let refused = driver.refused_plans();
+        let driver = tokio::spawn(driver.run(events));
         Ok(Self {
             facts,
             progress,
@@ -89,6 +104,7 @@ impl Tide {
             _stop_on_drop: stop.clone().drop_guard(),
             stop,
             driver,
+            refused,
             watches,
         })
     }
@@ -101,6 +117,11 @@ impl Tide {
     /// Returns a stream of what happens from now on.
     pub fn progress(&self) -> broadcast::Receiver<Progress> {
         self.progress.subscribe()
+    }
+
+    /// Returns how many plans broke an invariant and were therefore not applied: each is a bug, told in the log.
+    pub fn refused_plans(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// Waits until every kind was listed once.

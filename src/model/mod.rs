@@ -2,7 +2,6 @@
 //!
 //! Decides which values have a meaning and which meaning; a value that has none comes back as a fault. Never knows
 //! where a value stands in a document, and never decides what follows from a fault.
-
 #![deny(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -17,7 +16,10 @@ mod limit;
 mod names;
 mod rolling_update;
 mod rollout;
+pub mod rule;
 mod scalar;
+mod selector;
+mod version;
 
 pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope};
 pub use deadline::{ProgressDeadline, Soak};
@@ -27,31 +29,5 @@ pub use names::{AddonName, DEFAULT_INSTALL_NAMESPACE, InstallNamespace};
 pub use rolling_update::{ConfigRollout, DEFAULT_AT_ONCE, RawConfigRollout, RawRollingUpdate, RollingUpdate};
 pub use rollout::{MandatoryGroup, Pace, RawBlock, RawGroup, RawStrategy, RolloutKind, RolloutStrategy};
 pub use scalar::Scalar;
-
-/// Ids of the rules that guard the parsers of this room; the gate's rule table documents each.
-pub mod rule {
-    /// A configuration type is written as a kind or in the singular.
-    pub const KIND_NOT_PLURAL: &str = "config/kind-not-plural";
-    /// A configuration reference lacks what identifies it.
-    pub const INCOMPLETE_REFERENCE: &str = "config/incomplete-reference";
-    /// A rollout type that does not exist.
-    pub const UNKNOWN_TYPE: &str = "rollout/unknown-type";
-    /// A block that belongs to another rollout type.
-    pub const TYPE_MISMATCH: &str = "rollout/type-mismatch";
-    /// A soak time that is no duration.
-    pub const MIN_SUCCESS_TIME: &str = "rollout/min-success-time";
-    /// A deadline that is neither `None` nor a duration.
-    pub const PROGRESS_DEADLINE: &str = "rollout/progress-deadline";
-    /// A number of clusters at once that has no meaning.
-    pub const MAX_CONCURRENCY: &str = "rollout/max-concurrency";
-    /// A number of tolerated failures that has no meaning.
-    pub const MAX_FAILURES: &str = "rollout/max-failures";
-    /// A mandatory decision group that no decision can match.
-    pub const MANDATORY_GROUPS: &str = "rollout/mandatory-groups";
-    /// A rolling update of configurations that lacks its placement or its limit.
-    pub const ROLLING_UPDATE: &str = "rollout/rolling-update";
-    /// An install namespace that no cluster can have.
-    pub const INSTALL_NAMESPACE: &str = "install/namespace";
-    /// An add-on name that does not fit the labels made from it.
-    pub const ADDON_NAME: &str = "naming/addon-name";
-}
+pub use selector::Selector;
+pub use version::AddonVersion;

@@ -5,9 +5,10 @@
 
 use super::conditions::Wish;
 use super::judge::MANIFEST_APPLIED;
+use super::render::Probe;
 use super::rollout::Member;
 use super::work::{Body, Rendering};
-use crate::snapshot::{Signal, Status, View, Workload};
+use crate::snapshot::{Instance, Signal, Status, View, Work, Workload};
 
 /// Condition that tells whether the agent works.
 pub(super) const AVAILABLE: &str = "Available";
@@ -52,6 +53,28 @@ pub(super) fn manifests(rendering: &Rendering<'_>) -> Option<Wish<'static>> {
     }
 }
 
+/// Returns what stands in `ManifestApplied` while the hub refuses a work.
+pub(super) fn refused(
+    view: &View<'_>,
+    instance: &Instance,
+    rendering: &Rendering<'_>,
+) -> Option<Wish<'static>> {
+    let Rendering::Bodies(bodies) = rendering else {
+        return None;
+    };
+    if !view.is_troubled() {
+        return None;
+    }
+    let why = bodies.iter().find_map(|body| view.trouble(&body.key(instance)))?;
+    let message = format!("failed to apply manifestWork: {why}");
+    Some(Wish::new(
+        MANIFEST_APPLIED,
+        Status::False,
+        RENDERING_FAILED,
+        message,
+    ))
+}
+
 fn applied<'v>(body: &Body<'v>) -> Option<&'v Signal> {
     body.work?.applied.as_ref().filter(|signal| signal.current)
 }
@@ -70,51 +93,96 @@ pub(super) fn available<'v>(
     if cluster.available == Some(Status::Unknown) {
         return None;
     }
-    Some(probe(&member.instance.addon, bodies))
+    Some(probe(member.instance, bodies))
 }
 
-fn probe<'v>(addon: &str, bodies: &[Body<'v>]) -> Wish<'v> {
+/// What is known to be down outweighs what nobody knows, whatever work it stands in.
+fn probe<'v>(instance: &Instance, bodies: &[Body<'v>]) -> Wish<'v> {
     let wish = |status, reason, message: &'v str| Wish::new(AVAILABLE, status, reason, message);
-    let mut workloads = Vec::new();
-    for body in bodies {
-        let Some(work) = body.work else {
-            return wish(Status::Unknown, "WorkNotFound", "Addon manifestWork is not found");
+    let signals = bodies.iter().filter_map(|body| body.work?.available.as_ref());
+    let mut down = signals.filter(|signal| signal.status == Status::False);
+    if let Some(signal) = down.next() {
+        return wish(Status::False, "WorkNotApplied", &signal.message);
+    }
+    if bodies.iter().any(|body| body.work.is_none()) {
+        return wish(Status::Unknown, "WorkNotFound", "Addon manifestWork is not found");
+    }
+    let is_silent = |work: &Work| work.available.is_none();
+    if bodies.iter().filter_map(|body| body.work).any(is_silent) {
+        return wish(
+            Status::Unknown,
+            "WorkNotApplied",
+            "Addon manifestWork is not applied yet",
+        );
+    }
+    let feedback: Vec<Feedback<'_>> = bodies
+        .iter()
+        .flat_map(|body| feedback(body, &instance.cluster))
+        .collect();
+    judged(&instance.addon, &feedback)
+}
+
+/// A workload that should be running, with what its agent says about it.
+struct Feedback<'b> {
+    probe: &'b Probe,
+    cluster: &'b str,
+    workload: Option<&'b Workload>,
+}
+
+fn feedback<'b>(body: &'b Body<'_>, cluster: &'b str) -> impl Iterator<Item = Feedback<'b>> {
+    let told = body
+        .work
+        .map(|work| work.workloads.as_slice())
+        .unwrap_or_default();
+    body.recipe.probes.iter().map(move |probe| {
+        let (namespace, name) = probe.place(cluster);
+        let is_it = |workload: &&Workload| {
+            *workload.resource == *probe.resource
+                && *workload.namespace == *namespace
+                && *workload.name == *name
         };
-        match &work.available {
-            None => {
-                return wish(
-                    Status::Unknown,
-                    "WorkNotApplied",
-                    "Addon manifestWork is not applied yet",
-                );
-            }
-            Some(signal) if signal.status == Status::False => {
-                return wish(Status::False, "WorkNotApplied", &signal.message);
-            }
-            Some(_) => workloads.extend(&work.workloads),
+        Feedback {
+            probe,
+            cluster,
+            workload: told.iter().find(is_it).filter(|workload| workload.probed),
         }
-    }
-    if workloads.is_empty() {
-        return wish(Status::True, "WorkApplied", "Addon manifestWork is applied");
-    }
-    if workloads.iter().all(|workload| !workload.probed) {
-        return wish(Status::Unknown, "NoProbeResult", "Probe results are not returned");
-    }
-    match workloads
-        .into_iter()
-        .filter(|workload| workload.probed)
-        .find_map(fault)
-    {
-        Some(fault) => {
-            let message = format!("Probe addon unavailable with err {fault}");
-            Wish::new(AVAILABLE, Status::False, "ProbeUnavailable", message)
-        }
-        None => Wish::new(
+    })
+}
+
+/// Half of the answers are no answer: silence about one workload may be the failure itself.
+fn judged<'v>(addon: &str, feedback: &[Feedback<'_>]) -> Wish<'v> {
+    if feedback.is_empty() {
+        return Wish::new(
             AVAILABLE,
             Status::True,
-            "ProbeAvailable",
-            format!("{addon} add-on is available."),
+            "WorkApplied",
+            "Addon manifestWork is applied",
+        );
+    }
+    let mut known = feedback.iter().filter_map(|one| one.workload);
+    if let Some(fault) = known.find_map(fault) {
+        let message = format!("Probe addon unavailable with err {fault}");
+        return Wish::new(AVAILABLE, Status::False, "ProbeUnavailable", message);
+    }
+    let mut silent = feedback.iter().filter(|one| one.workload.is_none());
+    let count = silent.clone().count();
+    match silent.next() {
+        None => {
+            let message = format!("{addon} add-on is available.");
+            Wish::new(AVAILABLE, Status::True, "ProbeAvailable", message)
+        }
+        Some(_) if count == feedback.len() => Wish::new(
+            AVAILABLE,
+            Status::Unknown,
+            "NoProbeResult",
+            "Probe results are not returned",
         ),
+        Some(first) => {
+            let (namespace, name) = first.probe.place(first.cluster);
+            let resource = first.probe.resource;
+            let message = format!("Probe results are not returned for {resource} {namespace}/{name}");
+            Wish::new(AVAILABLE, Status::Unknown, "NoProbeResult", message)
+        }
     }
 }
 
@@ -145,4 +213,102 @@ fn fault(workload: &Workload) -> Option<String> {
             "desiredNumberReplicas is {desired} but readyReplica is {ready} for {resource} {namespace}/{name}"
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::conditions::merge;
+
+    fn workload(resource: &str, desired: Option<i64>, ready: Option<i64>) -> Workload {
+        Workload {
+            resource: resource.into(),
+            namespace: "n".into(),
+            name: "x".into(),
+            desired,
+            ready,
+            probed: desired.is_some() || ready.is_some(),
+        }
+    }
+
+    /// Judges workloads of which `None` has told nothing.
+    fn told(workloads: &[Option<Workload>]) -> String {
+        let probes: Vec<Probe> = (0..workloads.len())
+            .map(|index| Probe::new("deployments", "n", &format!("x{index}")))
+            .collect();
+        let feedback: Vec<Feedback<'_>> = probes
+            .iter()
+            .zip(workloads)
+            .map(|(probe, workload)| Feedback {
+                probe,
+                cluster: "c1",
+                workload: workload.as_ref(),
+            })
+            .collect();
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        let merged = merge(&[], &[judged("hello", &feedback)], None, now).into_owned();
+        let condition = &merged[0];
+        format!(
+            "{} {}: {}",
+            condition.status.as_str(),
+            condition.reason,
+            condition.message
+        )
+    }
+
+    #[test]
+    fn the_words_are_those_that_users_of_the_hub_know() {
+        let deployment = |desired, ready| Some(workload("deployments", desired, ready));
+        let daemons = |desired, ready| Some(workload("daemonsets", desired, ready));
+        let down = "False ProbeUnavailable: Probe addon unavailable with err";
+        let rows = [
+            (
+                vec![],
+                "True WorkApplied: Addon manifestWork is applied".to_owned(),
+            ),
+            (
+                vec![deployment(Some(3), Some(1))],
+                "True ProbeAvailable: hello add-on is available.".to_owned(),
+            ),
+            (
+                vec![deployment(Some(0), None)],
+                "True ProbeAvailable: hello add-on is available.".to_owned(),
+            ),
+            (
+                vec![daemons(Some(2), Some(2))],
+                "True ProbeAvailable: hello add-on is available.".to_owned(),
+            ),
+            (
+                vec![deployment(Some(1), None)],
+                format!("{down} readyReplica is not probed"),
+            ),
+            (
+                vec![deployment(None, Some(1))],
+                format!("{down} desiredNumberReplicas is not probed"),
+            ),
+            (
+                vec![deployment(Some(1), Some(0))],
+                format!("{down} desiredNumberReplicas is 1 but readyReplica is 0 for deployments n/x"),
+            ),
+            (
+                vec![deployment(Some(1), Some(1)), daemons(Some(3), Some(2))],
+                format!("{down} desiredNumberReplicas is 3 but readyReplica is 2 for daemonsets n/x"),
+            ),
+            (
+                vec![None, None],
+                "Unknown NoProbeResult: Probe results are not returned".to_owned(),
+            ),
+            (
+                vec![deployment(Some(1), Some(1)), None],
+                "Unknown NoProbeResult: Probe results are not returned for deployments n/x1".to_owned(),
+            ),
+            (
+                vec![None, deployment(Some(1), Some(0))],
+                format!("{down} desiredNumberReplicas is 1 but readyReplica is 0 for deployments n/x"),
+            ),
+        ];
+        for (workloads, expected) in rows {
+            assert_eq!(told(&workloads), expected);
+        }
+    }
 }

@@ -15,7 +15,10 @@ pub(super) struct Wish<'a> {
     kind: &'static str,
     status: Status,
     reason: &'static str,
+    /// A reason in somebody else's words, which counts instead.
+    quoted: Option<&'a str>,
     message: Cow<'a, str>,
+    since: Option<Timestamp>,
 }
 
 /// Longest message that the API accepts, in bytes; longer ones are cut.
@@ -32,12 +35,44 @@ impl<'a> Wish<'a> {
             kind,
             status,
             reason,
+            quoted: None,
             message: cut(message.into()),
+            since: None,
         }
+    }
+
+    /// Gives the condition a time of its own, for the few that record when something began although the status stays.
+    pub(super) fn since(self, since: Timestamp) -> Self {
+        Self {
+            since: Some(since),
+            ..self
+        }
+    }
+
+    /// Returns the same wish with a reason in somebody else's words; an empty one does not count.
+    pub(super) fn quoting(mut self, reason: &'a str) -> Self {
+        self.quoted = Some(reason).filter(|reason| !reason.is_empty());
+        self
+    }
+
+    pub(super) fn kind(&self) -> &'static str {
+        self.kind
     }
 
     pub(super) fn status(&self) -> Status {
         self.status
+    }
+
+    pub(super) fn reason(&self) -> &'static str {
+        self.reason
+    }
+
+    fn words(&self) -> &str {
+        self.quoted.unwrap_or(self.reason)
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.message
     }
 }
 
@@ -62,7 +97,8 @@ pub(super) fn merge<'o>(
             condition.status == wish.status
                 && condition.generation == generation
                 && condition.since.is_some()
-                && *condition.reason == *wish.reason
+                && wish.since.is_none_or(|since| condition.since == Some(since))
+                && *condition.reason == *wish.words()
                 && *condition.message == *wish.message
         })
     };
@@ -88,9 +124,9 @@ fn fulfil(wish: &Wish<'_>, old: Option<&Condition>, generation: Option<i64>, now
     Condition {
         kind: Name::from(wish.kind),
         status: wish.status,
-        reason: Name::from(wish.reason),
+        reason: Name::from(wish.words()),
         message: Name::from(&*wish.message),
-        since: Some(unchanged.unwrap_or(now)),
+        since: Some(wish.since.or(unchanged).unwrap_or(now)),
         generation,
     }
 }

@@ -2,17 +2,23 @@
 //!
 //! Decides nothing new. What is already so is never written.
 
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::conditions;
+use super::conditions::{self, Wish};
+use super::health::Verdict;
+use super::note::Note;
 use super::progress::Report;
 use super::rollup::Summary;
 use super::types::{Action, Revision};
 use super::work::{Rendering, is_deploy_work};
 use crate::snapshot::{
-    AddOn, Applied, ConfigRef, ConfigType, Kind, Name, ObjectKey, Progression, ProgressionReference,
-    Reference, View,
+    AddOn, Applied, ConfigRef, ConfigType, Instance, Kind, Name, ObjectKey, Progression,
+    ProgressionReference, Reference, View,
 };
+
+/// Mode of the health check when nobody should look for a lease of the agent.
+const CUSTOMIZED: &str = "Customized";
 
 /// Returns the write of an instance's status, if anything in it changes.
 pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
@@ -37,14 +43,48 @@ pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
             report.references.iter().map(render_reference).collect(),
         );
     }
+    let versions = [
+        (
+            "currentVersion",
+            &report.memory.current,
+            &instance.current_version,
+        ),
+        ("lastVersion", &report.memory.last, &instance.last_version),
+    ];
+    for (field, new, old) in versions {
+        if new != old {
+            status.insert(field.to_owned(), render_version(new));
+        }
+    }
+    if report.probes && *instance.health_mode != *CUSTOMIZED {
+        status.insert("healthCheck".to_owned(), json!({"mode": CUSTOMIZED}));
+    }
     if *report.conditions != *instance.conditions {
         status.insert("conditions".to_owned(), conditions::render(&report.conditions));
     }
+    status.extend(report.registering.changes(instance));
     (!status.is_empty()).then(|| Action::Status {
         object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
         before: Revision::from(&instance.meta),
         patch: json!({"status": status}),
         note: report.note.clone(),
+    })
+}
+
+/// Returns the write of single conditions of an instance, if anything in them changes.
+pub(super) fn conditions(
+    instance: &Instance,
+    wishes: &[Wish<'_>],
+    note: Option<Note>,
+    now: Timestamp,
+) -> Option<Action> {
+    let generation = Some(instance.meta.generation);
+    let merged = conditions::merge(&instance.conditions, wishes, generation, now);
+    (*merged != *instance.conditions).then(|| Action::Status {
+        object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
+        before: Revision::from(&instance.meta),
+        patch: json!({"status": {"conditions": conditions::render(&merged)}}),
+        note,
     })
 }
 
@@ -54,7 +94,9 @@ pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering<
         return Vec::new();
     };
     let instance = report.instance;
+    // What moves from one work to another must arrive before it leaves, or its agent deletes the object in between.
     let mut actions = Vec::new();
+    let mut losing = Vec::new();
     for body in bodies {
         match body.work {
             None => actions.push(Action::Create {
@@ -63,14 +105,22 @@ pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering<
                 why: "the add-on is deployed from a template",
             }),
             Some(work) if work.meta.deleting || body.equals(instance, work) => {}
-            Some(work) => actions.push(Action::Replace {
-                object: body.key(instance),
-                before: Revision::from(&work.meta),
-                patch: body.patch(instance, work),
-                why: "the work differs from what the configuration asks for",
-            }),
+            Some(work) => {
+                let replace = Action::Replace {
+                    object: body.key(instance),
+                    before: Revision::from(&work.meta),
+                    patch: body.patch(instance, work),
+                    why: "the work differs from what the configuration asks for",
+                };
+                if body.gains {
+                    actions.push(replace);
+                } else {
+                    losing.push(replace);
+                }
+            }
         }
     }
+    actions.extend(losing);
     let stored = view
         .works(&instance.cluster)
         .filter(|work| !work.hosted && !work.meta.deleting);
@@ -85,8 +135,11 @@ pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering<
 }
 
 /// Returns the write of the add-on's status, if anything in it changes.
-pub(super) fn addon(addon: &AddOn, summary: &Summary) -> Option<Action> {
+pub(super) fn addon(addon: &AddOn, summary: &Summary, verdict: Verdict<'_>) -> Option<Action> {
     let mut status = Map::new();
+    if *verdict.conditions != *addon.conditions {
+        status.insert("conditions".to_owned(), conditions::render(&verdict.conditions));
+    }
     if summary.defaults != addon.defaults {
         status.insert(
             "defaultconfigReferences".to_owned(),
@@ -101,12 +154,29 @@ pub(super) fn addon(addon: &AddOn, summary: &Summary) -> Option<Action> {
             progressions.iter().map(render_progression).collect(),
         );
     }
+    if let Some((supported, default)) = &summary.versions {
+        if *supported != addon.supported_versions {
+            let texts = supported.iter().map(|version| Value::from(&**version));
+            status.insert("supportedVersions".to_owned(), texts.collect());
+        }
+        if *default != addon.default_version {
+            status.insert("defaultVersion".to_owned(), render_version(default));
+        }
+    }
     (!status.is_empty()).then(|| Action::Status {
         object: ObjectKey::new(Kind::AddOn, "", addon.name.clone()),
         before: Revision::from(&addon.meta),
         patch: json!({"status": status}),
-        note: None,
+        note: verdict.note,
     })
+}
+
+/// A merge patch takes a field away with a null.
+fn render_version(version: &str) -> Value {
+    if version.is_empty() {
+        return Value::Null;
+    }
+    Value::from(version)
 }
 
 fn render_type(of: &ConfigType) -> Value {

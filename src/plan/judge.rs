@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use super::rollout::{Member, Step};
 use super::state::{Outcome, Phase, State};
-use super::version::goes_down;
+use super::types::WaitOn;
+use super::version::{self, goes_down};
 use super::work::{Body, Rendering, is_hook_work};
 use crate::hash::{ConfigKey, parse_config_spec_hash};
 use crate::snapshot::{ConfigRef, Instance, Reference, Signal, Status, View, Work};
@@ -24,25 +25,51 @@ pub(super) fn state(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<
     if let Some(of) = &member.effective.unsupported {
         return State::Unsupported(of.clone());
     }
+    if let Some(bad) = version::invalid(member) {
+        let phase = phase(view, member, &Outcome::Failed(String::new()));
+        return State::Phase(phase, Outcome::Failed(version::refusal(phase, member, bad)));
+    }
     let outcome = match rendering {
         Rendering::NotOurs => match foreign(view, member) {
             Foreign::State(state) => return state,
             Foreign::Outcome(outcome) => outcome,
         },
-        Rendering::Waiting(_) | Rendering::Refused(_) | Rendering::Bodies(_) => {
-            own(member.instance, rendering)
+        Rendering::Waiting(_) | Rendering::Refused(_) | Rendering::Bodies(_) => own(view, member, rendering),
+    };
+    // What counts as a failure in the rollout is shown as one.
+    let outcome = match (outcome, &member.failure) {
+        (Outcome::Failed(error), _) => Outcome::Failed(error),
+        (Outcome::Running(_) | Outcome::Succeeded, Some(error)) if member.step == Step::Settled => {
+            Outcome::Failed(error.clone())
         }
+        (outcome, _) => outcome,
     };
     State::Phase(phase(view, member, &outcome), outcome)
 }
 
-fn own(instance: &Instance, rendering: &Rendering<'_>) -> Outcome {
+fn own(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Outcome {
+    let instance = member.instance;
     match rendering {
         Rendering::NotOurs => Outcome::Succeeded,
+        // The works stay as they are, so what the agent says about them still holds.
+        Rendering::Waiting(WaitOn::Content(_)) if has_assigned_works(view, member) => {
+            worst(own_works(view, instance).map(reported))
+        }
         Rendering::Refused(error) => Outcome::Failed(error.clone()),
         Rendering::Waiting(on) => Outcome::Running(super::types::Wait::addon(on.clone()).to_string()),
         Rendering::Bodies(bodies) => worst(bodies.iter().map(|body| confirmed(instance, body))),
     }
+}
+
+/// Returns whether the works on the hub are those of the assigned content.
+fn has_assigned_works(view: &View<'_>, member: &Member<'_>) -> bool {
+    let mut works = own_works(view, member.instance).peekable();
+    works.peek().is_some() && works.all(|work| carries(work, &member.assigned))
+}
+
+fn own_works<'v>(view: &View<'v>, instance: &Instance) -> impl Iterator<Item = &'v Work> {
+    view.works(&instance.cluster)
+        .filter(move |work| !work.hosted && is_deployed(instance, work))
 }
 
 /// A work that this very plan writes cannot be ready; saying more would cost a second status write for every cluster.
@@ -62,7 +89,7 @@ fn reported(work: &Work) -> Outcome {
             .is_some_and(|signal| signal.current && signal.status == status)
     };
     if says(&work.applied, Status::False) {
-        return Outcome::Failed(failure(work));
+        return Outcome::Failed(apply_failure(work));
     }
     if says(&work.applied, Status::True) && says(&work.available, Status::True) {
         return Outcome::Succeeded;
@@ -70,7 +97,8 @@ fn reported(work: &Work) -> Outcome {
     running("work is not ready")
 }
 
-fn failure(work: &Work) -> String {
+/// Returns why a work could not be applied, in the words of its agent.
+pub(super) fn apply_failure(work: &Work) -> String {
     let said = work
         .applied
         .as_ref()
@@ -107,15 +135,13 @@ fn foreign(view: &View<'_>, member: &Member<'_>) -> Foreign {
             true
         }
     };
-    let works: Vec<&Work> = view.works(&instance.cluster).filter(is_here).collect();
+    let works = view.works(&instance.cluster).filter(is_here);
+    let works: Vec<&Work> = works.filter(|work| is_deployed(instance, work)).collect();
     if works.is_empty() {
         return Foreign::Outcome(running("no addon works"));
     }
-    let deployed = works
-        .into_iter()
-        .filter(|work| !is_hook_work(&instance.addon, &work.name));
-    Foreign::Outcome(worst(deployed.map(|work| {
-        if matches(&work.hashes, &member.assigned) {
+    Foreign::Outcome(worst(works.into_iter().map(|work| {
+        if carries(work, &member.assigned) {
             reported(work)
         } else {
             running("mca and work configs mismatch")
@@ -123,8 +149,23 @@ fn foreign(view: &View<'_>, member: &Member<'_>) -> Foreign {
     })))
 }
 
+/// Returns whether a work deploys the add-on: it is named like one, or the instance owns it. Others carry the label as
+/// well: hooks, and what users label by themselves.
+pub(super) fn is_deployed(instance: &Instance, work: &Work) -> bool {
+    if is_hook_work(&instance.addon, &work.name) {
+        return false;
+    }
+    let named = work
+        .name
+        .strip_prefix("addon-")
+        .and_then(|rest| rest.strip_prefix(&*instance.addon));
+    named.is_some_and(|rest| rest.starts_with("-deploy"))
+        || work.owners.iter().any(|owner| owner.uid == instance.meta.uid)
+}
+
 /// Returns whether the hashes that a work carries are the assigned ones, whoever wrote them.
-fn matches(hashes: &str, assigned: &[Reference]) -> bool {
+pub(super) fn carries(work: &Work, assigned: &[Reference]) -> bool {
+    let hashes = &*work.hashes;
     if hashes.is_empty() {
         return assigned.is_empty();
     }
@@ -182,7 +223,7 @@ fn phase(view: &View<'_>, member: &Member<'_>, outcome: &Outcome) -> Phase {
     match previous {
         _ if !applied_before && !done_before => Phase::Install,
         Some(Phase::Rollback) if !matches!(member.step, Step::Move) => Phase::Rollback,
-        _ if starts && goes_down(view, &member.assigned) => Phase::Rollback,
+        _ if starts && goes_down(view, member) => Phase::Rollback,
         _ if starts => Phase::Upgrade,
         Some(phase) => phase,
         None if member.assigned.iter().all(Reference::is_applied) => Phase::Install,

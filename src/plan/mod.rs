@@ -1,6 +1,7 @@
 //! The plan room: `plan::addon(&View, now) -> Plan`, pure.
 //!
-//! Stages, in the order in which they run: `install`, `config`, `rollout`, `work`, `progress`, `rollup`, `diff`.
+//! Stages, in the order in which they run: `install`, `config`, `rollout`, `work`, `progress`, `registration`, `rollup`,
+//! `health`, `diff`.
 //! No clock, no client, no threads: the same view gives the same plan.
 #![deny(
     clippy::disallowed_methods,
@@ -15,20 +16,32 @@ mod check;
 mod conditions;
 mod config;
 mod diff;
+mod discovery;
+mod farewell;
+mod health;
+mod hook;
+mod hook_body;
+mod hook_run;
 mod install;
 mod judge;
+mod kit;
+mod note;
 mod owners;
 mod progress;
+mod registration;
 mod render;
 mod rollout;
 mod rollup;
 mod state;
 mod substitute;
 mod types;
+mod unreachable;
 mod version;
 mod work;
 
 pub use addon::addon;
 pub use check::check;
+pub use note::{Grade, Note};
+pub use registration::{Answer, Signing};
 pub use state::{Outcome, Phase, State, Words};
-pub use types::{Action, Note, Plan, Revision, Wait, WaitOn};
+pub use types::{Action, Plan, Revision, Wait, WaitOn};

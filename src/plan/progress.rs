@@ -8,33 +8,44 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests};
+use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests, refused};
 use super::conditions::{Wish, merge};
-use super::config::{ConfigFault, Configs};
+use super::config::{Configs, Trouble, trouble};
+use super::health::Standing;
 use super::judge::{PROGRESSING, state};
-use super::rollout::{Member, Step};
+use super::note::Note;
+use super::registration::Registering;
+use super::rollout::{Attention, Member, Notice, Step, assigned};
 use super::state::{Outcome, State, Words};
-use super::types::{Note, WaitOn, not_driven};
+use super::types::WaitOn;
+use super::unreachable;
+use super::version::{self, Memory};
 use super::work::{Rendering, superseded};
-use crate::snapshot::{Applied, Condition, ConfigType, Content, Instance, Reference, Status, View};
+use crate::snapshot::{Applied, Condition, ConfigType, Instance, Reference, Status, View};
 
 /// What the status of one instance should be.
 #[derive(Debug)]
 pub(super) struct Report<'v> {
     /// The instance.
     pub instance: &'v Instance,
-    /// Its state.
-    pub state: State,
     /// `configReferences`
     pub references: Cow<'v, [Reference]>,
     /// `supportedConfigs`; absent when another program writes them.
     pub supported: Option<&'v BTreeSet<ConfigType>>,
+    /// `currentVersion` and `lastVersion`
+    pub memory: Memory,
+    /// Whether the tide tells the health of the agent, so that nobody looks for a lease.
+    pub probes: bool,
     /// `conditions`
     pub conditions: Cow<'v, [Condition]>,
+    /// How it counts for the add-on.
+    pub standing: Standing,
     /// What to tell a spectator.
     pub note: Option<Note>,
     /// What holds it.
     pub waits: Vec<WaitOn>,
+    /// What registration adds.
+    pub registering: Registering<'v>,
 }
 
 /// Returns the report of one instance.
@@ -51,12 +62,14 @@ pub(super) fn report<'v>(
     if state.is_done() && !references.iter().all(Reference::is_applied) {
         references.to_mut().iter_mut().for_each(confirm);
     }
-    let stuck = stuck(view, member, rendering);
-    let words = state.progressing(view.settings().reasons);
-    let not_applied = not_applied(view, member);
-    let mut wishes = vec![configured(member, &stuck, not_applied)];
-    wishes.extend(manifests(rendering));
-    let probed = available(view, member, rendering);
+    let trouble = trouble(member, rendering);
+    let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
+    let version = version::moving_to(view, member).map(|version| &**version);
+    let words = state.progressing(view.settings().reasons, version);
+    let mut wishes = vec![configured(member, trouble.as_ref())];
+    wishes.extend(assigned(member, &state, now));
+    wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
+    let probed = unreachable::available(view, instance).or_else(|| available(view, member, rendering));
     let up = up(view, instance, probed.as_ref());
     wishes.extend(probed);
     wishes.push(Wish::new(
@@ -65,17 +78,20 @@ pub(super) fn report<'v>(
         words.reason,
         &*words.message,
     ));
-    wishes.extend(rollup(&state, &words, &stuck, up));
+    wishes.extend(rollup(turn(member), &state, &words, &stuck, up));
     let deployed = !matches!(rendering, Rendering::NotOurs);
     let conditions = stated(instance, rendering, &wishes, now);
     Report {
         supported: deployed.then_some(&configs.supported),
-        note: note(member, &state, words.reason),
-        waits: waits(member, rendering, &state, not_applied),
+        standing: standing(turn(member), &state, &stuck, up),
+        probes: deployed,
+        note: note(member, &state, words.reason, &stuck),
+        waits: waits(member, rendering, &state),
+        memory: version::memory(view, member, state.is_done()),
         instance,
-        state,
         references,
         conditions,
+        registering: Registering::default(),
     }
 }
 
@@ -108,7 +124,9 @@ fn stated<'v>(
 ) -> Cow<'v, [Condition]> {
     let generation = Some(instance.meta.generation);
     let is_stale = |condition: &Condition| {
-        matches!(rendering, Rendering::Bodies(_)) && &*condition.reason == RENDERING_FAILED
+        matches!(rendering, Rendering::Bodies(_))
+            && &*condition.reason == RENDERING_FAILED
+            && !wishes.iter().any(|wish| *wish.kind() == *condition.kind)
     };
     if !instance.conditions.iter().any(is_stale) {
         return merge(&instance.conditions, wishes, generation, now);
@@ -121,36 +139,35 @@ fn stated<'v>(
     Cow::Owned(merge(&known, wishes, generation, now).into_owned())
 }
 
+const LATE: &str = "the agent has not confirmed the configuration within the progressDeadline of the rollout";
+
 /// Something that only a human can change: reason and message.
 type Stuck = Option<(&'static str, String)>;
 
-fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Stuck {
-    if let Some(of) = &member.effective.unsupported {
-        return Some((
-            "ConfigurationUnsupported",
-            format!("configurations of type {of} are not supported"),
-        ));
+fn stuck(
+    view: &View<'_>,
+    member: &Member<'_>,
+    rendering: &Rendering<'_>,
+    (state, trouble): (&State, Option<&Trouble>),
+) -> Stuck {
+    if let Some(trouble) = trouble.filter(|trouble| trouble.is_stuck) {
+        return Some((trouble.reason, trouble.message.clone()));
     }
-    if let Some((desired, fault)) = member
-        .missing()
-        .and_then(|desired| Some((desired, desired.fault?)))
-        .filter(|(_, fault)| !is_for_others(*fault, rendering))
+    if let Some(notice) = member
+        .notice
+        .as_ref()
+        .filter(|notice| notice.attention == Attention::Act)
     {
-        let reason = match fault {
-            ConfigFault::NotFound | ConfigFault::NoNamespace => "ConfigurationNotFound",
-            ConfigFault::NotWatched => "ConfigurationUnsupported",
-        };
-        return Some((
-            reason,
-            format!("configuration {} {}", desired.config, fault.as_str()),
-        ));
+        return Some((notice.reason, notice.message.to_string()));
     }
-    if let Step::Hold(kind) = &member.step {
-        return Some(("RolloutTypeNotDriven", not_driven(kind.as_str())));
+    if member.timed_out && matches!(state, State::Phase(_, Outcome::Running(_))) {
+        return Some(("ProgressDeadlineExceeded", LATE.to_owned()));
     }
     match rendering {
         Rendering::Refused(error) => Some(("RenderingFailed", error.clone())),
         Rendering::NotOurs | Rendering::Bodies(_) => None,
+        // Who runs with what it was assigned needs nothing anew, and whose turn comes gets the present content.
+        Rendering::Waiting(_) if state.is_done() || turn(member).is_some() => None,
         Rendering::Waiting(_) => superseded(view, &member.assigned).map(|gone| {
             (
                 "ContentSuperseded",
@@ -160,56 +177,41 @@ fn stuck(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Stu
     }
 }
 
-/// The hash of a kind that the tide does not watch comes from the program that deploys the add-on: that only takes time.
-fn is_for_others(fault: ConfigFault, rendering: &Rendering<'_>) -> bool {
-    fault == ConfigFault::NotWatched && matches!(rendering, Rendering::NotOurs)
+/// Returns the turn that the member waits for.
+fn turn<'a>(member: &'a Member<'_>) -> Option<&'a Notice> {
+    let notice = member.notice.as_deref()?;
+    (notice.attention == Attention::Wait).then_some(notice)
 }
 
-fn configured<'a>(member: &Member<'_>, stuck: &'a Stuck, not_applied: &[&str]) -> Wish<'a> {
-    match (stuck, &member.step) {
-        (
-            Some((
-                reason @ ("ConfigurationNotFound" | "ConfigurationUnsupported" | "RolloutTypeNotDriven"),
-                why,
-            )),
-            _,
-        ) => Wish::new("Configured", Status::False, reason, why.as_str()),
-        (_, Step::Hold(_)) => Wish::new(
+fn configured<'a>(member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Wish<'a> {
+    if let Some(trouble) = trouble {
+        return Wish::new(
             "Configured",
             Status::False,
-            "ConfigurationsNotConfigured",
-            "Configurations updated and not configured yet",
-        ),
-        (_, Step::Settled | Step::Move) => {
-            let message: Cow<'_, str> = if not_applied.is_empty() {
-                "Configurations configured".into()
-            } else {
-                let fields = not_applied.join(", ");
-                format!("Configurations configured; not applied by this version: {fields}").into()
-            };
-            Wish::new("Configured", Status::True, "ConfigurationsConfigured", message)
-        }
+            trouble.reason,
+            trouble.message.as_str(),
+        );
     }
+    if let Some(notice) = &member.notice {
+        return Wish::new("Configured", Status::False, notice.reason, &*notice.message);
+    }
+    Wish::new(
+        "Configured",
+        Status::True,
+        "ConfigurationsConfigured",
+        "Configurations configured",
+    )
 }
 
-/// Fields of the deployment configuration that rendering leaves out; silence would look like success.
-fn not_applied<'v>(view: &View<'v>, member: &Member<'_>) -> &'v [&'static str] {
-    if !member.effective.deployed {
-        return &[];
-    }
-    let contents = member
-        .assigned
-        .iter()
-        .filter_map(|one| view.content(&one.config, &one.desired));
-    let mut fields = contents.map(|found| match &*found.content {
-        Content::Deployment(config) => config.not_applied.as_slice(),
-        Content::Template(_) | Content::Hub => &[],
-    });
-    fields.find(|fields| !fields.is_empty()).unwrap_or_default()
-}
-
-/// `Ready` sums up; `Reconciling` and `Stalled` tell "wait" from "act".
-fn rollup<'a>(state: &State, words: &'a Words, stuck: &'a Stuck, up: Option<Status>) -> [Wish<'a>; 3] {
+/// `Ready` sums up; `Reconciling` and `Stalled` tell "wait" from "act". Who waits for a turn is not ready for what it should
+/// have; who is meant to keep what it has is.
+fn rollup<'a>(
+    turn: Option<&'a Notice>,
+    state: &State,
+    words: &'a Words,
+    stuck: &'a Stuck,
+    up: Option<Status>,
+) -> [Wish<'a>; 3] {
     let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));
     let stalled = match stuck {
         Some((reason, why)) => Wish::new("Stalled", Status::True, reason, why.as_str()),
@@ -217,7 +219,9 @@ fn rollup<'a>(state: &State, words: &'a Words, stuck: &'a Stuck, up: Option<Stat
         None => Wish::new("Stalled", Status::False, "NotStalled", ""),
     };
     let waits = stalled.status() == Status::False && !state.is_done();
-    let reconciling = if waits {
+    let reconciling = if let Some(notice) = turn.filter(|_| stalled.status() == Status::False) {
+        Wish::new("Reconciling", Status::True, notice.reason, &*notice.message)
+    } else if waits {
         Wish::new("Reconciling", Status::True, words.reason, &*words.message)
     } else {
         Wish::new("Reconciling", Status::False, "Settled", "")
@@ -225,6 +229,9 @@ fn rollup<'a>(state: &State, words: &'a Words, stuck: &'a Stuck, up: Option<Stat
     let ready = match (stuck, up) {
         (Some((reason, why)), _) => Wish::new("Ready", Status::False, reason, why.as_str()),
         (None, _) if !state.is_done() => Wish::new("Ready", Status::False, words.reason, &*words.message),
+        (None, _) if let Some(notice) = turn => {
+            Wish::new("Ready", Status::False, notice.reason, &*notice.message)
+        }
         (None, Some(Status::False)) => Wish::new(
             "Ready",
             Status::False,
@@ -242,18 +249,42 @@ fn rollup<'a>(state: &State, words: &'a Words, stuck: &'a Stuck, up: Option<Stat
     [ready, reconciling, stalled]
 }
 
-fn note(member: &Member<'_>, state: &State, reason: &str) -> Option<Note> {
+/// How an instance counts for the add-on; the conditions above say the same in words.
+fn standing(turn: Option<&Notice>, state: &State, stuck: &Stuck, up: Option<Status>) -> Standing {
+    if stuck.is_some() || matches!(state, State::Phase(_, Outcome::Failed(_))) {
+        return Standing::Stalled;
+    }
+    match up {
+        _ if !state.is_done() || turn.is_some() => Standing::Moving,
+        Some(Status::False) => Standing::Unavailable,
+        Some(Status::Unknown) => Standing::Unreachable,
+        Some(Status::True) | None => Standing::Ready,
+    }
+}
+
+fn note(member: &Member<'_>, state: &State, reason: &str, stuck: &Stuck) -> Option<Note> {
     let instance = member.instance;
-    let same = instance
-        .condition(PROGRESSING)
-        .is_some_and(|before| *before.reason == *reason);
+    let was = |kind: &str, reason: &str| instance.condition(kind).is_some_and(|one| *one.reason == *reason);
+    let (addon, cluster) = (instance.addon.clone(), instance.cluster.clone());
+    // A failure has the words of its phase; whatever else only a human can change has the reason of `Stalled`.
+    let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));
+    if let Some((reason, message)) = stuck.as_ref().filter(|_| !failed) {
+        return (!was("Stalled", reason)).then(|| Note::Stuck {
+            addon,
+            cluster,
+            reason,
+            message: message.clone(),
+        });
+    }
     match state {
-        State::Phase(phase, outcome) if !same || member.step == Step::Move => Some(Note {
-            addon: instance.addon.clone(),
-            cluster: instance.cluster.clone(),
-            phase: *phase,
-            outcome: outcome.clone(),
-        }),
+        State::Phase(phase, outcome) if !was(PROGRESSING, reason) || member.step == Step::Move => {
+            Some(Note::Cluster {
+                addon,
+                cluster,
+                phase: *phase,
+                outcome: outcome.clone(),
+            })
+        }
         State::Phase(..)
         | State::Unsupported(_)
         | State::WaitingForManifests
@@ -261,18 +292,17 @@ fn note(member: &Member<'_>, state: &State, reason: &str) -> Option<Note> {
     }
 }
 
-fn waits(
-    member: &Member<'_>,
-    rendering: &Rendering<'_>,
-    state: &State,
-    not_applied: &[&'static str],
-) -> Vec<WaitOn> {
+fn waits(member: &Member<'_>, rendering: &Rendering<'_>, state: &State) -> Vec<WaitOn> {
     let mut waits = Vec::new();
-    if let Step::Hold(kind) = &member.step {
-        waits.push(WaitOn::Rollout(kind.as_str().to_owned()));
-    }
+    waits.extend(
+        member
+            .notice
+            .as_ref()
+            .map(|notice| WaitOn::Rollout(notice.wait.clone())),
+    );
     match (rendering, state) {
-        (Rendering::Waiting(WaitOn::Rollout(_)), _) => {}
+        (Rendering::Waiting(WaitOn::Rollout(_)), _)
+        | (Rendering::Waiting(WaitOn::Content(_)), State::Phase(_, Outcome::Succeeded)) => {}
         (Rendering::Waiting(on), _) => waits.push(on.clone()),
         (_, State::Unsupported(of)) => waits.push(WaitOn::UnsupportedType(of.clone())),
         (_, State::Phase(_, Outcome::Running(why) | Outcome::Failed(why))) => {
@@ -285,8 +315,56 @@ fn waits(
             | State::WaitingForHostingManifests,
         ) => {}
     }
-    if !not_applied.is_empty() {
-        waits.push(WaitOn::NotApplied(not_applied.to_vec()));
-    }
     waits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::Phase;
+    use super::*;
+    use crate::snapshot::Vocabulary;
+
+    fn told(state: &State, stuck: &Stuck, up: Option<Status>) -> String {
+        let words = state.progressing(Vocabulary::Lifecycle, None);
+        let wishes = rollup(None, state, &words, stuck, up);
+        let each = wishes.map(|wish| format!("{}={} {}", wish.kind(), wish.status().as_str(), wish.reason()));
+        format!("{} → {:?}", each.join(", "), standing(None, state, stuck, up))
+    }
+
+    const TOLD: &str = "\
+Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving
+Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving
+Ready=False UpgradeFailed, Reconciling=False Settled, Stalled=True UpgradeFailed → Stalled
+Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready
+Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready
+Ready=False Unavailable, Reconciling=False Settled, Stalled=False NotStalled → Unavailable
+Ready=False AvailabilityUnknown, Reconciling=False Settled, Stalled=False NotStalled → Unreachable
+Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled
+Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled
+Ready=False WaitingForManifestApplied, Reconciling=True WaitingForManifestApplied, Stalled=False NotStalled → Moving
+Ready=False WaitingForHostingManifestApplied, Reconciling=True WaitingForHostingManifestApplied, Stalled=False NotStalled → Moving";
+
+    /// Delivery tools read: `Stalled` is a failure, `Reconciling` means wait, and `Ready` is the end. Never two of them.
+    #[test]
+    fn every_state_says_wait_act_or_done() {
+        let running = State::Phase(Phase::Install, Outcome::Running("x".to_owned()));
+        let failed = State::Phase(Phase::Upgrade, Outcome::Failed("x".to_owned()));
+        let done = State::Phase(Phase::Install, Outcome::Succeeded);
+        let (up, down) = (Some(Status::True), Some(Status::False));
+        let missing = Some(("ConfigurationNotFound", "x".to_owned()));
+        let rows = [
+            told(&running, &None, None),
+            told(&running, &None, down),
+            told(&failed, &None, up),
+            told(&done, &None, up),
+            told(&done, &None, None),
+            told(&done, &None, down),
+            told(&done, &None, Some(Status::Unknown)),
+            told(&running, &missing, up),
+            told(&done, &missing, up),
+            told(&State::WaitingForManifests, &None, None),
+            told(&State::WaitingForHostingManifests, &None, None),
+        ];
+        assert_eq!(rows.join("\n"), TOLD);
+    }
 }

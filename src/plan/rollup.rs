@@ -8,12 +8,10 @@ use super::conditions::{Wish, merge};
 use super::config::{Configs, Effective};
 use super::install::{Known, Selected, Wanted};
 use super::judge::PROGRESSING;
-use super::rollout::{Member, Step};
-use super::state::{Outcome, State};
-use super::types::not_driven;
+use super::rollout::{Breach, Counts, Placed};
 use crate::snapshot::{
-    Applied, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, RolloutKind,
-    Status, View,
+    Applied, Condition, ConfigRef, InstallStrategy, Name, Offer, Progression, ProgressionReference, Status,
+    View, terms,
 };
 
 /// What the status of the add-on should be.
@@ -23,61 +21,8 @@ pub(super) struct Summary {
     pub defaults: Vec<(ConfigRef, Name)>,
     /// `installProgressions`; absent leaves what stands there.
     pub progressions: Option<Vec<Progression>>,
-}
-
-/// Clusters of one placement, counted.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Count {
-    selected: usize,
-    configured: usize,
-    progressing: usize,
-    done: usize,
-    failed: usize,
-    held: usize,
-}
-
-/// Clusters of every placement, counted one after the other: ten thousand reports need not live at the same time.
-#[derive(Debug)]
-pub(super) struct Tally {
-    counts: Vec<Count>,
-}
-
-impl Tally {
-    /// Returns the tally of the wanted clusters, before any of them has reported.
-    pub(super) fn new(wanted: &Wanted<'_>) -> Self {
-        let selected = |selected: &Selected<'_>| Count {
-            selected: selected.clusters.len(),
-            ..Count::default()
-        };
-        let mut counts: Vec<Count> = wanted.placements.iter().map(selected).collect();
-        for index in wanted.home.values() {
-            if let Some(count) = counts.get_mut(*index) {
-                count.configured = count.configured.saturating_add(1);
-            }
-        }
-        Self { counts }
-    }
-
-    /// Counts one instance for the placement that configures it.
-    pub(super) fn add(&mut self, wanted: &Wanted<'_>, member: &Member<'_>, state: &State) {
-        let home = wanted.home.get(&member.instance.cluster);
-        let Some(count) = home.and_then(|index| self.counts.get_mut(*index)) else {
-            return;
-        };
-        let slot = match (&member.step, state) {
-            (Step::Hold(_), _) => &mut count.held,
-            (_, State::Phase(_, Outcome::Succeeded)) => &mut count.done,
-            (_, State::Phase(_, Outcome::Failed(_))) => &mut count.failed,
-            (
-                _,
-                State::Phase(_, Outcome::Running(_))
-                | State::Unsupported(_)
-                | State::WaitingForManifests
-                | State::WaitingForHostingManifests,
-            ) => &mut count.progressing,
-        };
-        *slot = slot.saturating_add(1);
-    }
+    /// `supportedVersions` and `defaultVersion`; absent leaves what stands there.
+    pub versions: Option<(Vec<Name>, Name)>,
 }
 
 /// Returns the status of the add-on.
@@ -85,16 +30,15 @@ pub(super) fn summary(
     view: &View<'_>,
     wanted: &Wanted<'_>,
     configs: &Configs<'_>,
-    tally: &Tally,
+    placed: &[Placed],
     now: Timestamp,
 ) -> Summary {
     let progressions = if !view.addon.managed {
         None
     } else if view.addon.strategy == InstallStrategy::Placements {
-        let counts = tally.counts.iter().copied();
-        let each = wanted.placements.iter().zip(&configs.inherited).zip(counts);
+        let each = wanted.placements.iter().zip(&configs.inherited).zip(placed);
         Some(
-            each.map(|((selected, inherited), count)| progression(view, selected, inherited, count, now))
+            each.map(|((selected, inherited), placed)| progression(view, selected, inherited, placed, now))
                 .collect(),
         )
     } else {
@@ -107,6 +51,14 @@ pub(super) fn summary(
     Summary {
         defaults: defaults.collect(),
         progressions,
+        versions: view.addon.managed.then(|| {
+            let listed = configs.versions.supported();
+            let default = configs.versions.preset().map(Offer::text);
+            (
+                listed.map(|offer| Name::from(offer.text())).collect(),
+                Name::from(default.unwrap_or_default()),
+            )
+        }),
     }
 }
 
@@ -114,7 +66,7 @@ fn progression(
     view: &View<'_>,
     selected: &Selected<'_>,
     inherited: &Effective,
-    count: Count,
+    placed: &Placed,
     now: Timestamp,
 ) -> Progression {
     let (namespace, name) = (&selected.by.namespace, &selected.by.name);
@@ -122,7 +74,9 @@ fn progression(
     let old = stored
         .into_iter()
         .find(|old| old.namespace == *namespace && old.name == *name);
-    let done = selected.known == Known::Decided && count.done == count.configured;
+    let done = selected.known == Known::Decided && placed.counts.done == placed.configured;
+    // What nobody runs is not known to be good.
+    let is_proved = done && placed.configured > 0;
     let references = inherited.refs.iter().map(|desired| {
         let before = old.and_then(|old| {
             old.references
@@ -137,26 +91,28 @@ fn progression(
         ProgressionReference {
             config: desired.config.clone(),
             desired: desired.hash.clone(),
-            applied: if done {
+            applied: if is_proved {
                 Some(reached.clone())
             } else {
                 before.and_then(|before| before.applied.clone())
             },
-            known_good: if done {
+            known_good: if is_proved {
                 Some(reached)
             } else {
                 before.and_then(|before| before.known_good.clone())
             },
         }
     });
-    let mut wishes = vec![counted(count, done)];
-    let stalled = stalled(view, selected, count);
+    let mut wishes = vec![counted(selected.clusters.len(), placed, done)];
+    wishes.extend(stalled(selected, placed));
+    wishes.extend(paused(selected, placed));
+    // Two of them are only there while they are true.
+    let is_past = |one: &&Condition| {
+        let wished = wishes.iter().any(|wish| wish.kind() == &*one.kind);
+        !wished && [STALLED, PAUSED].contains(&&*one.kind)
+    };
     let stated = old.into_iter().flat_map(|old| &old.conditions);
-    let observed: Vec<Condition> = stated
-        .filter(|one| stalled.is_some() || &*one.kind != STALLED)
-        .cloned()
-        .collect();
-    wishes.extend(stalled);
+    let observed: Vec<Condition> = stated.filter(|one| !is_past(one)).cloned().collect();
     Progression {
         namespace: namespace.clone(),
         name: name.clone(),
@@ -166,47 +122,69 @@ fn progression(
 }
 
 const STALLED: &str = "Stalled";
+const PAUSED: &str = "Paused";
 
-fn counted(count: Count, done: bool) -> Wish<'static> {
-    let Count {
-        selected,
-        configured,
-        progressing,
-        failed,
-        ..
-    } = count;
-    let started = progressing.saturating_add(count.done);
+fn counted(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
+    let Placed {
+        counts, configured, ..
+    } = placed;
+    let Counts {
+        failed, timed_out, ..
+    } = counts;
+    let started = counts.progressing.saturating_add(counts.done);
     let head = format!("selected clusters {selected}. configured addons {started}/{configured}");
     if done {
-        let message = format!("{head} completed with no errors, {failed} failed 0 timeout.");
+        let message = format!("{head} completed with no errors, {failed} failed {timed_out} timeout.");
         return Wish::new(PROGRESSING, Status::False, "Completed", message);
     }
     Wish::new(
         PROGRESSING,
         Status::True,
         "Progressing",
-        format!("{head} progressing..., {failed} failed 0 timeout."),
+        format!("{head} progressing..., {failed} failed {timed_out} timeout."),
     )
 }
 
-/// Says what no amount of waiting changes; the condition is only there while it is true.
-fn stalled(view: &View<'_>, selected: &Selected<'_>, count: Count) -> Option<Wish<'static>> {
+/// Says what no amount of waiting changes.
+fn stalled(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {
     let (namespace, name) = (&selected.by.namespace, &selected.by.name);
-    let (reason, message) = match selected.known {
-        Known::NoPlacement => (
+    let (reason, message) = match (selected.known, &placed.fault, placed.breach) {
+        (Known::NoPlacement, _, _) => (
             "PlacementNotFound",
             format!("placement {namespace}/{name} does not exist"),
         ),
-        Known::NoDecision => (
+        (Known::NoDecision, _, _) => (
             "DecisionNotFound",
             format!("placement {namespace}/{name} is not decided yet"),
         ),
-        Known::Decided if count.held == 0 => return None,
-        Known::Decided => {
-            let kinds = [&selected.by.rollout, &view.addon.configuration_rollout];
-            let held = kinds.into_iter().find(|kind| **kind != RolloutKind::All)?;
-            ("RolloutTypeNotDriven", not_driven(held.as_str()))
+        (Known::Decided, Some(fault), _) => ("RolloutStrategyInvalid", fault.to_string()),
+        (Known::Decided, None, Some(breach)) if placed.counts.waiting > 0 => {
+            ("TooManyFailures", too_many(placed, breach))
         }
+        (Known::Decided, None, _) => return None,
     };
     Some(Wish::new(STALLED, Status::True, reason, message))
+}
+
+fn too_many(placed: &Placed, breach: Breach) -> String {
+    let Breach { failures, tolerated } = breach;
+    let mut names = placed.failed.join(", ");
+    let all = placed.counts.failed.saturating_add(placed.counts.timed_out);
+    let others = all.saturating_sub(placed.failed.len());
+    if others > 0 {
+        names = format!("{names} and {others} more");
+    }
+    format!("{failures} failed, {tolerated} may: nothing new starts; failed or late: {names}")
+}
+
+fn paused(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {
+    let (namespace, name) = (&selected.by.namespace, &selected.by.name);
+    let waiting = placed.counts.waiting;
+    let message = format!(
+        "the annotation {} pauses the rollout of placement {namespace}/{name}: {waiting} clusters wait",
+        terms::PAUSED
+    );
+    placed
+        .paused
+        .then(|| Wish::new(PAUSED, Status::True, "RolloutPaused", message))
 }

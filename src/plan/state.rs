@@ -13,6 +13,8 @@ pub enum Phase {
     Upgrade,
     /// The desired version is lower than the last one.
     Rollback,
+    /// The add-on goes, and its pre-delete hooks run first. Never shown in `Progressing`.
+    Hook,
 }
 
 /// How far it is.
@@ -67,6 +69,7 @@ impl Phase {
             Self::Install => "install",
             Self::Upgrade => "upgrade",
             Self::Rollback => "rollback",
+            Self::Hook => "pre-delete hook",
         }
     }
 
@@ -75,6 +78,7 @@ impl Phase {
             Self::Install => "installing",
             Self::Upgrade => "upgrading",
             Self::Rollback => "rollingback",
+            Self::Hook => "running the pre-delete hook",
         }
     }
 
@@ -83,18 +87,27 @@ impl Phase {
             Self::Install => ["Installing", "InstallSucceed", "InstallFailed"],
             Self::Upgrade => ["Upgrading", "UpgradeSucceed", "UpgradeFailed"],
             Self::Rollback => ["Rollingback", "RollbackSucceed", "RollbackFailed"],
+            Self::Hook => ["HookRunning", "HookSucceed", "HookFailed"],
         }
     }
 }
 
 impl State {
+    /// Reads back whether an earlier plan wrote a failure, in either vocabulary.
+    pub fn is_failure(reason: &str) -> bool {
+        matches!(
+            reason,
+            "InstallFailed" | "UpgradeFailed" | "RollbackFailed" | "Failed"
+        )
+    }
+
     /// Returns whether everything desired is applied.
     pub fn is_done(&self) -> bool {
         matches!(self, Self::Phase(_, Outcome::Succeeded))
     }
 
-    /// Returns the words of the `Progressing` condition.
-    pub fn progressing(&self, vocabulary: Vocabulary) -> Words {
+    /// Returns the words of the `Progressing` condition; `version` is the one that the instance is on its way to.
+    pub fn progressing(&self, vocabulary: Vocabulary, version: Option<&str>) -> Words {
         match self {
             Self::Unsupported(of) => Words {
                 status: Status::False,
@@ -115,20 +128,26 @@ impl State {
                 message: "Waiting for ManagedClusterAddOn HostingManifestApplied condition".to_owned(),
             },
             Self::Phase(phase, outcome) => match vocabulary {
-                Vocabulary::Lifecycle => lifecycle(*phase, outcome),
+                Vocabulary::Lifecycle => lifecycle(*phase, outcome, version),
                 Vocabulary::Ocm => ocm(outcome),
             },
         }
     }
 }
 
-fn lifecycle(phase: Phase, outcome: &Outcome) -> Words {
+fn lifecycle(phase: Phase, outcome: &Outcome, version: Option<&str>) -> Words {
     let [running, succeeded, failed] = phase.reasons();
     match outcome {
         Outcome::Running(why) => Words {
             status: Status::True,
             reason: running,
-            message: format!("{}… {why}", phase.verb()),
+            message: match (phase, version) {
+                (_, None) | (Phase::Hook, Some(_)) => format!("{}… {why}", phase.verb()),
+                (Phase::Install, Some(version)) => format!("{} version {version}… {why}", phase.verb()),
+                (Phase::Upgrade | Phase::Rollback, Some(version)) => {
+                    format!("{} to version {version}… {why}", phase.verb())
+                }
+            },
         },
         Outcome::Succeeded => Words {
             status: Status::False,
@@ -168,7 +187,7 @@ mod tests {
     use super::*;
 
     fn row(state: &State, vocabulary: Vocabulary) -> String {
-        let words = state.progressing(vocabulary);
+        let words = state.progressing(vocabulary, None);
         format!("{} {} | {}", words.status.as_str(), words.reason, words.message)
     }
 
@@ -195,6 +214,21 @@ mod tests {
             let state = State::Phase(Phase::Upgrade, outcome);
             assert_eq!(row(&state, Vocabulary::Lifecycle), ours);
             assert_eq!(row(&state, Vocabulary::Ocm), theirs);
+        }
+    }
+
+    #[test]
+    fn a_version_stands_in_the_words_while_it_changes() {
+        let rows = [
+            (Phase::Install, "installing version v2… why"),
+            (Phase::Upgrade, "upgrading to version v2… why"),
+            (Phase::Rollback, "rollingback to version v2… why"),
+        ];
+        for (phase, expected) in rows {
+            let state = State::Phase(phase, Outcome::Running("why".to_owned()));
+            let message = |vocabulary| state.progressing(vocabulary, Some("v2")).message;
+            assert_eq!(message(Vocabulary::Lifecycle), expected);
+            assert_eq!(message(Vocabulary::Ocm), "progressing... why");
         }
     }
 

@@ -1,26 +1,72 @@
-//! Variables in the manifests of a template: `{{NAME}}`, byte for byte, in keys and in values.
+//! Variables in the manifests of a template: `{{NAME}}`, in keys and in values.
 //!
-//! Works on parsed JSON, so a value can never change the structure around it. Unknown variables and unclosed braces are
-//! faults with the variable's name; values are not expanded again.
+//! Works on parsed JSON, so a value can never change the structure around it. A name is a letter or `_`, then letters,
+//! digits and `_`, with nothing else between the braces. Other text between braces belongs to somebody else's templates
+//! (`{{ $labels.pod }}` in an alerting rule) and stays as it is. Values are not expanded again.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// Why a template cannot be filled in.
+/// Why a text cannot be filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum SubstitutionFault {
+enum What {
     /// Nobody gives this variable a value.
     UnknownVariable(String),
     /// `{{` without `}}`.
     Unclosed(String),
+    /// The name of a known variable with blanks around it.
+    Blanks(String),
+    /// Two keys of one object become the same.
+    SameKey(String),
+}
+
+/// Why a manifest cannot be filled in, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SubstitutionFault {
+    /// Path of the text, "" for the value itself.
+    at: String,
+    what: What,
 }
 
 impl std::fmt::Display for SubstitutionFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::UnknownVariable(name) => write!(f, "unknown variable {name:?}"),
-            Self::Unclosed(text) => write!(f, "braces that are never closed in {text:?}"),
+        if !self.at.is_empty() {
+            write!(f, "{}: ", self.at)?;
+        }
+        match &self.what {
+            What::UnknownVariable(name) => write!(f, "unknown variable {name:?}"),
+            What::Unclosed(text) => write!(f, "braces that are never closed in {text:?}"),
+            What::Blanks(name) => write!(f, "blanks around the variable {name:?}: write {{{{{name}}}}}"),
+            What::SameKey(key) => write!(f, "two keys become {key:?}"),
+        }
+    }
+}
+
+impl SubstitutionFault {
+    fn here(what: What) -> Self {
+        Self {
+            at: String::new(),
+            what,
+        }
+    }
+
+    fn under(mut self, segment: &str) -> Self {
+        let dot = if self.at.is_empty() || self.at.starts_with('[') {
+            ""
+        } else {
+            "."
+        };
+        self.at = format!("{segment}{dot}{}", self.at);
+        self
+    }
+
+    fn under_key(self, key: &str) -> Self {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        if !key.is_empty() && key.bytes().all(is_plain) {
+            self.under(key)
+        } else {
+            self.under(&format!("[{:?}]", excerpt(key)))
         }
     }
 }
@@ -32,36 +78,73 @@ pub(super) type Variables = BTreeMap<String, String>;
 pub(super) fn substitute(value: &Value, variables: &Variables) -> Result<Value, SubstitutionFault> {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
-        Value::String(text) => expand(text, variables).map(Value::String),
+        Value::String(text) => expand(text, variables)
+            .map(Value::String)
+            .map_err(SubstitutionFault::here),
         Value::Array(items) => items
             .iter()
-            .map(|item| substitute(item, variables))
+            .enumerate()
+            .map(|(index, item)| {
+                substitute(item, variables).map_err(|fault| fault.under(&format!("[{index}]")))
+            })
             .collect::<Result<_, _>>()
             .map(Value::Array),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, field)| Ok((expand(key, variables)?, substitute(field, variables)?)))
-            .collect::<Result<Map<_, _>, _>>()
-            .map(Value::Object),
+        Value::Object(fields) => fill(fields, variables).map(Value::Object),
     }
 }
 
-fn expand(text: &str, variables: &Variables) -> Result<String, SubstitutionFault> {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, tail)) = rest.split_once("{{") {
-        let Some((name, after)) = tail.split_once("}}") else {
-            return Err(SubstitutionFault::Unclosed(excerpt(text)));
-        };
-        let Some(value) = variables.get(name) else {
-            return Err(SubstitutionFault::UnknownVariable(excerpt(name)));
-        };
-        out.push_str(before);
-        out.push_str(value);
-        rest = after;
+fn fill(fields: &Map<String, Value>, variables: &Variables) -> Result<Map<String, Value>, SubstitutionFault> {
+    let mut filled = Map::with_capacity(fields.len());
+    for (key, field) in fields {
+        let fault = |what| SubstitutionFault::here(what).under_key(key);
+        let name = expand(key, variables).map_err(fault)?;
+        let value = substitute(field, variables).map_err(|fault| fault.under_key(key))?;
+        if filled.contains_key(&name) {
+            return Err(fault(What::SameKey(excerpt(&name))));
+        }
+        filled.insert(name, value);
     }
-    out.push_str(rest);
+    Ok(filled)
+}
+
+fn expand(text: &str, variables: &Variables) -> Result<String, What> {
+    let mut out = String::with_capacity(text.len());
+    let mut written = 0;
+    // The closing braces after an opening pair also follow every later pair before them: each is looked for once.
+    let mut closing = 0;
+    let find = |braces: &str, from: usize| Some(from.saturating_add(text.get(from..)?.find(braces)?));
+    let piece = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    while let Some(opening) = find("{{", written) {
+        let inner = opening.saturating_add(2);
+        if closing < inner {
+            closing = find("}}", inner).ok_or_else(|| What::Unclosed(excerpt(text)))?;
+        }
+        let inside = piece(inner, closing);
+        out.push_str(piece(written, opening));
+        if is_name(inside) {
+            let value = variables.get(inside);
+            out.push_str(value.ok_or_else(|| What::UnknownVariable(excerpt(inside)))?);
+            written = closing.saturating_add(2);
+            continue;
+        }
+        let bare = inside.trim();
+        if variables.contains_key(bare) {
+            return Err(What::Blanks(bare.to_owned()));
+        }
+        // Not ours. A variable may still stand within, as in `{{ printf "{{CLUSTER_NAME}}" }}` or `{{{CLUSTER_NAME}}}`.
+        out.push('{');
+        written = opening.saturating_add(1);
+    }
+    out.push_str(piece(written, text.len()));
     Ok(out)
+}
+
+fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 fn excerpt(text: &str) -> String {
@@ -78,10 +161,14 @@ mod tests {
     use serde_json::json;
 
     fn variables() -> Variables {
-        [("CLUSTER_NAME", "c1"), ("QUOTE", "a\"b\\c{{CLUSTER_NAME}}\n")]
-            .into_iter()
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect()
+        [
+            ("CLUSTER_NAME", "c1"),
+            ("QUOTE", "a\"b\\c{{CLUSTER_NAME}}\n"),
+            ("_x1", "low"),
+        ]
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
     }
 
     #[test]
@@ -96,13 +183,43 @@ mod tests {
     }
 
     #[test]
-    fn names_the_fault() {
-        let fault = |text: &str| substitute(&json!([text]), &variables()).unwrap_err().to_string();
-        assert_eq!(fault("{{ CLUSTER_NAME }}"), "unknown variable \" CLUSTER_NAME \"");
-        assert_eq!(fault("{{}}"), "unknown variable \"\"");
+    fn only_a_name_between_the_braces_is_a_variable() {
+        let rows = [
+            ("{{CLUSTER_NAME}}{{_x1}}", "c1low"),
+            ("pod {{ $labels.pod }} is down", "pod {{ $labels.pod }} is down"),
+            (
+                "{{.Values.x}} {{}} {{1a}} {{a-b}}",
+                "{{.Values.x}} {{}} {{1a}} {{a-b}}",
+            ),
+            ("{{ printf \"{{CLUSTER_NAME}}\" }}", "{{ printf \"c1\" }}"),
+            ("{{{CLUSTER_NAME}}}", "{c1}"),
+            ("${{{{CLUSTER_NAME}}}}", "${{c1}}"),
+            ("{ {CLUSTER_NAME} }}", "{ {CLUSTER_NAME} }}"),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(expand(text, &variables()).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_the_fault_and_its_place() {
+        let fault = |value: Value| substitute(&value, &variables()).unwrap_err().to_string();
         assert_eq!(
-            fault("x {{CLUSTER_NAME"),
-            "braces that are never closed in \"x {{CLUSTER_NAME\""
+            fault(json!({"spec": {"items": [{"image": "{{IMAGE}}"}]}})),
+            "spec.items[0].image: unknown variable \"IMAGE\""
         );
+        assert_eq!(
+            fault(json!({"data": {"a.b": "x {{CLUSTER_NAME"}})),
+            "data[\"a.b\"]: braces that are never closed in \"x {{CLUSTER_NAME\""
+        );
+        assert_eq!(
+            fault(json!([["{{ CLUSTER_NAME }}"]])),
+            "[0][0]: blanks around the variable \"CLUSTER_NAME\": write {{CLUSTER_NAME}}"
+        );
+        assert_eq!(
+            fault(json!({"data": {"c1": "", "{{CLUSTER_NAME}}": ""}})),
+            "data[\"{{CLUSTER_NAME}}\"]: two keys become \"c1\""
+        );
+        assert_eq!(fault(json!("{{NOBODY}}")), "unknown variable \"NOBODY\"");
     }
 }

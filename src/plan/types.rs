@@ -5,7 +5,8 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::state::{Outcome, Phase};
+use super::note::Note;
+use super::registration::Answer;
 use crate::snapshot::{ConfigRef, ConfigType, Meta, Name, ObjectKey};
 
 /// What the hub should look like next for one add-on, and what it is waiting for.
@@ -81,6 +82,15 @@ pub enum Action {
         /// The reason.
         why: &'static str,
     },
+    /// Answer a certificate signing request.
+    Certify {
+        /// Which request.
+        object: ObjectKey,
+        /// The revision it was planned from.
+        before: Revision,
+        /// The answer.
+        answer: Answer,
+    },
 }
 
 impl Action {
@@ -90,37 +100,21 @@ impl Action {
             Self::Create { object, .. }
             | Self::Replace { object, .. }
             | Self::Status { object, .. }
-            | Self::Delete { object, .. } => object,
+            | Self::Delete { object, .. }
+            | Self::Certify { object, .. } => object,
         }
     }
 }
 
-/// A change of state worth telling: one add-on on one cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
-    /// The add-on.
-    pub addon: Name,
-    /// The cluster.
-    pub cluster: Name,
-    /// Install, upgrade or rollback.
-    pub phase: Phase,
-    /// Running, succeeded or failed.
-    pub outcome: Outcome,
-}
-
-impl std::fmt::Display for Note {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self {
-            addon,
-            cluster,
-            phase,
-            outcome,
-        } = self;
-        let verb = phase.noun();
-        match outcome {
-            Outcome::Running(why) => write!(f, "{cluster} {addon}: {verb} running ({why})"),
-            Outcome::Succeeded => write!(f, "{cluster} {addon}: {verb} succeeded"),
-            Outcome::Failed(error) => write!(f, "{cluster} {addon}: {verb} failed: {error}"),
+impl Action {
+    /// Returns the revision that the action was planned from; a creation has none.
+    pub fn before_mut(&mut self) -> Option<&mut Revision> {
+        match self {
+            Self::Create { .. } => None,
+            Self::Replace { before, .. }
+            | Self::Status { before, .. }
+            | Self::Delete { before, .. }
+            | Self::Certify { before, .. } => Some(before),
         }
     }
 }
@@ -148,19 +142,35 @@ pub enum WaitOn {
     /// An instance is being deleted and will be created again.
     Deletion,
     /// A configuration has no usable object.
-    Config(ConfigRef, &'static str),
+    Config(ConfigRef, String),
+    /// A version that no template offers.
+    Version(String),
+    /// A template that offers no version although it has the label.
+    Template(String),
     /// A type of configuration that the add-on does not support.
     UnsupportedType(ConfigType),
-    /// A rollout type that this version does not drive.
-    Rollout(String),
+    /// The rollout: a turn, the end of a pause, or a strategy that has a meaning.
+    Rollout(Name),
     /// An install strategy that this version does not drive.
     InstallStrategy(Name),
+    /// A label selector without a meaning.
+    LabelSelector(Name),
+    /// The install strategy follows labels, but has no selector.
+    NoLabelSelector,
+    /// A cluster that the hub has not accepted.
+    Acceptance,
+    /// A selected cluster that has opted out.
+    OptedOut,
+    /// Nothing selects the cluster any more; the add-on goes at this time.
+    Grace(Timestamp),
     /// The assigned content has been edited and is no longer on the hub.
     Content(ConfigRef),
-    /// Fields of an `AddOnDeploymentConfig` that this version does not apply.
-    NotApplied(Vec<&'static str>),
     /// The agent on the cluster.
     Agent(String),
+    /// The pre-delete hooks of an instance that is being deleted.
+    Hook(String),
+    /// The name of the add-on is too long for the label by which clusters tell that they have it.
+    Label,
 }
 
 impl Wait {
@@ -190,10 +200,26 @@ impl std::fmt::Display for Wait {
             WaitOn::ClusterDeletion => write!(f, "the ManagedCluster is being deleted"),
             WaitOn::Deletion => write!(f, "the add-on is still being deleted"),
             WaitOn::Config(config, why) => write!(f, "configuration {config} {why}"),
+            WaitOn::Version(why) | WaitOn::Template(why) => f.write_str(why),
             WaitOn::UnsupportedType(of) => write!(f, "configurations of type {of} are not supported"),
-            WaitOn::Rollout(kind) => f.write_str(&not_driven(kind)),
+            WaitOn::Rollout(why) => f.write_str(why),
             WaitOn::InstallStrategy(kind) => {
                 write!(f, "install strategy {kind} is not driven by this version")
+            }
+            WaitOn::LabelSelector(why) => {
+                write!(
+                    f,
+                    "the label selector has no meaning, so nothing is installed or removed: {why}"
+                )
+            }
+            WaitOn::NoLabelSelector => write!(f, "there is no label selector, so no cluster is selected"),
+            WaitOn::Acceptance => write!(f, "the hub has not accepted the cluster"),
+            WaitOn::OptedOut => write!(f, "the cluster has opted out"),
+            WaitOn::Grace(due) => {
+                write!(
+                    f,
+                    "nothing selects the cluster any more; the add-on goes at {due}"
+                )
             }
             WaitOn::Content(config) => {
                 write!(
@@ -201,13 +227,17 @@ impl std::fmt::Display for Wait {
                     "the assigned content of {config} is no longer on the hub; the works stay as they are"
                 )
             }
-            WaitOn::NotApplied(fields) => write!(f, "not applied by this version: {}", fields.join(", ")),
             WaitOn::Agent(why) => write!(f, "agent: {why}"),
+            WaitOn::Hook(why) => write!(f, "pre-delete hooks: {why}"),
+            WaitOn::Label => write!(
+                f,
+                "the name of the add-on is too long for a label on its clusters"
+            ),
         }
     }
 }
 
-/// Says that a rollout type is not driven.
-pub(super) fn not_driven(kind: &str) -> String {
-    format!("rollout type {kind} is not driven by this version; the cluster keeps what it has")
+/// Returns the earlier of two moments, where there are any.
+pub(super) fn earliest(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    one.into_iter().chain(other).min()
 }

@@ -1,21 +1,16 @@
 //! The works that every instance should have.
 //!
-//! Decides names, labels, annotations and owners of works, and which content they are made from: only content whose hash
-//! is the assigned one. Never plans a work for an add-on that another program deploys.
+//! Decides names, labels, annotations and owners of works. Their content comes from a kit (`kit.rs`). Of a stored work only
+//! our own keys are touched: labels, annotations and owners of others survive.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use super::owners;
-use super::render::{Recipe, RenderFault, recipe};
-use super::rollout::{Member, Step};
+use super::render::Recipe;
 use super::types::WaitOn;
-use crate::snapshot::{
-    ConfigRef, Content, DeploymentConfig, Digest, Instance, Kind, Name, ObjectKey, Reference, View, Work,
-    terms,
-};
+use crate::snapshot::{Digest, Instance, Kind, Name, ObjectKey, Reference, View, Work, terms};
 
 /// What can be said about the works of one instance.
 #[derive(Debug)]
@@ -39,118 +34,14 @@ pub(super) struct Body<'v> {
     pub digest: Digest,
     /// The work of that name that is stored.
     pub work: Option<&'v Work>,
+    /// Whether it gets a manifest that the stored work does not hold: what is moved arrives before it leaves.
+    pub gains: bool,
     /// Its configuration hashes, "" when the instance has no configuration.
-    hashes: Arc<str>,
-    recipe: Arc<Recipe>,
-}
-
-/// Makes the works of one instance after the other. What instances share is made once: those with the same assignment
-/// and install namespace have the same kit.
-#[derive(Debug)]
-pub(super) struct Renderer<'v, 'm> {
-    view: &'m View<'v>,
-    name: Name,
-    kits: BTreeMap<KitKey, Arc<Kit>>,
-    /// Neighbours mostly share a kit; comparing is cheaper than looking up.
-    last: Option<(&'m Member<'v>, Arc<Kit>)>,
-}
-
-/// The assigned configurations with their hashes, and the install namespace.
-type KitKey = (Vec<(ConfigRef, Name)>, Name);
-
-/// What instances with the same assignment share.
-#[derive(Debug)]
-enum Kit {
-    Waiting(WaitOn),
-    Refused(String),
-    Ready { recipe: Arc<Recipe>, hashes: Arc<str> },
-}
-
-impl<'v, 'm> Renderer<'v, 'm> {
-    pub(super) fn new(view: &'m View<'v>) -> Self {
-        Self {
-            view,
-            name: deploy_name(&view.addon.name).into(),
-            kits: BTreeMap::new(),
-            last: None,
-        }
-    }
-
-    /// Returns the works of an instance.
-    pub(super) fn rendering(&mut self, member: &'m Member<'v>) -> Rendering<'v> {
-        let instance = member.instance;
-        if instance.meta.deleting || !member.effective.deployed {
-            return Rendering::NotOurs;
-        }
-        if let Some(refusal) = refusal(member) {
-            return Rendering::Refused(refusal);
-        }
-        if let Some(wait) = waiting(self.view, member) {
-            return Rendering::Waiting(wait);
-        }
-        match &*self.kit(member) {
-            Kit::Waiting(on) => Rendering::Waiting(on.clone()),
-            Kit::Refused(error) => Rendering::Refused(error.clone()),
-            Kit::Ready { recipe, .. } if recipe.is_empty => Rendering::Bodies(Vec::new()),
-            Kit::Ready { recipe, hashes } => {
-                let mut works = self.view.works(&instance.cluster);
-                Rendering::Bodies(vec![Body {
-                    name: Arc::clone(&self.name),
-                    digest: recipe.digest(&instance.cluster),
-                    work: works.find(|work| work.name == self.name && work.namespace == instance.cluster),
-                    hashes: Arc::clone(hashes),
-                    recipe: Arc::clone(recipe),
-                }])
-            }
-        }
-    }
-
-    fn kit(&mut self, member: &'m Member<'v>) -> Arc<Kit> {
-        if let Some((last, kit)) = &self.last
-            && share_a_kit(last, member)
-        {
-            return Arc::clone(kit);
-        }
-        let assigned = member.assigned.iter();
-        let pairs: Vec<_> = assigned
-            .map(|one| (one.config.clone(), one.desired.clone()))
-            .collect();
-        let key = (pairs, member.instance.install_namespace.clone());
-        let view = self.view;
-        let found = self
-            .kits
-            .entry(key)
-            .or_insert_with_key(|(_, namespace)| Arc::new(kit(view, &member.assigned, namespace)));
-        let kit = Arc::clone(found);
-        self.last = Some((member, Arc::clone(&kit)));
-        kit
-    }
-}
-
-fn share_a_kit(one: &Member<'_>, other: &Member<'_>) -> bool {
-    let pair = |reference: &Reference, same: &Reference| {
-        reference.config == same.config && reference.desired == same.desired
-    };
-    one.instance.install_namespace == other.instance.install_namespace
-        && one.assigned.len() == other.assigned.len()
-        && one
-            .assigned
-            .iter()
-            .zip(&*other.assigned)
-            .all(|(reference, same)| pair(reference, same))
-}
-
-fn kit(view: &View<'_>, assigned: &[Reference], install_namespace: &str) -> Kit {
-    if let Some(superseded) = superseded(view, assigned) {
-        return Kit::Waiting(WaitOn::Content(superseded.config.clone()));
-    }
-    match rendered(view, assigned, install_namespace) {
-        Ok(recipe) => Kit::Ready {
-            recipe: Arc::new(recipe),
-            hashes: render_hashes(assigned),
-        },
-        Err(fault) => Kit::Refused(fault.to_string()),
-    }
+    pub hashes: Arc<str>,
+    /// The version of the add-on that it carries, "" when its template has none.
+    pub version: Name,
+    /// What its spec is made from.
+    pub recipe: Arc<Recipe>,
 }
 
 /// Returns the first reference whose assigned content has been edited away. What a kind that is not watched says, nobody
@@ -164,59 +55,9 @@ pub(super) fn superseded<'a>(view: &View<'_>, assigned: &'a [Reference]) -> Opti
     assigned.iter().find(no_longer)
 }
 
-/// The first reference of each type counts.
-fn rendered(view: &View<'_>, assigned: &[Reference], install_namespace: &str) -> Result<Recipe, RenderFault> {
-    let content = |kind: Kind| {
-        let is_of_kind = |reference: &&Reference| {
-            let of = &reference.config.of;
-            Kind::of_config(&of.group, &of.resource) == Some(kind)
-        };
-        let reference = assigned.iter().find(is_of_kind)?;
-        view.content(&reference.config, &reference.desired)
-            .map(|found| &*found.content)
-    };
-    let config: Option<&DeploymentConfig> = match content(Kind::DeploymentConfig) {
-        Some(Content::Deployment(config)) => Some(config),
-        Some(Content::Template(_) | Content::Hub) | None => None,
-    };
-    match content(Kind::Template) {
-        Some(Content::Template(template)) => recipe(template, config, install_namespace),
-        Some(Content::Deployment(_) | Content::Hub) | None => Err(RenderFault::NoTemplate),
-    }
-}
-
-/// Hosted agents of template add-ons are refused: deploying them on the managed cluster would be the wrong cluster.
-fn refusal(member: &Member<'_>) -> Option<String> {
-    if !member.instance.hosting_cluster.is_empty() {
-        return Some(format!(
-            "a template add-on cannot be hosted on {:?}",
-            &*member.instance.hosting_cluster
-        ));
-    }
-    None
-}
-
-fn waiting(view: &View<'_>, member: &Member<'_>) -> Option<WaitOn> {
-    match view.cluster(&member.instance.cluster) {
-        None => return Some(WaitOn::Cluster),
-        Some(cluster) if cluster.meta.deleting => return Some(WaitOn::ClusterDeletion),
-        Some(_) => {}
-    }
-    if let (Step::Hold(kind), true) = (&member.step, member.assigned.is_empty()) {
-        return Some(WaitOn::Rollout(kind.as_str().to_owned()));
-    }
-    if let Some(of) = &member.effective.unsupported {
-        return Some(WaitOn::UnsupportedType(of.clone()));
-    }
-    let (desired, fault) = member
-        .missing()
-        .and_then(|desired| Some((desired, desired.fault?)))?;
-    Some(WaitOn::Config(desired.config.clone(), fault.as_str()))
-}
-
-/// Returns the name of the first work of an add-on.
-pub(super) fn deploy_name(addon: &str) -> String {
-    format!("addon-{addon}-deploy-0")
+/// Returns what the names of an add-on's works begin with; their number follows.
+pub(super) fn deploy_prefix(addon: &str) -> String {
+    format!("addon-{addon}-deploy-")
 }
 
 /// Returns whether a work is one that this program may delete when it is no longer wanted.
@@ -237,32 +78,27 @@ pub(super) fn is_hook_work(addon: &str, name: &str) -> bool {
         .is_some_and(|rest| rest.starts_with("-pre-delete"))
 }
 
-fn render_hashes(assigned: &[Reference]) -> Arc<str> {
-    if assigned.is_empty() {
-        return Arc::from("");
-    }
-    let sorted: BTreeMap<String, &str> = assigned
-        .iter()
-        .map(|one| (one.config.to_string(), &*one.desired))
-        .collect();
-    Arc::from(json!(sorted).to_string())
-}
-
 impl Body<'_> {
     /// Returns whether the stored work already is what this body asks for, the status aside.
     pub(super) fn equals(&self, instance: &Instance, work: &Work) -> bool {
         self.digest == work.digest
+            && work.labelled
             && *self.hashes == *work.hashes
             && *self.hashes == *work.mirror
+            && self.version == work.version
             && owners::owned_by(instance, &work.owners).is_none()
     }
 
     /// Returns the whole work.
     pub(super) fn create(&self, instance: &Instance) -> Value {
+        let mut labels = labels(instance);
+        if !self.version.is_empty() {
+            labels.insert(terms::ADDON_VERSION.to_owned(), Value::from(&*self.version));
+        }
         let mut metadata = json!({
             "name": &*self.name,
             "namespace": &*instance.cluster,
-            "labels": {(terms::ADDON_NAME): &*instance.addon},
+            "labels": labels,
             "ownerReferences": [owners::of_instance(instance, true)],
         });
         if let Some(fields) = metadata.as_object_mut().filter(|_| !self.hashes.is_empty()) {
@@ -280,6 +116,17 @@ impl Body<'_> {
     pub(super) fn patch(&self, instance: &Instance, work: &Work) -> Value {
         let mut metadata = Map::new();
         metadata.insert("annotations".to_owned(), self.annotations());
+        let mut changed = Map::new();
+        if !work.labelled {
+            changed.extend(labels(instance));
+        }
+        if self.version != work.version {
+            let version = Some(&*self.version).filter(|version| !version.is_empty());
+            changed.insert(terms::ADDON_VERSION.to_owned(), json!(version));
+        }
+        if !changed.is_empty() {
+            metadata.insert("labels".to_owned(), Value::Object(changed));
+        }
         if let Some(owners) = owners::owned_by(instance, &work.owners) {
             metadata.insert("ownerReferences".to_owned(), Value::Array(owners));
         }
@@ -314,6 +161,10 @@ impl Body<'_> {
     pub(super) fn key(&self, instance: &Instance) -> ObjectKey {
         ObjectKey::new(Kind::Work, instance.cluster.clone(), Arc::clone(&self.name))
     }
+}
+
+fn labels(instance: &Instance) -> Map<String, Value> {
+    Map::from_iter([(terms::ADDON_NAME.to_owned(), Value::from(&*instance.addon))])
 }
 
 fn name_absent(object: &mut Value, fields: &[&str]) {

@@ -57,6 +57,12 @@ impl Expectations {
         self.open.get(addon).map_or(0, BTreeMap::len)
     }
 
+    /// Returns the objects that the add-on waits for.
+    pub(super) fn objects(&self, addon: &str) -> Vec<ObjectKey> {
+        let open = self.open.get(addon);
+        open.into_iter().flat_map(BTreeMap::keys).cloned().collect()
+    }
+
     /// Gives up waiting for the add-on's objects; writes stay guarded by their resource versions.
     pub(super) fn forget(&mut self, addon: &str) {
         self.open.remove(addon);

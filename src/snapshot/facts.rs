@@ -83,6 +83,15 @@ impl AddonFacts {
     }
 }
 
+/// The versions of one add-on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VersionFacts {
+    /// Every version that can be asked for, lowest first.
+    pub supported: Vec<Arc<str>>,
+    /// The version that is installed where none is asked for.
+    pub default: Option<Arc<str>>,
+}
+
 type Clusters = BTreeSet<Arc<str>>;
 
 /// Values under two names, the outer one first.
@@ -90,7 +99,7 @@ pub type ByTwoNames<T> = BTreeMap<Arc<str>, BTreeMap<Arc<str>, T>>;
 
 /// The facts of the whole fleet.
 ///
-/// The four parts are shared: whoever publishes new facts replaces the parts that changed and clones the rest for free.
+/// The five parts are shared: whoever publishes new facts replaces the parts that changed and clones the rest for free.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Whether everything that exists is in here. Until then the absence of something means nothing.
@@ -101,6 +110,8 @@ pub struct Facts {
     pub placements: Arc<ByTwoNames<Arc<Clusters>>>,
     /// Types that agents declared in `status.supportedConfigs`: cluster, then add-on.
     pub declared: Arc<ByTwoNames<Arc<[ConfigType]>>>,
+    /// Versions by add-on; an add-on whose templates carry no version is absent.
+    pub versions: Arc<BTreeMap<Arc<str>, Arc<VersionFacts>>>,
 }
 
 impl Facts {
@@ -147,6 +158,21 @@ impl Facts {
             .or_default();
         addons.insert(addon.into(), types.into_iter().collect());
         self
+    }
+
+    /// Returns these facts with the versions of an add-on, lowest first; the last one is the default.
+    #[must_use]
+    pub fn with_versions<'a>(mut self, addon: &str, versions: impl IntoIterator<Item = &'a str>) -> Self {
+        let supported: Vec<Arc<str>> = versions.into_iter().map(Arc::from).collect();
+        let default = supported.last().cloned();
+        let facts = VersionFacts { supported, default };
+        Arc::make_mut(&mut self.versions).insert(addon.into(), Arc::new(facts));
+        self
+    }
+
+    /// Returns the versions of an add-on, if its templates carry any.
+    pub fn versions(&self, addon: &str) -> Option<&VersionFacts> {
+        self.versions.get(addon).map(Arc::as_ref)
     }
 
     /// Returns what is known about an add-on.

@@ -4,14 +4,20 @@
 
 use std::collections::BTreeMap;
 
-use super::decode;
+use super::decode::object as decode;
 use super::kind::{Kind, ObjectKey};
+use super::mourn::same_besides_features;
 use super::names::Name;
-use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Meta, Placement, Work};
+use super::record::{
+    AddOn, Cluster, Config, ConfigRef, Decision, InstallStrategy, Instance, Lifecycle, Meta, Placement, Work,
+};
+use super::settings::EmptyLifecycle;
 use super::store::{Place, Store, Touched};
+use super::versions::offered;
+use crate::model::ConfigRollout;
 
 /// Puts `new` into `slot` and returns whether anything but the revision differs.
-fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&mut T) -> &mut Meta) -> bool {
+pub(super) fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&mut T) -> &mut Meta) -> bool {
     let Some(old) = slot else {
         *slot = Some(new);
         return true;
@@ -26,11 +32,22 @@ fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&mut T) -> &
 impl Store {
     pub(super) fn insert_cluster(&mut self, key: &ObjectKey, record: Cluster, touched: &mut Touched) {
         let mut slot = self.clusters.remove(&key.name);
+        let mut selecting: Vec<Name> = self.selecting(&record).cloned().collect();
+        selecting.extend(slot.iter().flat_map(|old| self.selecting(old)).cloned());
+        self.file_features(&key.name, slot.as_ref(), Some(&record), touched);
+        if let Some(old) = slot.as_mut().filter(|old| old.labels != record.labels) {
+            touched.extend(selecting.iter().cloned());
+            if same_besides_features(old, &record) {
+                // Telling which add-ons it has concerns those that it tells of, and those that select by it.
+                old.labels.clone_from(&record.labels);
+            }
+        }
         let differs = replace(&mut slot, record, |record| &mut record.meta);
         self.clusters
             .extend(slot.map(|record| (key.name.clone(), record)));
         if differs {
             self.touch_cluster(&key.name, touched);
+            touched.extend(selecting);
         }
     }
 
@@ -67,7 +84,12 @@ impl Store {
         self.decision_places.insert(at, place);
     }
 
-    pub(super) fn insert_addon(&mut self, record: AddOn, touched: &mut Touched) {
+    pub(super) fn insert_addon(&mut self, mut record: AddOn, touched: &mut Touched) {
+        record.managed = match &record.lifecycle {
+            Lifecycle::Managed => true,
+            Lifecycle::Empty => self.settings.empty_lifecycle == EmptyLifecycle::Managed,
+            Lifecycle::Own(_) => false,
+        };
         let name = record.name.clone();
         let mut slot = self.addons.remove(&name);
         if let Some(old) = &slot {
@@ -104,10 +126,17 @@ impl Store {
     pub(super) fn insert_config(&mut self, key: &ObjectKey, record: Config, touched: &mut Touched) {
         let config = decode::config_ref(key);
         let mut slot = self.configs.remove(&config);
+        if let Some(old) = slot.as_ref().filter(|old| old.hash != record.hash) {
+            self.retire(&config, old);
+        }
+        let offer = offered(slot.as_ref());
+        let before = slot.as_ref().map(|old| old.hash.clone());
+        self.sights.replaced(&config, before.as_ref(), &record.hash);
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.extend(self.by_config.of(&config).cloned());
         }
         self.configs.extend(slot.map(|record| (config, record)));
+        self.refile_template(key, offer.as_ref(), touched);
     }
 
     pub(super) fn insert_work(&mut self, filed: (Name, Name), record: Work, touched: &mut Touched) {
@@ -141,8 +170,10 @@ impl Store {
         let place = (key.namespace.clone(), key.name.clone());
         match key.kind {
             Kind::Cluster => {
-                if self.clusters.remove(&key.name).is_some() {
+                if let Some(old) = self.clusters.remove(&key.name) {
+                    self.file_features(&key.name, Some(&old), None, touched);
                     self.touch_cluster(&key.name, touched);
+                    touched.extend(self.selecting(&old).cloned());
                 }
             }
             Kind::Placement => {
@@ -160,10 +191,17 @@ impl Store {
             Kind::Instance => self.remove_instance(key, touched),
             Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
                 let config = decode::config_ref(key);
-                self.configs.remove(&config);
+                let old = self.configs.remove(&config);
+                if let Some(old) = &old {
+                    self.retire(&config, old);
+                }
+                self.refile_template(key, offered(old.as_ref()).as_ref(), touched);
+                self.sights.gone(&config);
                 touched.extend(self.by_config.of(&config).cloned());
             }
             Kind::Work => self.remove_work(&place, touched),
+            Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => self.remove_grant(key, touched),
+            Kind::SigningRequest => self.remove_request(&key.name, touched),
         }
     }
 
@@ -193,6 +231,7 @@ impl Store {
         };
         if all.is_empty() {
             self.instances.remove(&key.name);
+            self.forget_unused();
         }
         self.published.instance_changed(&key.namespace, &key.name);
         self.index_instance(&old, Mentioned::NoMore);
@@ -219,6 +258,19 @@ impl Store {
         }
     }
 
+    /// Returns the add-ons whose label selector matches a cluster.
+    fn selecting<'s>(&'s self, cluster: &Cluster) -> impl Iterator<Item = &'s Name> {
+        let selects = |addon: &&AddOn| match &addon.strategy {
+            InstallStrategy::Labels(Some(selector)) => cluster.is_matched_by(selector),
+            InstallStrategy::Labels(None)
+            | InstallStrategy::Manual
+            | InstallStrategy::Placements
+            | InstallStrategy::BadLabels(_)
+            | InstallStrategy::Other(_) => false,
+        };
+        self.addons.values().filter(selects).map(|addon| &addon.name)
+    }
+
     fn touch_cluster(&self, cluster: &Name, touched: &mut Touched) {
         touched.extend(self.by_cluster.of(cluster).cloned());
         for place in self.placements_by_cluster.of(cluster) {
@@ -227,11 +279,16 @@ impl Store {
     }
 
     fn index_addon(&mut self, addon: &AddOn, mentioned: Mentioned) {
+        if let Ok(ConfigRollout::RollingUpdateWithPlacement(update)) = &addon.configuration_rollout {
+            let place = (update.namespace.as_str().into(), update.name.as_str().into());
+            mentioned.note(&mut self.by_placement, &place, &addon.name);
+        }
         for used in &addon.placements {
             let place = (used.namespace.clone(), used.name.clone());
             mentioned.note(&mut self.by_placement, &place, &addon.name);
             for config in &used.configs {
                 mentioned.note(&mut self.by_config, config, &addon.name);
+                self.sights.mention(config);
             }
         }
         let defaults = addon
@@ -240,6 +297,7 @@ impl Store {
             .filter_map(|supported| supported.config.as_ref());
         for config in defaults.chain(&addon.configuration) {
             mentioned.note(&mut self.by_config, config, &addon.name);
+            self.sights.mention(config);
         }
     }
 
@@ -247,6 +305,7 @@ impl Store {
         mentioned.note(&mut self.by_cluster, &instance.cluster, &instance.addon);
         for config in &instance.configs {
             mentioned.note(&mut self.by_config, config, &instance.addon);
+            self.sights.mention(config);
         }
     }
 
@@ -287,5 +346,47 @@ impl Mentioned {
             Self::Now => index.add(key, value),
             Self::NoMore => index.remove(key, value),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::{Event, Settings};
+    use serde_json::json;
+
+    fn addon(store: &mut Store, name: &str, env: &str) {
+        let strategy =
+            json!({"type": "ClusterLabelSelector", "labelSelector": {"matchLabels": {"env": env}}});
+        let object = json!({"metadata": {"name": name, "uid": name, "resourceVersion": "1"},
+            "spec": {"installStrategy": strategy}});
+        let kind = Kind::AddOn;
+        store.apply(Event::Applied { kind, object });
+    }
+
+    fn cluster(store: &mut Store, version: u8, env: &str) -> Vec<String> {
+        let metadata = json!({"name": "c1", "uid": "c1", "resourceVersion": version.to_string(), "labels": {"env": env}});
+        let object = json!({"metadata": metadata, "spec": {}});
+        let kind = Kind::Cluster;
+        let touched = store.apply(Event::Applied { kind, object });
+        touched.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn labels_of_a_cluster_touch_the_add_ons_that_select_it_now_or_did_before() {
+        let mut store = Store::new(Settings::default());
+        addon(&mut store, "of-prod", "prod");
+        addon(&mut store, "of-stage", "stage");
+        assert_eq!(cluster(&mut store, 1, "dev"), [""; 0]);
+        assert_eq!(cluster(&mut store, 2, "prod"), ["of-prod"]);
+        assert_eq!(cluster(&mut store, 3, "prod"), [""; 0], "a new revision alone");
+        assert_eq!(cluster(&mut store, 4, "stage"), ["of-prod", "of-stage"]);
+        let object = json!({"metadata": {"name": "c1"}});
+        let kind = Kind::Cluster;
+        let touched = store.apply(Event::Deleted { kind, object });
+        assert_eq!(
+            touched.iter().map(|name| &**name).collect::<Vec<_>>(),
+            ["of-stage"]
+        );
     }
 }

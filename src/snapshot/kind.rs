@@ -25,6 +25,14 @@ pub enum Kind {
     HubConfig,
     /// `ManifestWork`
     Work,
+    /// `ServiceAccount` of the token infrastructure
+    ServiceAccount,
+    /// `Role` of the token infrastructure
+    Role,
+    /// `RoleBinding` of an agent
+    RoleBinding,
+    /// `CertificateSigningRequest` of an agent
+    SigningRequest,
 }
 
 /// How a kind is addressed on the API.
@@ -46,10 +54,11 @@ pub struct Address {
 pub const ADDON_GROUP: &str = "addon.open-cluster-management.io";
 const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
 const WORK_GROUP: &str = "work.open-cluster-management.io";
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 impl Kind {
     /// Every kind, in the order in which a start reads them: what others point to comes first.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Cluster,
         Self::Placement,
         Self::Decision,
@@ -59,6 +68,10 @@ impl Kind {
         Self::AddOn,
         Self::Instance,
         Self::Work,
+        Self::ServiceAccount,
+        Self::Role,
+        Self::RoleBinding,
+        Self::SigningRequest,
     ];
 
     /// Returns how the kind is addressed on the API.
@@ -93,12 +106,41 @@ impl Kind {
             Self::Template => cluster_scoped(ADDON_GROUP, "v1alpha1", "AddOnTemplate", "addontemplates"),
             Self::HubConfig => cluster_scoped(ADDON_GROUP, "v1alpha1", "AddOnHubConfig", "addonhubconfigs"),
             Self::Work => namespaced(WORK_GROUP, "v1", "ManifestWork", "manifestworks"),
+            Self::ServiceAccount => namespaced("", "v1", "ServiceAccount", "serviceaccounts"),
+            Self::Role => namespaced(RBAC_GROUP, "v1", "Role", "roles"),
+            Self::RoleBinding => namespaced(RBAC_GROUP, "v1", "RoleBinding", "rolebindings"),
+            Self::SigningRequest => cluster_scoped(
+                "certificates.k8s.io",
+                "v1",
+                "CertificateSigningRequest",
+                "certificatesigningrequests",
+            ),
+        }
+    }
+
+    /// Returns whether the objects of the kind only serve the registration of agents: a hub that lacks or forbids the
+    /// kind can do without them, and they wait for nobody in their namespace.
+    pub const fn is_for_registration(self) -> bool {
+        match self {
+            Self::ServiceAccount | Self::Role | Self::RoleBinding | Self::SigningRequest => true,
+            Self::Cluster
+            | Self::Placement
+            | Self::Decision
+            | Self::AddOn
+            | Self::Instance
+            | Self::DeploymentConfig
+            | Self::Template
+            | Self::HubConfig
+            | Self::Work => false,
         }
     }
 
     /// Returns `group/version` as manifests spell it.
     pub fn api_version(self) -> String {
         let Address { group, version, .. } = self.address();
+        if group.is_empty() {
+            return version.to_owned();
+        }
         format!("{group}/{version}")
     }
 
@@ -162,6 +204,23 @@ impl ObjectKey {
             namespace: namespace.into(),
             name: name.into(),
         }
+    }
+}
+
+/// Writes of one lane happen one after the other, and one that fails ends the others behind it.
+pub type Lane = (Name, Option<ObjectKey>);
+
+impl ObjectKey {
+    /// Returns the lane of the object: its namespace, or its own when nothing else relies on it. A cluster belongs to its
+    /// own namespace: fleets have thousands of them.
+    pub fn lane(&self) -> Lane {
+        let own = self.kind.is_for_registration().then(|| self.clone());
+        let namespace = if self.kind == Kind::Cluster {
+            &self.name
+        } else {
+            &self.namespace
+        };
+        (namespace.clone(), own)
     }
 }
 

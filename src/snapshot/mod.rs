@@ -8,34 +8,53 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod content;
+mod copied;
 mod decode;
-mod decode_addon;
-mod decode_status;
-mod decode_work;
 mod digest;
 mod expect;
 mod facts;
+mod farewell;
 mod file;
+mod identity;
 mod index;
 mod kind;
+mod mourn;
 mod names;
+mod pairs;
 mod publish;
 mod record;
+mod registration;
 mod settings;
+mod sight;
 mod store;
 pub mod terms;
+mod troubles;
+mod versions;
 mod view;
 
+pub use content::{DeploymentConfig, NodePlacement, Template};
+pub use copied::{copied_digest, copied_record};
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
-pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts};
-pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey};
+pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts, VersionFacts};
+pub use farewell::{FailedHook, Farewell, HookTimeout, TimeoutPolicy};
+pub use identity::{Identity, Mark, marks};
+pub use kind::{ADDON_GROUP, Address, Kind, Lane, ObjectKey};
 pub use names::{Name, Names};
+pub use pairs::Pairs;
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, DeploymentConfig, InstallStrategy, Instance, Meta, Owner, Placement, PlacementUse,
-    Progression, ProgressionReference, Reference, RolloutKind, Signal, Status, Template, Work, Workload,
+    DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, Owner, Paused, Placement,
+    PlacementUse, Progression, ProgressionReference, Reference, Signal, Status, Work, Workload,
 };
-pub use settings::{Settings, Vocabulary};
+pub use registration::{
+    AgentIdentity, Asked, Grant, GrantContent, Holders, KUBE_CLIENT_SIGNER, Permission, Purpose, Registered,
+    Registration, Request, Stage, Subject, agent_groups, agent_user, agent_user_prefix, cluster_groups,
+    rules_digest, token_account, token_role,
+};
+pub use settings::{ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Settings, Vocabulary};
+pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
 pub use store::{Event, Place, Store, Touched};
+pub use versions::{MOST_VERSIONS, Oddity, Offer, Versions};
 pub use view::View;

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::facts::Facts;
+use super::facts::{Facts, VersionFacts};
 use super::names::Name;
 use super::store::{Place, Store};
 use crate::model::ConfigType;
@@ -17,6 +17,7 @@ pub(super) struct Published {
     addons: BTreeSet<Name>,
     placements: BTreeSet<Place>,
     instances: BTreeSet<Place>,
+    versions: BTreeSet<Name>,
 }
 
 impl Published {
@@ -26,6 +27,10 @@ impl Published {
 
     pub(super) fn decisions_changed(&mut self, placement: &Place) {
         self.placements.insert(placement.clone());
+    }
+
+    pub(super) fn versions_changed(&mut self, addon: &Name) {
+        self.versions.insert(addon.clone());
     }
 
     pub(super) fn instance_changed(&mut self, cluster: &Name, addon: &Name) {
@@ -39,6 +44,7 @@ impl Store {
         let addons = std::mem::take(&mut self.published.addons);
         let placements = std::mem::take(&mut self.published.placements);
         let instances = std::mem::take(&mut self.published.instances);
+        let versions = std::mem::take(&mut self.published.versions);
         let before = self.published.facts.clone();
         for addon in &addons {
             self.publish_addon(addon);
@@ -48,6 +54,9 @@ impl Store {
         }
         for (cluster, addon) in &instances {
             self.publish_declared(cluster, addon);
+        }
+        for addon in &versions {
+            self.publish_versions(addon);
         }
         self.published.facts.complete |= complete;
         (self.published.facts != before).then(|| self.published.facts.clone())
@@ -64,6 +73,21 @@ impl Store {
                 Arc::make_mut(known).remove(name);
             }
         }
+    }
+
+    fn publish_versions(&mut self, addon: &Name) {
+        let versions = self.versions(addon);
+        let supported: Vec<Name> = versions
+            .supported()
+            .map(|offer| Arc::from(offer.text()))
+            .collect();
+        let known = Arc::make_mut(&mut self.published.facts.versions);
+        if supported.is_empty() {
+            known.remove(addon);
+            return;
+        }
+        let default = versions.preset().map(|offer| Arc::from(offer.text()));
+        known.insert(addon.clone(), Arc::new(VersionFacts { supported, default }));
     }
 
     fn publish_placement(&mut self, place: &Place) {

@@ -2,6 +2,10 @@
 //!
 //! Decides nothing; travels with the store so that every plan sees the same choice.
 
+use std::time::Duration;
+
+use super::farewell::{HookTimeout, TimeoutPolicy};
+
 /// The words of the `Progressing` condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Vocabulary {
@@ -12,9 +16,68 @@ pub enum Vocabulary {
     Ocm,
 }
 
-/// What the operator chose for all add-ons.
+/// Whether clusters are labelled with the add-ons that they have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DiscoveryLabels {
+    /// `feature.open-cluster-management.io/addon-<name>` on every cluster, as the registration of a hub writes it.
+    #[default]
+    On,
+    /// Labels are left alone.
+    Off,
+}
+
+/// How an edit of a configuration that a cluster refers to by itself travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClusterConfigs {
+    /// At once, to all clusters that refer to it, whatever their placement's rollout strategy is.
+    #[default]
+    AtOnce,
+    /// By the rollout strategy of the cluster's placement, like every other change.
+    Rollout,
+}
+
+/// What a lifecycle annotation without a value means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EmptyLifecycle {
+    /// The same as no annotation: the hub manages the add-on.
+    #[default]
+    Managed,
+    /// The add-on manages itself, as current Open Cluster Management reads it.
+    Own,
+}
+
+/// What the operator chose for all add-ons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The words of the `Progressing` condition.
     pub reasons: Vocabulary,
+    /// How long an add-on stays on a cluster that nothing selects any more.
+    pub decision_grace: Duration,
+    /// What a lifecycle annotation without a value means.
+    pub empty_lifecycle: EmptyLifecycle,
+    /// How long pre-delete hooks may take.
+    pub hook_timeout: HookTimeout,
+    /// What happens to an instance whose hooks have not completed in time.
+    pub hook_timeout_policy: TimeoutPolicy,
+    /// Whether clusters are labelled with the add-ons that they have.
+    pub discovery_labels: DiscoveryLabels,
+    /// How an edit of a cluster's own configuration travels.
+    pub cluster_configs: ClusterConfigs,
+    /// How long an agent may be unavailable after a change until that is a failure.
+    pub startup: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            reasons: Vocabulary::default(),
+            decision_grace: Duration::from_secs(10),
+            hook_timeout: HookTimeout::default(),
+            hook_timeout_policy: TimeoutPolicy::default(),
+            discovery_labels: DiscoveryLabels::default(),
+            empty_lifecycle: EmptyLifecycle::default(),
+            cluster_configs: ClusterConfigs::default(),
+            startup: Duration::from_mins(2),
+        }
+    }
 }

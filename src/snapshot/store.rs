@@ -7,15 +7,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::decode::{self, Record};
-use super::decode_work::Known;
+use super::decode::object::{self as decode, Record};
+use super::decode::work::Known;
 use super::expect::{Expectations, Expected, Sight, is_met};
 use super::index::Mentions;
 use super::kind::{Kind, ObjectKey};
+use super::mourn::{Features, Retired};
 use super::names::{Name, Names};
 use super::publish::Published;
-use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Meta, Placement, Work};
+use super::record::{
+    AddOn, Cluster, Config, ConfigRef, ConfigType, Decision, Instance, Meta, Placement, Work,
+};
+use super::registration::grants::Grant;
+use super::registration::requests::Request;
 use super::settings::Settings;
+use super::sight::{Answer, Sights, TypeFault};
+use super::troubles::Troubles;
 use super::view::View;
 
 /// Namespace and name.
@@ -47,6 +54,20 @@ pub enum Event {
         /// All its objects.
         objects: Vec<Value>,
     },
+    /// What the hub said about a configuration of any kind.
+    Answered {
+        /// Which one.
+        config: ConfigRef,
+        /// What it said.
+        answer: Answer,
+    },
+    /// Objects of a configuration type cannot be looked at, or can be again.
+    TypeFaulty {
+        /// The type.
+        of: ConfigType,
+        /// Why; absent when all is well.
+        fault: Option<TypeFault>,
+    },
 }
 
 /// The names of the add-ons that an event touches.
@@ -68,14 +89,28 @@ pub struct Store {
     /// The placement under which each decision is filed.
     pub(super) decision_places: BTreeMap<Place, Place>,
     pub(super) configs: BTreeMap<ConfigRef, Config>,
+    /// The templates with a version, by the add-on that they are for.
+    pub(super) templates: BTreeMap<Name, BTreeSet<Name>>,
     pub(super) by_placement: Mentions<Place, Name>,
     pub(super) by_config: Mentions<ConfigRef, Name>,
     pub(super) by_cluster: Mentions<Name, Name>,
     pub(super) placements_by_cluster: Mentions<Name, Place>,
+    /// Service accounts, roles and role bindings of the tide's own, by add-on.
+    pub(super) grants: BTreeMap<Name, BTreeMap<ObjectKey, Grant>>,
+    pub(super) grant_places: BTreeMap<ObjectKey, Name>,
+    /// Certificate signing requests by add-on and name.
+    pub(super) requests: BTreeMap<Name, BTreeMap<Name, Request>>,
+    pub(super) request_places: BTreeMap<Name, Name>,
+    pub(super) troubles: Troubles,
     pub(super) published: Published,
+    /// Add-ons whose object is gone, while something of theirs remains.
+    pub(super) gone: BTreeMap<Name, AddOn>,
+    pub(super) features: Features,
+    pub(super) retired: Retired,
+    pub(super) sights: Sights,
     expectations: Expectations,
     faults: BTreeMap<ObjectKey, String>,
-    new_faults: Vec<(ObjectKey, String)>,
+    pub(super) new_faults: Vec<(ObjectKey, String)>,
 }
 
 impl Store {
@@ -97,7 +132,10 @@ impl Store {
                 self.delete(&key, &mut touched);
             }
             Event::Listed { kind, objects } => self.apply_list(kind, &objects, &mut touched),
+            Event::Answered { config, answer } => self.answer(config, answer, &mut touched),
+            Event::TypeFaulty { of, fault } => self.type_fault(&of, fault, &mut touched),
         }
+        self.mourn(&touched);
         touched
     }
 
@@ -146,9 +184,10 @@ impl Store {
         touched.extend(self.expectations.settle(key, None));
     }
 
-    /// Returns the view of one add-on, if the add-on exists.
+    /// Returns the view of one add-on, if the add-on exists or anything of its name is left.
     pub fn view(&self, addon: &str) -> Option<View<'_>> {
-        self.addons.get(addon).map(|addon| View::new(self, addon))
+        let known = self.addons.get(addon).or_else(|| self.gone.get(addon));
+        known.map(|addon| View::new(self, addon))
     }
 
     /// Returns the names of all add-ons.
@@ -183,6 +222,11 @@ impl Store {
         self.expectations.open(addon)
     }
 
+    /// Returns the objects of which the store has yet to see an own write of `addon`.
+    pub fn awaited_objects(&self, addon: &str) -> Vec<ObjectKey> {
+        self.expectations.objects(addon)
+    }
+
     /// Gives up waiting for the own writes of `addon`.
     pub fn forget_awaited(&mut self, addon: &str) {
         self.expectations.forget(addon);
@@ -209,6 +253,8 @@ impl Store {
                 .get(&decode::config_ref(key))
                 .map(|found| &found.meta),
             Kind::Work => self.work(key).map(|found| &found.meta),
+            Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => self.grant(key).map(|found| &found.meta),
+            Kind::SigningRequest => self.request(&key.name).map(|found| &found.meta),
         }
     }
 
@@ -238,6 +284,15 @@ impl Store {
             Kind::Placement => self.placements.keys().map(at).collect(),
             Kind::Decision => self.decision_places.keys().map(at).collect(),
             Kind::Work => self.work_places.keys().map(at).collect(),
+            Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => {
+                let all = self.grant_places.keys().filter(|key| key.kind == kind);
+                all.cloned().collect()
+            }
+            Kind::SigningRequest => self
+                .request_places
+                .keys()
+                .map(|name| ObjectKey::new(kind, "", name.clone()))
+                .collect(),
             Kind::Instance => {
                 let all = self.instances.values().flat_map(BTreeMap::values);
                 all.map(|found| ObjectKey::new(kind, found.cluster.clone(), found.addon.clone()))
@@ -264,7 +319,9 @@ impl Store {
             Record::Instance(record) => self.insert_instance(record, touched),
             Record::Config(record) => self.insert_config(key, record, touched),
             Record::Work(Some((addon, cluster, work))) => self.insert_work((addon, cluster), work, touched),
-            Record::Work(None) => self.remove(key, touched),
+            Record::Grant(Some((addon, grant))) => self.insert_grant(key, addon, grant, touched),
+            Record::Request(Some((addon, request))) => self.insert_request(addon, *request, touched),
+            Record::Work(None) | Record::Grant(None) | Record::Request(None) => self.remove(key, touched),
         }
     }
 }

@@ -7,10 +7,45 @@ pub use crate::api::names::annotations::{
     ADDON_PRE_DELETE as PRE_DELETE, CONFIG_SPEC_HASH as CONFIG_HASHES,
     CONFIG_SPEC_HASH_MIRROR as CONFIG_HASHES_MIRROR, HOSTING_CLUSTER_NAME as HOSTING_CLUSTER,
 };
-pub use crate::api::names::labels::{ADDON_NAME, ADDON_NAMESPACE};
+pub use crate::api::names::finalizers;
+pub use crate::api::names::labels::{
+    ADDON_NAME, ADDON_NAMESPACE, ADDON_VERSION, CLUSTER_NAME, FEATURE_PREFIX, TOKEN_ADDON_NAME,
+};
 
-/// Annotation on a `ManagedClusterAddOn` that a placement made us create: `<namespace>/<name>` of the placement. Only
-/// objects with this mark are deleted when no placement selects their cluster any more.
+/// Annotation on a `ManagedClusterAddOn` that an install strategy made us create: `<namespace>/<name>` of the placement, or
+/// [`BY_LABELS`]. Only objects with this mark are deleted when nothing selects their cluster any more.
 pub const INSTALLED_BY: &str = "tidegate.io/installed-by";
-/// Annotations of a `ManagedCluster` with this beginning are copied to the add-ons created for it.
+/// Value of [`INSTALLED_BY`] when a label selector gave the add-on.
+pub const BY_LABELS: &str = "label-selector";
+/// Annotation on a `ManagedClusterAddOn` with [`INSTALLED_BY`]: since when nothing selects its cluster any more.
+pub const DESELECTED_AT: &str = "tidegate.io/deselected-at";
+/// Annotation on a `ManagedClusterAddOn`: which annotations of the cluster were copied to it, with a digest of each value.
+pub const COPIED_ANNOTATIONS: &str = "tidegate.io/copied-annotations";
+/// Annotation on a `ManagedCluster`: the add-ons, separated by commas, that no install strategy may give it; `*` means all.
+pub const OPT_OUT: &str = "tidegate.io/opt-out";
+/// Annotation on a `ManagedClusterAddOn` that a placement gave: the version that stood in the placement's template when
+/// `spec.desiredVersion` was written. While both are equal the version is given, not chosen, and follows the placement.
+pub const GIVEN_VERSION: &str = "tidegate.io/given-version";
+/// Annotations of a `ManagedCluster` with this beginning travel to its add-ons.
 pub const COPIED_PREFIX: &str = "addon.open-cluster-management.io/";
+/// Label on a role binding that a template's permission made us write: the permission's index. Only role bindings with
+/// this label are changed or deleted.
+pub const PERMISSION: &str = "tidegate.io/permission";
+/// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
+pub const PAUSED: &str = "tidegate.io/paused";
+
+/// Annotation on a `ManagedClusterAddOn`: `"true"` lets it go without its pre-delete hooks.
+pub const SKIP_HOOKS: &str = "tidegate.io/skip-hooks";
+/// Annotation on a `ManagedClusterAddOn`: how long its pre-delete hooks may take, `0` for ever.
+pub const HOOK_TIMEOUT: &str = "tidegate.io/hook-timeout";
+/// Annotation on a `ManagedClusterAddOn`: `release` or `block`, for the time after that.
+pub const HOOK_TIMEOUT_POLICY: &str = "tidegate.io/hook-timeout-policy";
+/// Annotation on a `ManagedClusterAddOn` that is being deleted: how often its hooks have failed, and when last.
+pub const HOOK_FAILED: &str = "tidegate.io/hook-failed";
+/// Annotation on a work of pre-delete hooks: the uid of the `ManagedClusterAddOn` that they run for.
+pub const HOOK_OF: &str = "tidegate.io/hook-of";
+
+/// Returns the name of the work that carries the pre-delete hooks of an add-on.
+pub fn hook_work(addon: &str) -> String {
+    format!("addon-{addon}-pre-delete")
+}

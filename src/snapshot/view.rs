@@ -7,12 +7,14 @@ use std::collections::BTreeMap;
 use super::names::Name;
 use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Placement, Work};
 use super::settings::Settings;
+use super::sight::Sights;
 use super::store::Store;
+use super::versions::Versions;
 
 /// Everything that the plan of one add-on may read.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'s> {
-    store: &'s Store,
+    pub(super) store: &'s Store,
     /// The add-on.
     pub addon: &'s AddOn,
 }
@@ -46,6 +48,11 @@ impl<'s> View<'s> {
         self.store.clusters.get(name)
     }
 
+    /// Returns all clusters in order of their names.
+    pub fn clusters(&self) -> impl Iterator<Item = (&'s Name, &'s Cluster)> + use<'s> {
+        self.store.clusters.iter()
+    }
+
     /// Returns a placement.
     pub fn placement(&self, namespace: &Name, name: &Name) -> Option<&'s Placement> {
         self.store.placements.get(&(namespace.clone(), name.clone()))
@@ -57,6 +64,10 @@ impl<'s> View<'s> {
         filed.into_iter().flat_map(BTreeMap::values)
     }
 
+    pub(super) fn sights(&self) -> &'s Sights {
+        &self.store.sights
+    }
+
     /// Returns a configuration object.
     pub fn config(&self, config: &ConfigRef) -> Option<&'s Config> {
         self.store.config(config)
@@ -66,6 +77,32 @@ impl<'s> View<'s> {
     /// content that its rollout has not assigned to it.
     pub fn content(&self, config: &ConfigRef, hash: &str) -> Option<&'s Config> {
         self.config(config).filter(|found| &*found.hash == hash)
+    }
+
+    /// Returns the content that the object of a reference had when its hash was `hash`, even if it has been edited or
+    /// deleted since: as long as an instance holds it and this program has seen it.
+    pub fn last_content(&self, config: &ConfigRef, hash: &Name) -> Option<&'s Config> {
+        let retired = || self.store.retired.get(&(config.clone(), hash.clone()));
+        self.store
+            .config(config)
+            .filter(|found| found.hash == *hash)
+            .or_else(retired)
+    }
+
+    /// Returns the clusters that tell by a label that they have the add-on, with what they tell, sorted.
+    pub fn features(&self) -> impl Iterator<Item = (&'s Name, &'s Name)> + use<'s> {
+        self.store.features.get(&self.addon.name).into_iter().flatten()
+    }
+
+    /// Returns all works of the add-on with their clusters, sorted by cluster, namespace and name.
+    pub fn all_works(&self) -> impl Iterator<Item = (&'s Name, &'s Work)> + use<'s> {
+        let clusters = self.store.works.get(&self.addon.name).into_iter().flatten();
+        clusters.flat_map(|(cluster, works)| works.values().map(move |work| (cluster, work)))
+    }
+
+    /// Returns the versions of the add-on, from the templates that are made for it.
+    pub fn versions(&self) -> Versions {
+        self.store.versions(&self.addon.name)
     }
 
     /// Returns the add-on's works for a cluster, sorted by namespace and name.

@@ -101,6 +101,7 @@ pub(crate) struct WrittenFacts {
     pub(crate) addons: BTreeMap<String, ClusterManagementAddOnSpec>,
     pub(crate) placements: BTreeMap<String, Vec<String>>,
     pub(crate) agents: BTreeMap<String, Vec<String>>,
+    pub(crate) versions: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for WrittenFacts {
@@ -110,6 +111,7 @@ impl Default for WrittenFacts {
             addons: BTreeMap::new(),
             placements: BTreeMap::new(),
             agents: BTreeMap::new(),
+            versions: BTreeMap::new(),
         }
     }
 }
@@ -130,6 +132,9 @@ impl WrittenFacts {
         for (addon, types) in &self.agents {
             let (cluster, name) = addon.split_once('/').expect("cluster/add-on");
             facts = facts.with_declared(cluster, name, types.iter().map(|text| config_type(text)));
+        }
+        for (addon, versions) in &self.versions {
+            facts = facts.with_versions(addon, versions.iter().map(String::as_str));
         }
         facts
     }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::rig::{Dev, Run, repository, state_of};
+use crate::rig::{Dev, Run, message_of, on_cluster, repository, state_of};
 
 const EXAMPLES: &str = "manifests/examples";
 /// Every kind of the examples, and the namespace that some of them live in.
@@ -167,8 +167,14 @@ fn a_fault_older_than_the_gate_neither_blocks_its_object_nor_any_other_add_on() 
     dev.until_says("helloworld", "cluster1", "False", "InstallSucceed");
     stored_behind_the_gates_back(&dev, BANANA);
 
-    // The faulty add-on and its neighbour are driven.
-    dev.until_says("banana", "cluster2", "False", "InstallSucceed");
+    // The faulty add-on says what is wrong with it, in the gate's words, and its neighbour is driven.
+    let held = dev.until("the faulty add-on says so", &["mca", "-A"], |list| {
+        on_cluster(list, "banana", "cluster2")
+            .is_some_and(|found| state_of(found, "Stalled").1 == "RolloutStrategyInvalid")
+    });
+    let held = on_cluster(&held, "banana", "cluster2").expect("just seen");
+    let said = message_of(held, "Configured");
+    assert!(said.contains("[rollout/min-success-time]"), "{said}");
     let patch = r#"{"spec":{"customizedVariables":[{"name":"GREETING","value":"ahoy"}]}}"#;
     let config = [
         "addondeploymentconfig",

@@ -2,18 +2,23 @@
 //!
 //! Checks every precondition of a write. Never decides what should change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use tidegate::plan::{self, Action, Plan, Revision};
+use tidegate::plan::{self, Action, Answer, Plan, Revision};
 use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
+
+/// A decision group: name and index, unless it carries no labels, and its clusters.
+pub(crate) type Group<'a> = (Option<(&'a str, u32)>, Vec<String>);
 
 /// A hub in memory.
 pub(crate) struct World {
     pub(crate) objects: BTreeMap<ObjectKey, Value>,
     pub(crate) store: Store,
     pub(crate) now: Timestamp,
+    /// Objects that the hub refuses to have written.
+    pub(crate) refused: BTreeSet<ObjectKey>,
     revision: u64,
 }
 
@@ -24,6 +29,7 @@ impl World {
             objects: BTreeMap::new(),
             store: Store::new(settings),
             now,
+            refused: BTreeSet::new(),
             revision: 0,
         }
     }
@@ -65,11 +71,24 @@ impl World {
         );
         object["metadata"]["uid"] = uid;
         object["metadata"]["generation"] = json!(generation);
+        object["metadata"]["creationTimestamp"] = old.as_ref().map_or_else(
+            || json!(self.now.to_string()),
+            |old| old["metadata"]["creationTimestamp"].clone(),
+        );
         if let Some(status) = old.and_then(|old| old.get("status").cloned()) {
             object["status"] = status;
         }
         self.save(&key, object);
+        self.collect(&key);
         key
+    }
+
+    /// Removes an object that waited for its last finalizer.
+    fn collect(&mut self, key: &ObjectKey) {
+        let metadata = &self.objects[key]["metadata"];
+        if metadata["deletionTimestamp"].is_string() && metadata["finalizers"] == json!([]) {
+            self.remove(key);
+        }
     }
 
     /// Merges a patch into the status.
@@ -79,8 +98,20 @@ impl World {
         self.save(key, object);
     }
 
-    /// Deletes an object and everything that it owns.
+    /// Deletes an object and everything that it owns, as far as no finalizer holds it.
     pub(crate) fn delete(&mut self, key: &ObjectKey) {
+        let finalizers = self
+            .objects
+            .get(key)
+            .and_then(|object| object["metadata"]["finalizers"].as_array());
+        if finalizers.is_some_and(|finalizers| !finalizers.is_empty()) {
+            self.mark_deleting(key);
+        } else {
+            self.remove(key);
+        }
+    }
+
+    fn remove(&mut self, key: &ObjectKey) {
         let Some(object) = self.objects.remove(key) else {
             return;
         };
@@ -109,6 +140,9 @@ impl World {
     /// Marks an object as being deleted, as a finalizer would keep it.
     pub(crate) fn mark_deleting(&mut self, key: &ObjectKey) {
         let mut object = self.objects[key].clone();
+        if object["metadata"]["deletionTimestamp"].is_string() {
+            return;
+        }
         object["metadata"]["deletionTimestamp"] = json!(self.now.to_string());
         self.save(key, object);
     }
@@ -130,7 +164,7 @@ impl World {
         };
         let plan = plan::addon(&view, self.now);
         assert_eq!(
-            plan::check(&view, &plan),
+            plan::check(&view, &plan, self.now),
             Vec::<String>::new(),
             "a plan breaks an invariant"
         );
@@ -139,8 +173,18 @@ impl World {
 
     /// Applies a plan as an API server would, preconditions included.
     pub(crate) fn apply(&mut self, plan: &Plan) {
+        let mut written: BTreeMap<ObjectKey, Value> = BTreeMap::new();
         for action in &plan.actions {
-            match action {
+            if self.refused.contains(action.object()) {
+                continue;
+            }
+            let mut action = action.clone();
+            let object = action.object().clone();
+            // What the plan itself has written to the object before is no other revision.
+            if let (Some(version), Some(before)) = (written.get(&object), action.before_mut()) {
+                before.version = version.as_str().expect("a version").into();
+            }
+            match &action {
                 Action::Create { object, body, .. } => {
                     assert!(!self.objects.contains_key(object), "{object} exists");
                     assert_eq!(&self.put(object.kind, body.clone()), object);
@@ -177,11 +221,29 @@ impl World {
                     self.check(object, before);
                     self.delete(object);
                 }
+                Action::Certify {
+                    object,
+                    before,
+                    answer,
+                } => self.certify(object, before, answer),
+            }
+            if let Some(stored) = self.objects.get(&object) {
+                written.insert(object, stored["metadata"]["resourceVersion"].clone());
             }
         }
     }
 
+    fn certify(&mut self, object: &ObjectKey, before: &Revision, answer: &Answer) {
+        self.check(object, before);
+        let status = match answer {
+            Answer::Approve(patch) => patch["status"].clone(),
+            Answer::Sign(_) => json!({"certificate": "c2lnbmVk"}),
+        };
+        self.put_status(object, &status);
+    }
+
     fn check(&self, object: &ObjectKey, before: &Revision) {
+        assert!(self.store.faults().is_empty(), "{:?}", self.store.faults());
         assert!(self.objects.contains_key(object), "{object} does not exist");
         let stored = &self.objects[object];
         assert_eq!(stored["metadata"]["uid"], json!(&*before.uid), "{object}");
@@ -196,13 +258,30 @@ impl World {
     pub(crate) fn settle(&mut self, addon: &str) -> usize {
         let mut round = 0;
         loop {
-            let plan = self.plan(addon);
+            let mut plan = self.plan(addon);
+            plan.actions
+                .retain(|action| !self.refused.contains(action.object()));
             if plan.actions.is_empty() {
                 return round;
             }
             assert!(round < 6, "plans do not come to an end: {plan:#?}");
             self.apply(&plan);
             round += 1;
+        }
+    }
+
+    /// Settles, and lets the time come at which the plan wants to be made again, until it wants nothing any more; panics when
+    /// that never happens.
+    pub(crate) fn come_to_rest(&mut self, addon: &str) {
+        let mut idle = 0;
+        loop {
+            let written = self.settle(addon);
+            idle = if written > 0 { 0 } else { idle + 1 };
+            let Some(again) = self.plan(addon).recheck_at else {
+                return;
+            };
+            assert!(idle < 24, "the plan is made again and again, and writes nothing");
+            self.now = self.now.max(again);
         }
     }
 
@@ -216,21 +295,44 @@ impl World {
         self.put_status(&key, &json!({"conditions": [condition]}));
     }
 
-    /// Creates a placement in namespace `default` and decides it for `clusters`.
+    /// Creates a placement in namespace `default` and decides it for `clusters`, in one group.
     pub(crate) fn decide(&mut self, placement: &str, clusters: &[String]) {
-        let meta = json!({"name": placement, "namespace": "default"});
-        let key = self.put(Kind::Placement, json!({"metadata": meta, "spec": {}}));
-        self.put_status(&key, &json!({"numberOfSelectedClusters": clusters.len()}));
-        let labels = json!({"cluster.open-cluster-management.io/placement": placement,
-            "cluster.open-cluster-management.io/decision-group-index": "0"});
-        let meta =
-            json!({"name": format!("{placement}-decision-1"), "namespace": "default", "labels": labels});
-        let key = self.put(Kind::Decision, json!({"metadata": meta}));
-        let decisions: Vec<Value> = clusters
-            .iter()
-            .map(|cluster| json!({"clusterName": cluster, "reason": ""}))
-            .collect();
-        self.put_status(&key, &json!({"decisions": decisions}));
+        self.decide_in(placement, &[(Some(("", 0)), clusters.to_vec())]);
+    }
+
+    /// The same in several groups, each with its name and index; a group without them carries no labels.
+    pub(crate) fn decide_in(&mut self, placement: &str, groups: &[Group<'_>]) {
+        let key = ObjectKey::new(Kind::Placement, "default", placement);
+        if !self.objects.contains_key(&key) {
+            let meta = json!({"name": placement, "namespace": "default"});
+            self.put(Kind::Placement, json!({"metadata": meta, "spec": {}}));
+        }
+        let selected: usize = groups.iter().map(|(_, clusters)| clusters.len()).sum();
+        self.put_status(&key, &json!({"numberOfSelectedClusters": selected}));
+        let name = |number: usize| format!("{placement}-decision-{number}");
+        for (number, (group, clusters)) in (1..).zip(groups) {
+            let mut labels = json!({"cluster.open-cluster-management.io/placement": placement});
+            if let Some((group, index)) = group {
+                labels["cluster.open-cluster-management.io/decision-group-index"] = json!(index.to_string());
+                if !group.is_empty() {
+                    labels["cluster.open-cluster-management.io/decision-group-name"] = json!(group);
+                }
+            }
+            let meta = json!({"name": name(number), "namespace": "default", "labels": labels});
+            let key = self.put(Kind::Decision, json!({"metadata": meta}));
+            let decisions: Vec<Value> = clusters
+                .iter()
+                .map(|cluster| json!({"clusterName": cluster, "reason": ""}))
+                .collect();
+            self.put_status(&key, &json!({"decisions": decisions}));
+        }
+        for number in groups.len().saturating_add(1).. {
+            let key = ObjectKey::new(Kind::Decision, "default", name(number));
+            if !self.objects.contains_key(&key) {
+                break;
+            }
+            self.delete(&key);
+        }
     }
 
     /// Returns the works of a cluster.

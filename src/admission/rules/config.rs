@@ -56,8 +56,8 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
         id: DUPLICATE,
         on: Operations::CreateAndUpdate,
         doc: "A configuration is referenced once.\n\n\
-              The same object twice in one list is a mistake of copying. In `spec.configuration.configs`, which holds \
-              defaults, even two different objects of one type are refused: there is one default per type.",
+              The same object twice in one list is a mistake of copying. Different objects of one type are fine: their \
+              order is kept, and whoever reads them decides what it means. Refused.",
         check: addon_duplicate,
     },
     Rule {
@@ -277,28 +277,19 @@ fn findings_of_unknown(config: Option<ConfigType>, path: &Path, findings: &mut F
 }
 
 fn duplicate(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    deny_duplicates(&subject.body.configs, ConfigReference::to_string, findings);
+    deny_duplicates(&subject.body.configs, findings);
 }
 
 fn addon_duplicate(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for list in placement_lists(&subject.body) {
-        deny_duplicates(list, ConfigReference::to_string, findings);
+    for list in every_list(&subject.body) {
+        deny_duplicates(list, findings);
     }
-    deny_duplicates(
-        &subject.body.configured,
-        |reference| reference.config().to_string(),
-        findings,
-    );
 }
 
-fn deny_duplicates(
-    list: &[ReferenceAt<'_>],
-    identity: impl Fn(&ConfigReference) -> String,
-    findings: &mut Findings,
-) {
+fn deny_duplicates(list: &[ReferenceAt<'_>], findings: &mut Findings) {
     let mut first: BTreeMap<String, &Path> = BTreeMap::new();
     for (at, reference) in readable(list) {
-        let key = identity(&reference);
+        let key = reference.to_string();
         match first.get(&key) {
             None => {
                 first.insert(key, &at.path);

@@ -1,15 +1,20 @@
 //! Rules about where and how an add-on is installed. Page: `tests/admission/install.md`.
 //!
-//! Decides which install namespaces and creation templates are refused. The default of an absent install namespace is
-//! made in `admission::defaults`.
+//! Decides which install namespaces, creation templates and label selectors are refused. The default of an absent
+//! install namespace is made in `admission::defaults`.
+
+use serde::Deserialize;
 
 use crate::admission::body::{PlacementAt, TemplateAt};
 use crate::admission::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
+use crate::api::LabelSelector;
 use crate::field::{Class, Fault, Findings, Path};
-use crate::model::{InstallNamespace, rule};
+use crate::model::{InstallNamespace, Selector, rule};
 
 const TEMPLATE_CONFLICT: &str = "install/template-conflict";
 const PLACEMENT_SPACE: &str = "install/placement-space";
+/// The install strategy that follows labels.
+const BY_LABELS: &str = "ClusterLabelSelector";
 
 /// Rules of add-ons.
 pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
@@ -38,6 +43,15 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
               where the object is still whole: in `tidegate check` and where unknown fields reach the gate. Refused at the \
               key that is missing.",
         check: placement_space,
+    },
+    Rule {
+        id: rule::LABEL_SELECTOR,
+        on: Operations::CreateAndUpdate,
+        doc: "A label selector has a meaning.\n\n\
+              Keys and values are those of labels; `In` and `NotIn` have values, `Exists` and `DoesNotExist` have none. \
+              The API server stores anything else, and nothing would be installed. Refused, with every fault. An empty \
+              selector means every cluster; type `ClusterLabelSelector` without any selector means no cluster, which warns.",
+        check: label_selector,
     },
 ];
 
@@ -95,6 +109,32 @@ fn placement_space(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         let fault =
             Fault::bare(Class::Required, "must hold what stands at space").hint("rename space to namespace");
         findings.deny(fault.at(placement.path.key("namespace"), PLACEMENT_SPACE));
+    }
+}
+
+fn label_selector(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let body = &subject.body;
+    let Some(node) = &body.label_selector else {
+        if body.install_type == Some(BY_LABELS) {
+            let path = Path::root()
+                .key("spec")
+                .key("installStrategy")
+                .key("labelSelector");
+            let fault = Fault::bare(
+                Class::Required,
+                "absent, so no cluster is selected; {} selects all",
+            );
+            findings.warn(fault.at(path, rule::LABEL_SELECTOR));
+        }
+        return;
+    };
+    // What is not even of the selector's shape is the schema's to tell.
+    let Ok(raw) = LabelSelector::deserialize(node.value) else {
+        return;
+    };
+    let faults = Selector::parse(&raw, &node.path).err().unwrap_or_default();
+    for fault in faults {
+        findings.deny(fault);
     }
 }
 

@@ -8,8 +8,9 @@ mod install;
 mod naming;
 mod rolling_update;
 mod rollout;
+mod version;
 
-use super::subject::{Addon, ClusterAddon, Rule};
+use super::subject::{Addon, ClusterAddon, HubConfig, Rule};
 
 /// Rules of `ClusterManagementAddOn`, family by family.
 pub(super) const ON_ADDONS: &[&[Rule<Addon>]] = &[
@@ -18,6 +19,7 @@ pub(super) const ON_ADDONS: &[&[Rule<Addon>]] = &[
     naming::ON_ADDONS,
     rolling_update::ON_ADDONS,
     rollout::ON_ADDONS,
+    version::ON_ADDONS,
 ];
 
 /// Rules of `ManagedClusterAddOn`, family by family.
@@ -25,4 +27,8 @@ pub(super) const ON_CLUSTER_ADDONS: &[&[Rule<ClusterAddon>]] = &[
     config::ON_CLUSTER_ADDONS,
     install::ON_CLUSTER_ADDONS,
     naming::ON_CLUSTER_ADDONS,
+    version::ON_CLUSTER_ADDONS,
 ];
+
+/// Rules of `AddOnHubConfig`, family by family.
+pub(super) const ON_HUB_CONFIGS: &[&[Rule<HubConfig>]] = &[version::ON_HUB_CONFIGS];

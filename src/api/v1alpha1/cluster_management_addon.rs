@@ -36,6 +36,24 @@ use crate::api::{
         name = "CRD NAME",
         type_ = "string",
         json_path = ".spec.addOnConfiguration.crdName"
+    ),
+    printcolumn(name = "Install", type_ = "string", json_path = ".spec.installStrategy.type"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].status"#
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].reason"#
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].message"#,
+        priority = 1
     )
 )]
 #[serde(default, rename_all = "camelCase", remote = "Self")]
@@ -167,6 +185,11 @@ pub struct Configuration {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterManagementAddOnStatus {
+    /// State of the add-on on all its clusters.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "schemas::conditions")]
+    pub conditions: Vec<Condition>,
+
     /// Default configurations with their hashes. The spelling of the key is historical.
     #[serde(
         rename = "defaultconfigReferences",

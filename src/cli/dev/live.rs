@@ -57,13 +57,19 @@ impl Screen {
     }
 
     fn show(&mut self, note: &Progress) -> Result<(), CliError> {
-        let state = match &note.outcome {
-            Outcome::Running(_) => State::Running,
-            Outcome::Succeeded => State::Succeeded,
-            Outcome::Failed(_) => State::Failed,
+        let state = match note {
+            Progress::Cluster { outcome, .. } => match outcome {
+                Outcome::Running(_) => Some(State::Running),
+                Outcome::Succeeded => Some(State::Succeeded),
+                Outcome::Failed(_) => Some(State::Failed),
+            },
+            Progress::Stuck { .. } => Some(State::Failed),
+            Progress::AddOn { .. } => None,
         };
-        self.clusters
-            .insert((note.addon.to_string(), note.cluster.to_string()), state);
+        if let (Some(state), Some(cluster)) = (state, note.cluster()) {
+            self.clusters
+                .insert((note.addon().to_string(), cluster.to_string()), state);
+        }
         self.print(&note.to_string())
     }
 

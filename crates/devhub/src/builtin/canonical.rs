@@ -98,6 +98,14 @@ const ZERO_IS_ABSENT: &[(&str, &[&str])] = &[
             "x-kubernetes-int-or-string",
         ],
     ),
+    (
+        "certificates.v1.CertificateSigningRequestSpec",
+        &["username", "uid"],
+    ),
+    (
+        "certificates.v1.CertificateSigningRequestCondition",
+        &["reason", "message"],
+    ),
     ("authentication.v1.UserInfo", &["username", "uid"]),
     ("authentication.v1.TokenReviewSpec", &["token"]),
     ("authentication.v1.TokenReviewStatus", &["authenticated", "error"]),
@@ -143,7 +151,7 @@ pub(super) fn tidy(definition: &str, required: Option<&Value>, map: &mut Map<Str
     }
 }
 
-fn always() -> [(&'static str, &'static str, Value); 21] {
+fn always() -> [(&'static str, &'static str, Value); 22] {
     [
         ("core.v1.Namespace", "spec", json!({})),
         ("core.v1.Namespace", "status", json!({})),
@@ -160,6 +168,7 @@ fn always() -> [(&'static str, &'static str, Value); 21] {
         ("events.v1.Event", "deprecatedFirstTimestamp", Value::Null),
         ("events.v1.Event", "deprecatedLastTimestamp", Value::Null),
         ("coordination.v1.Lease", "spec", json!({})),
+        ("certificates.v1.CertificateSigningRequest", "status", json!({})),
         ("rbac.v1.Role", "rules", Value::Null),
         ("rbac.v1.ClusterRole", "rules", Value::Null),
         ("authorization.v1.SelfSubjectAccessReview", "spec", json!({})),

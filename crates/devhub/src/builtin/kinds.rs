@@ -47,6 +47,7 @@ const REGISTRATION: &str = "admissionregistration.k8s.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const AUTHORIZATION: &str = "authorization.k8s.io";
 const AUTHENTICATION: &str = "authentication.k8s.io";
+const CERTIFICATES: &str = "certificates.k8s.io";
 
 const ROWS: &[Row] = &[
     row("", "ConfigMap", "configmaps", Scope::Namespaced).short(&["cm"]),
@@ -79,6 +80,14 @@ const ROWS: &[Row] = &[
         "validatingwebhookconfigurations",
         Scope::Cluster,
     ),
+    row(
+        CERTIFICATES,
+        "CertificateSigningRequest",
+        "certificatesigningrequests",
+        Scope::Cluster,
+    )
+    .short(&["csr"])
+    .status(),
     row(RBAC, "ClusterRole", "clusterroles", Scope::Cluster),
     row(RBAC, "ClusterRoleBinding", "clusterrolebindings", Scope::Cluster),
     row(RBAC, "Role", "roles", Scope::Namespaced),
@@ -203,6 +212,7 @@ pub fn subresources(resource: &Resource) -> Vec<Subresource> {
     };
     let mut found = match (row.group, row.kind) {
         ("", "Namespace") => vec![own("finalize", &["update"])],
+        (CERTIFICATES, "CertificateSigningRequest") => vec![own("approval", READ_WRITE)],
         ("", "ServiceAccount") => {
             vec![Subresource {
                 name: "token",
@@ -260,6 +270,7 @@ mod tests {
         assert_eq!(names("Namespace"), ["finalize", "status"]);
         assert_eq!(names("ServiceAccount"), ["token"]);
         assert_eq!(names("CustomResourceDefinition"), ["status"]);
+        assert_eq!(names("CertificateSigningRequest"), ["approval", "status"]);
         assert_eq!(names("ConfigMap"), [""; 0]);
     }
 

@@ -14,6 +14,7 @@ const LISTS: &[(&str, &str, &[&str])] = &[
     ("ValidatingWebhookConfiguration", "webhooks", &["name"]),
     ("MutatingWebhook", "matchConditions", &["name"]),
     ("ValidatingWebhook", "matchConditions", &["name"]),
+    ("CertificateSigningRequestStatus", "conditions", &["type"]),
     ("CustomResourceDefinitionStatus", "conditions", &["type"]),
     ("JSONSchemaProps", "x-kubernetes-validations", &["rule"]),
 ];

@@ -15,6 +15,7 @@ pub mod metadata;
 pub mod names;
 pub mod owners;
 pub mod prepare;
+pub mod requests;
 pub mod schema;
 pub mod traits;
 pub mod validate;

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value, json};
 
+use super::requests;
 use crate::Resource;
 
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
@@ -30,7 +31,7 @@ pub fn create(resource: &Resource, object: &mut Value) {
 pub fn update(resource: &Resource, new: &mut Value, old: &Value) {
     defaults(resource, new);
     match (resource.group.as_str(), resource.kind.as_str()) {
-        ("", "Namespace") => {
+        ("", "Namespace") | (requests::GROUP, _) => {
             carry(new, old, "spec");
             carry(new, old, "status");
         }
@@ -167,7 +168,7 @@ fn put(object: &mut Value, member: &str, value: Value) {
     }
 }
 
-fn carry(new: &mut Value, old: &Value, member: &str) {
+pub(super) fn carry(new: &mut Value, old: &Value, member: &str) {
     let Value::Object(map) = new else { return };
     match old.get(member) {
         Some(value) => map.insert(member.to_owned(), value.clone()),

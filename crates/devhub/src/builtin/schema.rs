@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use k8s_openapi::api::{
-    admissionregistration, authentication, authorization, autoscaling, coordination, core, events, rbac,
+    admissionregistration, authentication, authorization, autoscaling, certificates, coordination, core,
+    events, rbac,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions;
 use k8s_openapi::apimachinery::pkg::apis::meta;
@@ -49,6 +50,7 @@ pub fn definition_name(resource: &Resource) -> Option<String> {
         "apiextensions.k8s.io" => "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
         "admissionregistration.k8s.io" => "io.k8s.api.admissionregistration",
         "rbac.authorization.k8s.io" => "io.k8s.api.rbac",
+        "certificates.k8s.io" => "io.k8s.api.certificates",
         "authentication.k8s.io" => "io.k8s.api.authentication",
         "authorization.k8s.io" => "io.k8s.api.authorization",
         _ => return None,
@@ -100,6 +102,7 @@ fn generate() -> Map<String, Value> {
         apiextensions::v1::CustomResourceDefinition,
         admissionregistration::v1::MutatingWebhookConfiguration,
         admissionregistration::v1::ValidatingWebhookConfiguration,
+        certificates::v1::CertificateSigningRequest,
         rbac::v1::ClusterRole,
         rbac::v1::ClusterRoleBinding,
         rbac::v1::Role,

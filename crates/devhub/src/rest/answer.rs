@@ -236,10 +236,12 @@ async fn built_in_part(
     warnings: &mut Warnings,
 ) -> Result<Reply, ApiError> {
     match (part, incoming.method.as_str()) {
-        ("status", "GET") => represent::read(call).await,
+        ("status" | "approval", "GET") => represent::read(call).await,
         ("status", "PUT") => replace(call, Part::Status, warnings).await,
         ("status", "PATCH") => patch::patch(call, Part::Status, warnings).await,
         ("finalize", "PUT") => replace(call, Part::Finalize, warnings).await,
+        ("approval", "PUT") => replace(call, Part::Approval, warnings).await,
+        ("approval", "PATCH") => patch::patch(call, Part::Approval, warnings).await,
         _ => Err(method_not_allowed()),
     }
 }

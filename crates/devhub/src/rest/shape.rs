@@ -10,6 +10,7 @@ use super::metadata;
 use super::update::Part;
 use crate::admission::{Warnings, match_condition_faults};
 use crate::builtin::Dialect;
+use crate::hub::timestamp;
 use crate::resource::ScalePaths;
 use crate::{builtin, crd};
 
@@ -54,7 +55,20 @@ pub(super) fn prepare_create(call: &Call, object: &mut Value) {
         crd::prepare_new(object);
     } else {
         builtin::prepare::create(&call.served.resource, object);
+        if is_signing_request(call) {
+            builtin::requests::sign_in(object, &user(call));
+        }
     }
+}
+
+fn is_signing_request(call: &Call) -> bool {
+    call.is(builtin::requests::GROUP, builtin::requests::PLURAL)
+}
+
+/// Returns who asks, as objects name it.
+fn user(call: &Call) -> Value {
+    let who = &call.user;
+    json!({"username": who.name, "uid": who.uid, "groups": who.groups, "extra": who.extra})
 }
 
 /// Keeps what a change may not touch and fills defaults.
@@ -67,8 +81,14 @@ pub(super) fn prepare_update(call: &Call, part: Part, object: &mut Value, old: &
         let resource = &call.served.resource;
         match part {
             Part::Object => builtin::prepare::update(resource, object, old),
-            Part::Status => builtin::prepare::update_status(resource, object, old),
+            Part::Status => {
+                builtin::prepare::update_status(resource, object, old);
+                if is_signing_request(call) {
+                    builtin::requests::keep_verdict(object, old, &timestamp());
+                }
+            }
             Part::Finalize => builtin::prepare::finalize_namespace(resource, object, old),
+            Part::Approval => builtin::requests::approve(object, old, &timestamp()),
         }
     }
 }
@@ -94,8 +114,10 @@ fn prepare_custom(call: &Call, part: Part, object: &mut Value, old: &Value) {
             keep_member(&mut base, object, "status");
             *object = base;
         }
-        Part::Object | Part::Finalize if call.served.resource.status => keep_member(object, old, "status"),
-        Part::Object | Part::Finalize => {}
+        Part::Object | Part::Finalize | Part::Approval if call.served.resource.status => {
+            keep_member(object, old, "status");
+        }
+        Part::Object | Part::Finalize | Part::Approval => {}
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) enum Part {
     Status,
     /// The finalizers of a namespace's spec.
     Finalize,
+    /// The verdict on a certificate signing request.
+    Approval,
 }
 
 impl Part {
@@ -42,6 +44,7 @@ impl Part {
             Self::Object => "",
             Self::Status => "status",
             Self::Finalize => "finalize",
+            Self::Approval => "approval",
         }
     }
 }

@@ -196,6 +196,21 @@ static EVENT: &[BuiltIn] = &[
         json!(text(event, "/metadata/name"))
     })),
 ];
+static SIGNING_REQUEST: &[BuiltIn] = &[
+    AGE,
+    column("SignerName", "string", "Who is asked to sign", |object, _| {
+        json!(text(object, "/spec/signerName"))
+    }),
+    column("Requestor", "string", "Who asked", |object, _| {
+        json!(text(object, "/spec/username"))
+    }),
+    column(
+        "Condition",
+        "string",
+        "What became of the request",
+        |object, _| json!(verdict(object)),
+    ),
+];
 static PLAIN: &[BuiltIn] = &[CREATED_AT];
 
 /// Whether the name is the first column of a kind.
@@ -214,8 +229,23 @@ pub(super) fn columns(resource: &Resource) -> &'static [BuiltIn] {
         ("coordination.k8s.io", "Lease") => LEASE,
         ("admissionregistration.k8s.io", _) => WEBHOOKS,
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => BINDING,
+        (crate::builtin::requests::GROUP, _) => SIGNING_REQUEST,
         _ => PLAIN,
     }
+}
+
+/// Returns the verdict on a signing request, and whether its certificate is there.
+fn verdict(object: &Value) -> String {
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+    let kinds = conditions.into_iter().flatten();
+    let mut words: Vec<&str> = kinds.filter_map(|one| one["type"].as_str()).collect();
+    if words.is_empty() {
+        words.push("Pending");
+    }
+    if !text(object, "/status/certificate").is_empty() {
+        words.push("Issued");
+    }
+    words.join(",")
 }
 
 fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {

@@ -6,8 +6,9 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
-    feedback, kinds,
+    feedback, hooks, kinds,
     store::{ObjectKey, Ownership, VirtualCluster},
+    workload::Course,
 };
 use crate::{
     fault::Effects,
@@ -78,6 +79,7 @@ fn apply(work: &ManifestWork, cluster: &mut VirtualCluster, effects: &Effects, n
         };
         let outcome = Outcome {
             applied,
+            course: hooks::course(manifest, &resource_meta.name, effects),
             key: key.ok(),
             config,
             effects,
@@ -108,6 +110,7 @@ fn apply_one(
 /// What became of one manifest.
 struct Outcome<'a> {
     applied: Result<(), String>,
+    course: Course,
     key: Option<ObjectKey>,
     config: Option<&'a ManifestConfig>,
     effects: &'a Effects,
@@ -146,6 +149,7 @@ impl Outcome<'_> {
             .and_then(|key| self.effects.unavailable(&key.name));
         if let Some(key) = &self.key {
             cluster.set_health(key, unavailable);
+            cluster.set_course(key, self.course.clone());
         }
         let object = self.key.as_ref().and_then(|key| cluster.object(key));
         availability(self.key.as_ref(), object.as_ref(), unavailable).merge_into(&mut conditions, now);

@@ -9,10 +9,14 @@
 
 mod answer;
 mod feedback;
+mod health;
+mod hooks;
 mod jsonpath;
 mod kinds;
 mod store;
 mod workload;
 
 pub(crate) use answer::{Answer, answer};
+pub(crate) use health::{Reporter, available, reporter};
+pub(crate) use hooks::{HOOK_RUN, has_hooks};
 pub use store::{ObjectKey, VirtualCluster};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::workload;
+use super::workload::{self, Circumstances, Course};
 
 /// Names an object of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +35,8 @@ struct Stored {
     owners: BTreeSet<String>,
     /// Why its pods do not run.
     unavailable: Option<String>,
+    /// How far a job has come.
+    course: Course,
 }
 
 /// Whether a work owns what it applies; what it does not own stays when it goes.
@@ -64,9 +66,12 @@ impl VirtualCluster {
         let mut object: Value = serde_json::from_slice(&stored.bytes).ok()?;
         let status = workload::status(
             &object,
-            stored.unavailable.as_deref(),
-            self.nodes,
-            stored.generation,
+            &Circumstances {
+                unavailable: stored.unavailable.as_deref(),
+                course: &stored.course,
+                nodes: self.nodes,
+                generation: stored.generation,
+            },
         );
         let fields = object.as_object_mut()?;
         if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -112,6 +117,13 @@ impl VirtualCluster {
     pub(super) fn set_health(&mut self, key: &ObjectKey, unavailable: Option<&str>) {
         if let Some(stored) = self.objects.get_mut(key) {
             stored.unavailable = unavailable.map(str::to_owned);
+        }
+    }
+
+    /// Writes down how far the job or pod has come.
+    pub(super) fn set_course(&mut self, key: &ObjectKey, course: Course) {
+        if let Some(stored) = self.objects.get_mut(key) {
+            stored.course = course;
         }
     }
 

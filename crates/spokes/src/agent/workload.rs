@@ -3,26 +3,47 @@
 
 use serde_json::{Map, Value, json};
 
+/// How far a job, or a pod that is meant to end, has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Course {
+    /// It runs.
+    Running,
+    /// It has ended well, as everything does here unless somebody wants it otherwise.
+    #[default]
+    Ended,
+    /// It has failed, and why.
+    Failed(String),
+}
+
+/// What a status depends on besides the object.
+pub(super) struct Circumstances<'a> {
+    /// Why its pods do not run.
+    pub(super) unavailable: Option<&'a str>,
+    /// How far it has come.
+    pub(super) course: &'a Course,
+    /// How many nodes the cluster has.
+    pub(super) nodes: u32,
+    /// The generation of the object.
+    pub(super) generation: i64,
+}
+
 /// What a status depends on besides the object's kind.
 struct Case<'a> {
     object: &'a Value,
     unavailable: Option<&'a str>,
+    course: &'a Course,
     nodes: u32,
     generation: i64,
 }
 
 /// Returns the status of the object, if objects of its kind get one.
-pub(super) fn status(
-    object: &Value,
-    unavailable: Option<&str>,
-    nodes: u32,
-    generation: i64,
-) -> Option<Value> {
+pub(super) fn status(object: &Value, circumstances: &Circumstances<'_>) -> Option<Value> {
     let case = Case {
         object,
-        unavailable,
-        nodes,
-        generation,
+        unavailable: circumstances.unavailable,
+        course: circumstances.course,
+        nodes: circumstances.nodes,
+        generation: circumstances.generation,
     };
     let text = |pointer: &str| {
         object
@@ -104,7 +125,12 @@ impl Case<'_> {
     }
 
     fn job(&self) -> Value {
-        match self.unavailable {
+        let failed = match self.course {
+            Course::Running => return json!({"active": 1, "ready": 1}),
+            Course::Ended => self.unavailable,
+            Course::Failed(message) => Some(message.as_str()),
+        };
+        match failed {
             None => json!({
                 "succeeded": self.object.pointer("/spec/completions").and_then(Value::as_i64).unwrap_or(1),
                 "conditions": [condition("Complete", true, "CompletionsReached", "Reached expected number of succeeded pods")],
@@ -117,6 +143,16 @@ impl Case<'_> {
     }
 
     fn pod(&self) -> Value {
+        match self.course {
+            Course::Running => {
+                return json!({"phase": "Running", "conditions": [condition("Ready", true, "PodReady", "")]});
+            }
+            Course::Failed(message) => {
+                return json!({"phase": "Failed", "message": message,
+                    "conditions": [condition("Ready", false, "PodFailed", message)]});
+            }
+            Course::Ended => {}
+        }
         let restarts = self
             .object
             .pointer("/spec/restartPolicy")

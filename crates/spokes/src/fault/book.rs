@@ -23,6 +23,8 @@ pub(crate) struct Effects {
     pub(crate) delay: Duration,
     /// Rules that concern some of its manifests.
     pub(crate) rules: Vec<FaultRule>,
+    /// Whether hooks have had the time that they take.
+    pub(crate) hooks_over: bool,
     /// When the next of them ends.
     pub(crate) heals_at: Option<Duration>,
 }
@@ -30,24 +32,68 @@ pub(crate) struct Effects {
 impl Effects {
     /// Returns what the agent says instead of applying this manifest.
     pub(crate) fn apply_failure(&self, manifest: &str) -> Option<&str> {
-        self.rules
-            .iter()
-            .filter(|rule| rule.concerns_manifest(manifest))
-            .find_map(|rule| match &rule.fault {
-                Fault::ApplyFailure { message } => Some(message.as_str()),
-                Fault::Delay(_) | Fault::Unavailable { .. } | Fault::Offline => None,
-            })
+        self.concerning(manifest).find_map(apply_failure)
     }
 
     /// Returns why what this manifest creates is not available.
     pub(crate) fn unavailable(&self, manifest: &str) -> Option<&str> {
-        self.rules
-            .iter()
-            .filter(|rule| rule.concerns_manifest(manifest))
-            .find_map(|rule| match &rule.fault {
-                Fault::Unavailable { message } => Some(message.as_str()),
-                Fault::Delay(_) | Fault::ApplyFailure { .. } | Fault::Offline => None,
-            })
+        self.concerning(manifest).find_map(unavailable)
+    }
+
+    /// Returns what this hook says when it fails.
+    pub(crate) fn hook_failure(&self, manifest: &str) -> Option<&str> {
+        self.concerning(manifest).find_map(|fault| match fault {
+            Fault::HookFailure { message } => Some(message.as_str()),
+            Fault::Delay(_)
+            | Fault::ApplyFailure { .. }
+            | Fault::Unavailable { .. }
+            | Fault::HookHang
+            | Fault::Offline => None,
+        })
+    }
+
+    /// Returns whether this hook never ends.
+    pub(crate) fn hook_hangs(&self, manifest: &str) -> bool {
+        self.concerning(manifest).any(|fault| *fault == Fault::HookHang)
+    }
+
+    /// Returns whether any manifest is not applied.
+    pub(crate) fn any_apply_failure(&self) -> bool {
+        self.rules.iter().any(|rule| apply_failure(&rule.fault).is_some())
+    }
+
+    /// Returns whether what any manifest creates is not available.
+    pub(crate) fn any_unavailable(&self) -> bool {
+        self.rules.iter().any(|rule| unavailable(&rule.fault).is_some())
+    }
+
+    fn concerning<'e, 'm>(&'e self, manifest: &'m str) -> impl Iterator<Item = &'e Fault> + use<'e, 'm> {
+        let rules = self.rules.iter();
+        rules
+            .filter(move |rule| rule.concerns_manifest(manifest))
+            .map(|rule| &rule.fault)
+    }
+}
+
+fn apply_failure(fault: &Fault) -> Option<&str> {
+    match fault {
+        Fault::ApplyFailure { message } => Some(message),
+        Fault::Delay(_)
+        | Fault::Unavailable { .. }
+        | Fault::HookFailure { .. }
+        | Fault::HookHang
+        | Fault::Offline => None,
+    }
+}
+
+fn unavailable(fault: &Fault) -> Option<&str> {
+    match fault {
+        Fault::Unavailable { message } => Some(message),
+        Fault::Delay(_)
+        | Fault::ApplyFailure { .. }
+        | Fault::HookFailure { .. }
+        | Fault::HookHang
+        | Fault::Offline => None,
     }
 }
 
@@ -109,7 +155,10 @@ impl Book {
             effects.heals_at = [effects.heals_at, end].into_iter().flatten().min();
             match &entry.rule.fault {
                 Fault::Delay(delay) => effects.delay = effects.delay.max(*delay),
-                Fault::ApplyFailure { .. } | Fault::Unavailable { .. } => {
+                Fault::ApplyFailure { .. }
+                | Fault::Unavailable { .. }
+                | Fault::HookFailure { .. }
+                | Fault::HookHang => {
                     effects.rules.push(entry.rule.clone());
                 }
                 Fault::Offline => {}

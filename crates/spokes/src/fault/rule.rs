@@ -19,6 +19,13 @@ pub enum Fault {
         /// What the agent says about it.
         message: String,
     },
+    /// Pre-delete hooks run and fail.
+    HookFailure {
+        /// What they say.
+        message: String,
+    },
+    /// Pre-delete hooks run and never end.
+    HookHang,
     /// The cluster cannot be reached: its agents do nothing until it is back.
     Offline,
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! cluster5=offline                     cluster5=offline,for=30s
 //! cluster3=apply-failure:quota exceeded
+//! cluster4=hook-failure:denied          cluster6=hook-hang
 //! cluster*=delay:2s                    cluster2=unavailable,work=addon-hello-*,from=2:crash loop
 //! ```
 
@@ -13,7 +14,7 @@ use k8s_openapi::jiff::SignedDuration;
 use super::{Fault, FaultRule, Faults};
 use crate::pattern::Pattern;
 
-const FAULTS: &str = "delay, apply-failure, unavailable, offline";
+const FAULTS: &str = "delay, apply-failure, unavailable, hook-failure, hook-hang, offline";
 const KEYS: &str = "work, manifest, from, for";
 
 /// A text is no fault; says what would be one.
@@ -76,9 +77,13 @@ fn parse_fault(kind: &str, value: Option<&str>) -> Result<Fault, String> {
         "unavailable" => Ok(Fault::Unavailable {
             message: message("Resource is not available"),
         }),
-        "offline" => match value {
-            Some(value) => Err(format!("offline takes no message, but got \"{value}\"")),
-            None => Ok(Fault::Offline),
+        "hook-failure" => Ok(Fault::HookFailure {
+            message: message("failed by a scripted fault"),
+        }),
+        "hook-hang" | "offline" => match (value, kind) {
+            (Some(value), _) => Err(format!("{kind} takes no message, but got \"{value}\"")),
+            (None, "hook-hang") => Ok(Fault::HookHang),
+            (None, _) => Ok(Fault::Offline),
         },
         "" => Err(format!("the fault is missing after \"=\"; it is one of {FAULTS}")),
         other => Err(format!("there is no fault \"{other}\"; it is one of {FAULTS}")),
@@ -114,7 +119,12 @@ fn check_conditions(rule: &FaultRule) -> Result<(), String> {
         Fault::Delay(_) if rule.manifest.is_some() => {
             Err("a delay concerns whole works: it takes no manifest".to_owned())
         }
-        Fault::Offline | Fault::Delay(_) | Fault::ApplyFailure { .. } | Fault::Unavailable { .. } => Ok(()),
+        Fault::Offline
+        | Fault::Delay(_)
+        | Fault::ApplyFailure { .. }
+        | Fault::Unavailable { .. }
+        | Fault::HookFailure { .. }
+        | Fault::HookHang => Ok(()),
     }
 }
 
@@ -131,6 +141,8 @@ impl fmt::Display for Fault {
             Self::Delay(duration) => write!(out, "delay of {duration:?}"),
             Self::ApplyFailure { message } => write!(out, "apply failure \"{message}\""),
             Self::Unavailable { message } => write!(out, "unavailable \"{message}\""),
+            Self::HookFailure { message } => write!(out, "hook failure \"{message}\""),
+            Self::HookHang => write!(out, "hanging hook"),
             Self::Offline => write!(out, "offline"),
         }
     }
@@ -172,6 +184,19 @@ mod tests {
             &FaultRule::new("cluster3", failure("refused by a scripted fault")),
         );
         right(
+            "c1=hook-hang,for=5s",
+            &FaultRule::new("c1", Fault::HookHang).healing_after(seconds(5)),
+        );
+        right(
+            "c1=hook-failure:denied",
+            &FaultRule::new(
+                "c1",
+                Fault::HookFailure {
+                    message: "denied".to_owned(),
+                },
+            ),
+        );
+        right(
             "cluster*=delay:1m30s",
             &FaultRule::new("cluster*", Fault::Delay(seconds(90))),
         );
@@ -199,11 +224,11 @@ mod tests {
         wrong("=offline", "the name of the cluster is missing before \"=\"");
         wrong(
             "c=",
-            "the fault is missing after \"=\"; it is one of delay, apply-failure, unavailable, offline",
+            "the fault is missing after \"=\"; it is one of delay, apply-failure, unavailable, hook-failure, hook-hang, offline",
         );
         wrong(
             "c=flood",
-            "there is no fault \"flood\"; it is one of delay, apply-failure, unavailable, offline",
+            "there is no fault \"flood\"; it is one of delay, apply-failure, unavailable, hook-failure, hook-hang, offline",
         );
         wrong("c=delay", "a delay needs a duration, for example delay:5s");
         wrong(
@@ -214,6 +239,7 @@ mod tests {
             "c=delay:-5s",
             "\"-5s\" is not a duration; write for example 500ms, 5s or 1m30s",
         );
+        wrong("c=hook-hang:bye", "hook-hang takes no message, but got \"bye\"");
         wrong("c=offline:bye", "offline takes no message, but got \"bye\"");
         wrong(
             "c=offline,from=2",

@@ -42,7 +42,7 @@ const LAST_RETRY: Duration = Duration::from_secs(10);
 pub(super) type Stores = Arc<Mutex<BTreeMap<String, VirtualCluster>>>;
 
 /// What the owner of a fleet wants changed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Command {
     AddFault(FaultRule),
     ClearFaults(String),
@@ -219,7 +219,7 @@ impl Agents {
             return None;
         }
         let slot = self.works.slot(key)?;
-        let effects = self
+        let mut effects = self
             .book
             .effects(&key.namespace, &key.name, slot.meta.generation, now);
         if let Some(heals) = effects.heals_at {
@@ -239,6 +239,11 @@ impl Agents {
                     .boxed(),
             );
         };
+        let over = ready.saturating_add(agent::HOOK_RUN);
+        effects.hooks_over = over <= now;
+        if !effects.hooks_over && agent::has_hooks(&work) {
+            self.queue.push(Job::Work(key.clone()), over);
+        }
         let mut stores = self.shared.stores.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = agent::answer(
             &work,

@@ -19,6 +19,8 @@ pub struct Counters {
     pub works_reported: u64,
     /// Works that were cleaned up and let go.
     pub works_released: u64,
+    /// Statuses of add-ons written.
+    pub addons_reported: u64,
     /// Calls that failed and are tried again.
     pub retries: u64,
 }
@@ -34,6 +36,7 @@ impl Counters {
             self.works_taken,
             self.works_reported,
             self.works_released,
+            self.addons_reported,
         ]
         .iter()
         .sum()
@@ -50,6 +53,7 @@ pub(super) struct Tally {
     pub(super) works_taken: Count,
     pub(super) works_reported: Count,
     pub(super) works_released: Count,
+    pub(super) addons_reported: Count,
     pub(super) retries: Count,
 }
 
@@ -77,6 +81,7 @@ impl Tally {
             works_taken: self.works_taken.read(),
             works_reported: self.works_reported.read(),
             works_released: self.works_released.read(),
+            addons_reported: self.addons_reported.read(),
             retries: self.retries.read(),
         }
     }

@@ -16,6 +16,7 @@ use super::{
     agents::{Agents, Command, Shared, Stores},
     clock::Clock,
     counters::{Counters, Tally},
+    health::Health,
     hub::Hub,
     placements::Placements,
     registration::Spoke,
@@ -32,7 +33,7 @@ pub struct Fleet {
     options: FleetOptions,
     stores: Stores,
     tally: Arc<Tally>,
-    commands: mpsc::UnboundedSender<Command>,
+    commands: [mpsc::UnboundedSender<Command>; 2],
     registered: watch::Receiver<bool>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
@@ -65,21 +66,24 @@ impl Fleet {
             stores: Arc::clone(&stores),
         };
         let (told, registered) = watch::channel(false);
-        let (commands, orders) = mpsc::unbounded_channel();
+        let (to_agents, orders) = mpsc::unbounded_channel();
+        let (to_health, health_orders) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
         let book = Book::new(&options.faults);
         let agents =
             Agents::new(shared(), Spoke::all(&options), book, told).tainting_offline(options.taint_offline);
+        let health = Health::new(shared(), options.names(), Book::new(&options.faults));
         let placements = Placements::new(shared());
         let mut tasks = JoinSet::new();
         tasks.spawn(agents.run(orders, stop.clone()));
+        tasks.spawn(health.run(health_orders, stop.clone()));
         tasks.spawn(placements.run(registered.clone(), stop.clone()));
         info!(clusters = options.clusters, "simulated clusters started");
         Ok(Self {
             options,
             stores,
             tally,
-            commands,
+            commands: [to_agents, to_health],
             registered,
             stop,
             tasks,
@@ -150,7 +154,10 @@ impl Fleet {
     }
 
     fn send(&self, command: Command) -> Result<(), FleetError> {
-        self.commands.send(command).map_err(|_closed| FleetError::Stopped)
+        let [agents, health] = &self.commands;
+        // On a hub without add-ons nobody reports on them, so nobody listens.
+        let _heard = health.send(command.clone()).is_ok();
+        agents.send(command).map_err(|_closed| FleetError::Stopped)
     }
 }
 

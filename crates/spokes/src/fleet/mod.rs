@@ -7,6 +7,7 @@ mod counters;
 mod decisions;
 mod error;
 mod handle;
+mod health;
 mod hub;
 mod options;
 mod placements;

@@ -1,6 +1,7 @@
 //! Wire forms of the hub kinds that simulated clusters read and write: only the fields this crate acts on. It never
 //! decides anything, and it never fails on a field it does not know.
 
+mod addon;
 mod cluster;
 mod condition;
 mod names;
@@ -9,6 +10,7 @@ mod record;
 mod selector;
 mod work;
 
+pub use addon::{AddOnSpec, AddOnStatus, ConfigType, HealthCheck, ManagedClusterAddOn};
 pub use cluster::{
     Claim, ClusterSetSpec, ClusterSetStatus, ClusterSpec, ClusterStatus, ManagedCluster, ManagedClusterSet,
     ManagedClusterSetBinding, SelectorType, SetBindingSpec, SetBindingStatus, SetSelector, Taint,

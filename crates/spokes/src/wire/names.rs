@@ -14,6 +14,7 @@ pub(crate) enum Kind {
     Placement,
     PlacementDecision,
     ManifestWork,
+    ManagedClusterAddOn,
 }
 
 impl Kind {
@@ -44,6 +45,7 @@ impl Kind {
             Self::Placement => "placements",
             Self::PlacementDecision => "placementdecisions",
             Self::ManifestWork => "manifestworks",
+            Self::ManagedClusterAddOn => "managedclusteraddons",
         }
     }
 
@@ -56,6 +58,11 @@ impl Kind {
             Self::Placement => (CLUSTER_GROUP, "v1beta1", "Placement"),
             Self::PlacementDecision => (CLUSTER_GROUP, "v1beta1", "PlacementDecision"),
             Self::ManifestWork => ("work.open-cluster-management.io", "v1", "ManifestWork"),
+            Self::ManagedClusterAddOn => (
+                "addon.open-cluster-management.io",
+                "v1alpha1",
+                "ManagedClusterAddOn",
+            ),
         }
     }
 }

@@ -7,6 +7,8 @@
 mod definitions;
 mod faults;
 mod fixtures;
+mod health;
+mod hooks;
 mod hub;
 mod placements;
 mod registration;

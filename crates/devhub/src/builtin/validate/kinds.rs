@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{config, event, lease, rbac, secret, webhook};
 use crate::Resource;
-use crate::builtin::{metadata, traits};
+use crate::builtin::{metadata, requests, traits};
 
 /// What validation found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,6 +71,7 @@ fn validate_content(resource: &Resource, object: &Value) -> Vec<FieldError> {
         ("events.k8s.io", "Event") => event::validate(object),
         ("coordination.k8s.io", "Lease") => lease::validate(object),
         ("admissionregistration.k8s.io", _) => webhook::validate(object),
+        (requests::GROUP, _) => requests::validate(object),
         ("rbac.authorization.k8s.io", "Role") => rbac::validate_role(object),
         ("rbac.authorization.k8s.io", "ClusterRole") => rbac::validate_cluster_role(object),
         ("rbac.authorization.k8s.io", "RoleBinding") => rbac::validate_role_binding(object),

@@ -1,0 +1,92 @@
+//! What the snapshot costs: memory of one cluster, one add-on instance and one work, as they are once an add-on is installed.
+//!
+//! `cargo bench -p tidegate --bench snapshot`. The allocator is counted: the peak of a case divided by 10,000 is one object.
+
+#[path = "../tests/plan/world.rs"]
+#[expect(dead_code, reason = "stories need more of the world than a measurement")]
+mod world;
+
+use divan::AllocProfiler;
+use serde_json::json;
+use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
+use world::World;
+
+#[global_allocator]
+static ALLOCATOR: AllocProfiler = AllocProfiler::system();
+
+/// Objects that a store holds.
+const HELD: usize = 10_000;
+const ADDON: &str = "hello";
+
+fn main() {
+    divan::main();
+}
+
+/// The text of an object of a cluster on which the add-on is installed and reported.
+fn installed(kind: Kind) -> String {
+    let mut world = World::new(Settings::default());
+    world.add_cluster("cluster0");
+    world.decide("all", &["cluster0".to_owned()]);
+    let group = "addon.open-cluster-management.io";
+    world.put(
+        Kind::DeploymentConfig,
+        json!({"metadata": {"name": "base", "namespace": "default"},
+            "spec": {"customizedVariables": [{"name": "TAG", "value": "one"}]}}),
+    );
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "agent", "namespace": "x"},
+        "spec": {"replicas": 1}});
+    world.put(
+        Kind::Template,
+        json!({"metadata": {"name": ADDON},
+            "spec": {"addonName": ADDON, "agentSpec": {"workload": {"manifests": [deployment]}}}}),
+    );
+    world.put(
+        Kind::AddOn,
+        json!({"metadata": {"name": ADDON}, "spec": {
+            "supportedConfigs": [
+                {"group": group, "resource": "addontemplates", "defaultConfig": {"name": ADDON}},
+                {"group": group, "resource": "addondeploymentconfigs",
+                    "defaultConfig": {"name": "base", "namespace": "default"}}],
+            "installStrategy": {"type": "Placements", "placements": [{"name": "all", "namespace": "default"}]}}}),
+    );
+    world.settle(ADDON);
+    world.report("cluster0", None, true);
+    world.settle(ADDON);
+    let key = match kind {
+        Kind::Cluster => ObjectKey::new(kind, "", "cluster0"),
+        Kind::Work => ObjectKey::new(kind, "cluster0", format!("addon-{ADDON}-deploy-0")),
+        _ => ObjectKey::new(kind, "cluster0", ADDON),
+    };
+    world.objects[&key].to_string()
+}
+
+fn hold(bencher: divan::Bencher<'_, '_>, kind: Kind) {
+    let text = installed(kind);
+    bencher.bench_local(|| {
+        let mut store = Store::new(Settings::default());
+        for n in 0..HELD {
+            // One object at a time: what is not kept is gone before the next one.
+            let text = text
+                .replace("cluster0", &format!("cluster{n}"))
+                .replace("uid-", &format!("uid-{n}-"));
+            let object = serde_json::from_str(&text).expect("JSON");
+            store.apply(Event::Applied { kind, object });
+        }
+        store
+    });
+}
+
+#[divan::bench(sample_count = 3)]
+fn hold_clusters(bencher: divan::Bencher<'_, '_>) {
+    hold(bencher, Kind::Cluster);
+}
+
+#[divan::bench(sample_count = 3)]
+fn hold_instances(bencher: divan::Bencher<'_, '_>) {
+    hold(bencher, Kind::Instance);
+}
+
+#[divan::bench(sample_count = 3)]
+fn hold_works(bencher: divan::Bencher<'_, '_>) {
+    hold(bencher, Kind::Work);
+}

@@ -1,0 +1,129 @@
+//! The hub of a measurement: one of our own with simulated clusters, or one that is there already.
+//!
+//! Decides where definitions come from. A hub that was there is left as it was found.
+
+use std::path::Path;
+use std::process::Command;
+
+use devhub::DevHub;
+use kube::api::ListParams;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde_json::Value;
+use spokes::{Fleet, FleetOptions};
+
+use crate::error::BenchError;
+use crate::options::Options;
+use crate::scene::CLUSTER;
+
+/// Changes that a hub of our own remembers of each cluster: nobody should need a new list because of us.
+const CHANGES: usize = 64;
+
+/// A hub with its clusters.
+pub(crate) struct Hub {
+    pub(crate) client: Client,
+    /// How many clusters it has.
+    pub(crate) clusters: usize,
+    own: Option<DevHub>,
+    fleet: Option<Fleet>,
+}
+
+impl Hub {
+    /// Starts or finds the hub; returns when all clusters are there.
+    pub(crate) async fn open(options: &Options) -> Result<Self, BenchError> {
+        let own = if options.dev {
+            Some(start(options).await?)
+        } else {
+            None
+        };
+        let client = match &own {
+            Some(hub) => hub.client(),
+            None => connect(&options.named_hub().ok_or(BenchError::NoHub)?).await?,
+        };
+        let fleet = if options.dev || options.simulate {
+            Some(simulate(&client, options.clusters).await?)
+        } else {
+            None
+        };
+        let listed = CLUSTER
+            .everywhere(&client)
+            .list_metadata(&ListParams::default())
+            .await;
+        let clusters = listed
+            .map_err(|error| BenchError::Hub(error.to_string()))?
+            .items
+            .len();
+        Ok(Self {
+            client,
+            clusters,
+            own,
+            fleet,
+        })
+    }
+
+    /// Returns whether the hub goes away with the measurement.
+    pub(crate) fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// Ends what was started.
+    pub(crate) async fn close(self) {
+        if let Some(fleet) = self.fleet {
+            fleet.shutdown().await;
+        }
+        if let Some(hub) = self.own {
+            hub.shutdown().await;
+        }
+    }
+}
+
+async fn start(options: &Options) -> Result<DevHub, BenchError> {
+    let mut builder = DevHub::builder().history(10_000_usize.max(options.clusters.saturating_mul(CHANGES)));
+    for definition in definitions(&options.program())? {
+        builder = builder.crd(definition);
+    }
+    builder
+        .start()
+        .await
+        .map_err(|error| BenchError::Hub(error.to_string()))
+}
+
+fn definitions(program: &Path) -> Result<Vec<Value>, BenchError> {
+    let failed = |reason: String| BenchError::Process {
+        command: format!("{} crds", program.display()),
+        reason,
+    };
+    let printed = Command::new(program)
+        .arg("crds")
+        .output()
+        .map_err(|error| failed(error.to_string()))?;
+    if !printed.status.success() {
+        return Err(failed(String::from_utf8_lossy(&printed.stderr).into_owned()));
+    }
+    let text = String::from_utf8_lossy(&printed.stdout);
+    serde_saphyr::from_multiple(&text).map_err(|error| failed(error.to_string()))
+}
+
+async fn connect(kubeconfig: &Path) -> Result<Client, BenchError> {
+    let unusable = |reason: String| BenchError::Hub(format!("{}: {reason}", kubeconfig.display()));
+    let read = Kubeconfig::read_from(kubeconfig).map_err(|error| unusable(error.to_string()))?;
+    let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
+        .await
+        .map_err(|error| unusable(error.to_string()))?;
+    Client::try_from(config).map_err(|error| unusable(error.to_string()))
+}
+
+async fn simulate(client: &Client, clusters: usize) -> Result<Fleet, BenchError> {
+    let options = FleetOptions {
+        clusters,
+        ..FleetOptions::default()
+    };
+    let fleet = Fleet::start(client.clone(), options)
+        .await
+        .map_err(|error| BenchError::Hub(error.to_string()))?;
+    fleet
+        .ready()
+        .await
+        .map_err(|error| BenchError::Hub(error.to_string()))?;
+    Ok(fleet)
+}

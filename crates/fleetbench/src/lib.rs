@@ -1,0 +1,20 @@
+//! A driver for a whole fleet: one add-on on many clusters, over the ordinary API, with a stop watch.
+//!
+//! Knows nothing of the program that it measures but its command line. `docs/fleetbench.md` tells how to use it.
+
+mod counts;
+mod error;
+mod hub;
+mod options;
+mod picture;
+mod process;
+mod proxy;
+mod report;
+mod run;
+mod scene;
+
+pub use counts::{Call, Counts};
+pub use error::BenchError;
+pub use options::Options;
+pub use report::{Phase, Report};
+pub use run::run;

@@ -1,0 +1,225 @@
+//! Rules about versions of add-ons. Page: `tests/admission/version.md`.
+//!
+//! Decides which versions are refused and which are doubted. A version of an add-on whose templates carry none is never
+//! asked about: then it means something to another program. What a placement gave is only doubted on the add-on of a
+//! cluster, because the placement has been told already and a refusal would keep the add-on away altogether.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use crate::admission::body::ClusterAddonBody;
+use crate::admission::subject::{Addon, ClusterAddon, HubConfig, Operations, Rule, Subject};
+use crate::field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
+use crate::model::{AddonVersion, ConfigReference};
+use crate::snapshot::{AddonFacts, Kind, VersionFacts};
+
+const FORMAT: &str = "version/format";
+const UNSUPPORTED: &str = "version/unsupported";
+/// Most versions that a message lists.
+const MOST_LISTED: usize = 8;
+const NO_EFFECT: &str = "version/no-effect";
+
+/// Rules of add-ons.
+pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
+    Rule {
+        id: FORMAT,
+        on: Operations::CreateAndUpdate,
+        doc: "A desired version is a semantic version.\n\n\
+              `v1.2.3`, `1.2.3`, and what leaves the last numbers out: `v1`. Versions are compared, so that an upgrade \
+              can be told from a rollback; a text such as `latest` has no place among them. Holds for \
+              `desiredVersion` of a ManagedClusterAddOn, of the creation templates of placements and of an \
+              AddOnHubConfig. Refused.",
+        check: format_in_templates,
+    },
+    Rule {
+        id: UNSUPPORTED,
+        on: Operations::CreateAndUpdate,
+        doc: "A desired version is one that the add-on has.\n\n\
+              The versions of an add-on are the labels `addon.open-cluster-management.io/version` of the AddOnTemplates \
+              made for it; `status.supportedVersions` lists them. On a ManagedClusterAddOn any other version is refused, \
+              with the versions that exist; one that its placement gave only warns. On a ClusterManagementAddOn and an \
+              AddOnHubConfig it warns, because the template may come with the same apply. While no template of the \
+              add-on has a version, nothing is said.",
+        check: unsupported_in_templates,
+    },
+];
+
+/// Rules of add-ons on a cluster.
+pub(in crate::admission) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
+    Rule {
+        id: FORMAT,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: own_format,
+    },
+    Rule {
+        id: UNSUPPORTED,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: own_unsupported,
+    },
+    Rule {
+        id: NO_EFFECT,
+        on: Operations::CreateAndUpdate,
+        doc: "A desired version is not given beside a template.\n\n\
+              A reference to an AddOnTemplate in `spec.configs` wins over every version: it is the template that is \
+              deployed, whatever `desiredVersion` says. Warns: remove one of the two.",
+        check: no_effect,
+    },
+];
+
+/// Rules of versions as configuration objects.
+pub(in crate::admission) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[
+    Rule {
+        id: FORMAT,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: hub_format,
+    },
+    Rule {
+        id: UNSUPPORTED,
+        on: Operations::CreateAndUpdate,
+        doc: "",
+        check: hub_unsupported,
+    },
+];
+
+fn spec_path() -> Path {
+    Path::root().key("spec").key("desiredVersion")
+}
+
+fn own_format(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    let body = &subject.body;
+    let mut found = Findings::new();
+    check_format(body.desired_version, spec_path, &mut found);
+    for violation in found.into_parts().0 {
+        tell(violation, body, findings);
+    }
+}
+
+/// What a placement gave warns: the placement was told, and a refusal would keep the add-on away altogether.
+fn tell(violation: Violation, body: &ClusterAddonBody<'_>, findings: &mut Findings) {
+    if body.given_version == body.desired_version {
+        findings.warn(violation);
+    } else {
+        findings.deny(violation);
+    }
+}
+
+fn hub_format(subject: &Subject<'_, HubConfig>, findings: &mut Findings) {
+    check_format(subject.body.desired_version, spec_path, findings);
+}
+
+fn format_in_templates(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for placement in &subject.body.placements {
+        for template in placement.spec.iter().chain(&placement.template) {
+            let path = || template.path.key("desiredVersion");
+            check_format(template.desired_version, path, findings);
+        }
+    }
+}
+
+fn check_format(text: Option<&str>, path: impl Fn() -> Path, findings: &mut Findings) {
+    if let Some(Err(fault)) = text.map(AddonVersion::parse) {
+        findings.deny(fault.at(path(), FORMAT));
+    }
+}
+
+fn own_unsupported(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    let body = &subject.body;
+    let Some(fault) = unsupported(
+        body.desired_version,
+        (subject.name, subject.facts.versions(subject.name)),
+    ) else {
+        return;
+    };
+    tell(fault.at(spec_path(), UNSUPPORTED), body, findings);
+}
+
+fn unsupported_in_templates(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let versions = subject.facts.versions(subject.name);
+    for placement in &subject.body.placements {
+        for template in placement.spec.iter().chain(&placement.template) {
+            if let Some(fault) = unsupported(template.desired_version, (subject.name, versions)) {
+                findings.warn(fault.at(template.path.key("desiredVersion"), UNSUPPORTED));
+            }
+        }
+    }
+}
+
+/// A configuration object does not say whose it is: the add-ons do that point to it.
+fn hub_unsupported(subject: &Subject<'_, HubConfig>, findings: &mut Findings) {
+    let facts = subject.facts;
+    for (name, addon) in facts.addons.iter() {
+        if !points_to(addon, subject.name) {
+            continue;
+        }
+        if let Some(fault) = unsupported(subject.body.desired_version, (name, facts.versions(name))) {
+            findings.warn(fault.at(spec_path(), UNSUPPORTED));
+        }
+    }
+}
+
+fn points_to(addon: &AddonFacts, hub_config: &str) -> bool {
+    let given = addon
+        .placements
+        .iter()
+        .flat_map(|placement| &placement.template.configs);
+    addon
+        .defaults
+        .iter()
+        .chain(given)
+        .any(|reference| is_of(reference, Kind::HubConfig) && reference.name() == hub_config)
+}
+
+fn is_of(reference: &ConfigReference, kind: Kind) -> bool {
+    Kind::of_config(reference.config().group(), reference.config().resource()) == Some(kind)
+}
+
+fn no_effect(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    let body = &subject.body;
+    let is_template = |raw: &crate::model::RawReference<'_>| {
+        Kind::of_config(raw.group.unwrap_or_default(), raw.resource.unwrap_or_default())
+            == Some(Kind::Template)
+    };
+    let template = body.configs.iter().find(|at| is_template(&at.raw));
+    if let (Some(version), Some(template)) = (body.desired_version, template) {
+        let detail = format!("{} deploys a template instead", template.path);
+        findings.warn(Fault::of_text(Class::Forbidden, version, detail).at(spec_path(), NO_EFFECT));
+    }
+}
+
+/// Returns what is wrong with a version that can be read; what cannot is told by its format.
+fn unsupported(text: Option<&str>, (addon, versions): (&str, Option<&VersionFacts>)) -> Option<Fault> {
+    let (text, versions) = (text?, versions?);
+    let asked = AddonVersion::parse(text).ok()?;
+    let known: Vec<(AddonVersion, &Arc<str>)> = versions
+        .supported
+        .iter()
+        .filter_map(|known| Some((AddonVersion::parse(known).ok()?, known)))
+        .collect();
+    if known.iter().any(|(version, _)| *version == asked) {
+        return None;
+    }
+    let near = near(&asked, &known);
+    // The highest ones are those that people ask for.
+    let lower = known.len().saturating_sub(MOST_LISTED);
+    let names = known.iter().skip(lower).map(|(_, text)| &***text);
+    let mut detail = format!("add-on {} supports: {}", quoted(addon), listed(names));
+    if lower > 0 {
+        let _infallible = write!(detail, " and {lower} lower ones");
+    }
+    let fault = Fault::of_text(Class::Unsupported, text, detail);
+    Some(fault.hint_if(near.map(|near| format!("did you mean {}?", quoted(near)))))
+}
+
+/// A long text is probably misspelt; a short one, where every version looks alike, is probably the neighbour's.
+fn near<'a>(asked: &AddonVersion, known: &[(AddonVersion, &'a Arc<str>)]) -> Option<&'a str> {
+    let text = asked.as_str();
+    let spelt = (text.chars().count() > 4)
+        .then(|| nearest(text, known.iter().map(|(_, known)| &***known)))
+        .flatten();
+    let below = known.iter().rev().find(|(version, _)| version < asked);
+    let neighbour = below.or_else(|| known.first());
+    spelt.or_else(|| neighbour.map(|(_, known)| &***known))
+}

@@ -1,0 +1,281 @@
+//! Which events are written: a budget for every add-on, and one summary for all that goes beyond it.
+//!
+//! Decides how many, never writes. A fleet of ten thousand clusters changes at once; its events must not become a flood, and
+//! warnings must not drown in good news: each grade has a purse of its own.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::plan::Grade;
+use crate::snapshot::Name;
+
+/// Reason of the event that stands for those that were not written.
+pub(super) const SUMMARY: &str = "EventsSummarized";
+
+/// How many events of one add-on may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventBudget {
+    /// How many at once, of each grade.
+    pub burst: u32,
+    /// How long it takes until one more may be written.
+    pub refill: Duration,
+    /// How long events that go beyond the budget are gathered before one summary tells of them.
+    pub summary_after: Duration,
+}
+
+impl Default for EventBudget {
+    fn default() -> Self {
+        Self {
+            burst: 50,
+            refill: Duration::from_secs(2),
+            summary_after: Duration::from_secs(30),
+        }
+    }
+}
+
+/// The add-on that is told about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Subject {
+    /// Its name.
+    pub(super) addon: Name,
+    /// Its uid; without it nothing can be told about the add-on as a whole.
+    pub(super) uid: Option<Name>,
+}
+
+/// What becomes of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// It is written.
+    Write,
+    /// It is the first of a summary that will be due.
+    First,
+    /// It is counted for a summary.
+    Counted,
+}
+
+/// What the budget is kept for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Purse {
+    /// Single clusters.
+    Clusters(Grade),
+    /// The add-on as a whole.
+    Whole,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Tokens {
+    left: u32,
+    counted: Instant,
+}
+
+/// What was left out of one add-on's events.
+#[derive(Debug)]
+struct LeftOut {
+    uid: Option<Name>,
+    due: Instant,
+    reasons: BTreeMap<&'static str, u64>,
+    grade: Grade,
+}
+
+/// A summary that is due.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Summary {
+    /// The add-on.
+    pub(super) of: Subject,
+    /// The worst of what was left out.
+    pub(super) grade: Grade,
+    /// What it says.
+    pub(super) note: String,
+}
+
+/// The budgets of all add-ons.
+#[derive(Debug)]
+pub(super) struct Board {
+    budget: EventBudget,
+    purses: BTreeMap<(Name, Purse), Tokens>,
+    left_out: BTreeMap<Name, LeftOut>,
+}
+
+impl Board {
+    pub(super) fn new(budget: EventBudget) -> Self {
+        Self {
+            budget,
+            purses: BTreeMap::new(),
+            left_out: BTreeMap::new(),
+        }
+    }
+
+    /// Says what becomes of an event: written, or counted for the summary.
+    pub(super) fn admit(
+        &mut self,
+        subject: &Subject,
+        purse: Purse,
+        (grade, reason): (Grade, &'static str),
+        now: Instant,
+    ) -> Admission {
+        let budget = self.budget;
+        let full = Tokens {
+            left: budget.burst,
+            counted: now,
+        };
+        let tokens = self.purses.entry((subject.addon.clone(), purse)).or_insert(full);
+        *tokens = refilled(*tokens, budget, now);
+        if let Some(left) = tokens.left.checked_sub(1) {
+            tokens.left = left;
+            return Admission::Write;
+        }
+        let is_first = !self.left_out.contains_key(&subject.addon);
+        let left_out = self
+            .left_out
+            .entry(subject.addon.clone())
+            .or_insert_with(|| LeftOut {
+                uid: subject.uid.clone(),
+                due: now + budget.summary_after,
+                reasons: BTreeMap::new(),
+                grade,
+            });
+        left_out.grade = left_out.grade.max(grade);
+        let count = left_out.reasons.entry(reason).or_default();
+        *count = count.saturating_add(1);
+        if is_first {
+            Admission::First
+        } else {
+            Admission::Counted
+        }
+    }
+
+    /// Returns when the next summary is due.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.left_out.values().map(|left_out| left_out.due).min()
+    }
+
+    /// Takes the summaries that are due, and forgets add-ons that were silent for long.
+    pub(super) fn take_summaries(&mut self, now: Instant) -> Vec<Summary> {
+        let budget = self.budget;
+        self.purses
+            .retain(|_, tokens| refilled(*tokens, budget, now).left < budget.burst);
+        let due = self.left_out.extract_if(.., |_, left_out| left_out.due <= now);
+        due.map(|(addon, left_out)| Summary {
+            of: Subject {
+                addon,
+                uid: left_out.uid,
+            },
+            grade: left_out.grade,
+            note: note(&left_out.reasons),
+        })
+        .collect()
+    }
+}
+
+fn refilled(tokens: Tokens, budget: EventBudget, now: Instant) -> Tokens {
+    let passed = now.saturating_duration_since(tokens.counted).as_nanos();
+    let each = budget.refill.as_nanos().max(1);
+    let more = u32::try_from(passed / each).unwrap_or(u32::MAX);
+    let left = tokens.left.saturating_add(more).min(budget.burst);
+    // What has passed of the next refill counts for it.
+    let rest = Duration::from_nanos(u64::try_from(passed % each).unwrap_or_default());
+    Tokens {
+        left,
+        counted: if more == 0 {
+            tokens.counted
+        } else {
+            now.checked_sub(rest).unwrap_or(now)
+        },
+    }
+}
+
+fn note(reasons: &BTreeMap<&'static str, u64>) -> String {
+    let total: u64 = reasons.values().sum();
+    let each: Vec<String> = reasons
+        .iter()
+        .map(|(reason, count)| format!("{reason} {count}"))
+        .collect();
+    format!(
+        "{total} more events were not written one by one: {}; the conditions of the ManagedClusterAddOns tell all",
+        each.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NORMAL: Purse = Purse::Clusters(Grade::Normal);
+    const WARNING: Purse = Purse::Clusters(Grade::Warning);
+
+    fn board() -> Board {
+        Board::new(EventBudget {
+            burst: 3,
+            refill: Duration::from_secs(10),
+            summary_after: Duration::from_secs(30),
+        })
+    }
+
+    fn subject(addon: &str) -> Subject {
+        Subject {
+            addon: addon.into(),
+            uid: Some("uid".into()),
+        }
+    }
+
+    fn admitted(board: &mut Board, purse: Purse, reason: &'static str, times: usize, now: Instant) -> usize {
+        let grade = match purse {
+            Purse::Clusters(grade) => grade,
+            Purse::Whole => Grade::Normal,
+        };
+        let mut admit = |_: &usize| board.admit(&subject("hello"), purse, (grade, reason), now);
+        (0..times).filter(|time| admit(time) == Admission::Write).count()
+    }
+
+    #[tokio::test]
+    async fn ten_thousand_clusters_are_a_few_events_and_one_summary() {
+        let (mut board, now) = (board(), Instant::now());
+        assert_eq!(admitted(&mut board, NORMAL, "Installing", 10_000, now), 3);
+        assert_eq!(admitted(&mut board, NORMAL, "InstallSucceed", 10_000, now), 0);
+        assert_eq!(board.take_summaries(now), []);
+        let due = board.due().expect("a summary");
+        let [summary] = &*board.take_summaries(due) else {
+            panic!("one summary");
+        };
+        assert_eq!(
+            summary.note,
+            "19997 more events were not written one by one: InstallSucceed 10000, Installing 9997; \
+             the conditions of the ManagedClusterAddOns tell all"
+        );
+        assert_eq!((board.due(), board.take_summaries(due)), (None, Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn warnings_do_not_drown_in_good_news() {
+        let (mut board, now) = (board(), Instant::now());
+        admitted(&mut board, NORMAL, "Installing", 100, now);
+        assert_eq!(admitted(&mut board, WARNING, "InstallFailed", 2, now), 2);
+        assert_eq!(admitted(&mut board, Purse::Whole, "Progressing", 1, now), 1);
+        let others = board.admit(&subject("other"), NORMAL, (Grade::Normal, "Installing"), now);
+        assert_eq!(others, Admission::Write, "another add-on has a budget of its own");
+    }
+
+    #[tokio::test]
+    async fn the_budget_comes_back_one_by_one_up_to_its_size() {
+        let (mut board, now) = (board(), Instant::now());
+        admitted(&mut board, NORMAL, "x", 3, now);
+        let later = now + Duration::from_secs(15);
+        assert_eq!(admitted(&mut board, NORMAL, "x", 3, later), 1);
+        assert_eq!(
+            admitted(&mut board, NORMAL, "x", 3, later + Duration::from_secs(5)),
+            1
+        );
+        let much_later = later + Duration::from_mins(5);
+        assert_eq!(admitted(&mut board, NORMAL, "x", 9, much_later), 3);
+    }
+
+    #[tokio::test]
+    async fn silent_add_ons_are_forgotten() {
+        let (mut board, now) = (board(), Instant::now());
+        admitted(&mut board, NORMAL, "x", 1, now);
+        board.take_summaries(now + Duration::from_mins(1));
+        assert!(board.purses.is_empty());
+    }
+}

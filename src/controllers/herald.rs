@@ -1,0 +1,281 @@
+//! The herald: writes what happened as events of `events.k8s.io/v1`, beside everything else.
+//!
+//! Never blocks who tells, never fails anything: what cannot be written is counted and logged. Equal events within a few minutes
+//! become one with a series.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Client;
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use super::cause::root;
+use super::events::{Admission, Board, EventBudget, Purse, SUMMARY, Subject, Summary};
+use crate::plan::{Grade, Note};
+use crate::snapshot::{Kind, Name, ObjectKey};
+
+/// Who reports: `reportingController` of every event.
+const CONTROLLER: &str = "tidegate.io/controllers";
+/// Events that may wait to be written; the budgets let few in.
+const WAITING: usize = 4096;
+/// How long one event may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Pause between two complaints that events cannot be written.
+const COMPLAINT: Duration = Duration::from_mins(1);
+/// The API's limits, in bytes.
+const LONGEST_NOTE: usize = 1024;
+
+/// An event to be written.
+struct Telling {
+    regarding: ObjectReference,
+    event: Event,
+}
+
+enum Message {
+    Tell(Box<Telling>),
+    /// A summary has become due later.
+    Wake,
+}
+
+/// Where to tell what happened.
+#[derive(Clone, Debug)]
+pub(super) struct Herald {
+    board: Arc<Mutex<Board>>,
+    sender: mpsc::Sender<Message>,
+}
+
+impl Herald {
+    /// Starts to write events until `stop`.
+    pub(super) fn start(client: Client, budget: EventBudget, stop: CancellationToken) -> Self {
+        let board = Arc::new(Mutex::new(Board::new(budget)));
+        let (sender, receiver) = mpsc::channel(WAITING);
+        let scribe = Scribe {
+            recorder: Recorder::new(client, reporter()),
+            board: Arc::clone(&board),
+            failed: 0,
+            complained: None,
+        };
+        tokio::spawn(async move { stop.run_until_cancelled(scribe.run(receiver)).await });
+        Self { board, sender }
+    }
+
+    /// Tells of a change of state; `object` is what was written to, with its uid.
+    pub(super) fn note(&self, subject: &Subject, object: &ObjectKey, uid: &Name, note: &Note) {
+        let purse = match note {
+            Note::Cluster { .. } | Note::Stuck { .. } => Purse::Clusters(note.grade()),
+            Note::AddOn { .. } => Purse::Whole,
+        };
+        self.tell(subject, purse, (note.grade(), note.reason()), || Telling {
+            regarding: reference(object, uid),
+            event: event(note.grade(), note.reason(), note.action(), &note.message()),
+        });
+    }
+
+    /// Tells that an instance was deleted, and why.
+    pub(super) fn removed(&self, subject: &Subject, object: &ObjectKey, uid: &Name, why: &str) {
+        const REASON: &str = "Removed";
+        let purse = Purse::Clusters(Grade::Normal);
+        self.tell(subject, purse, (Grade::Normal, REASON), || Telling {
+            regarding: reference(object, uid),
+            event: event(Grade::Normal, REASON, "Uninstall", why),
+        });
+    }
+
+    fn tell(
+        &self,
+        subject: &Subject,
+        purse: Purse,
+        of: (Grade, &'static str),
+        telling: impl FnOnce() -> Telling,
+    ) {
+        let message = match lock(&self.board).admit(subject, purse, of, Instant::now()) {
+            Admission::Write => Message::Tell(Box::new(telling())),
+            Admission::First => Message::Wake,
+            Admission::Counted => return,
+        };
+        // A full channel means that the hub does not take events; it is awake, and complains about it.
+        let _full = self.sender.try_send(message).is_err();
+    }
+}
+
+fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Scribe {
+    recorder: Recorder,
+    board: Arc<Mutex<Board>>,
+    failed: u64,
+    complained: Option<Instant>,
+}
+
+impl Scribe {
+    async fn run(mut self, mut receiver: mpsc::Receiver<Message>) {
+        loop {
+            let due = lock(&self.board).due();
+            let summary = async { tokio::time::sleep_until(due.unwrap_or_else(Instant::now)).await };
+            tokio::select! {
+                message = receiver.recv() => match message {
+                    Some(Message::Tell(telling)) => self.publish(&telling).await,
+                    Some(Message::Wake) => {}
+                    None => return,
+                },
+                () = summary, if due.is_some() => self.summarize().await,
+            }
+        }
+    }
+
+    async fn summarize(&mut self) {
+        let summaries = lock(&self.board).take_summaries(Instant::now());
+        for Summary { of, grade, note } in summaries {
+            let Some(uid) = of.uid else { continue };
+            let object = ObjectKey::new(Kind::AddOn, "", of.addon);
+            let telling = Telling {
+                regarding: reference(&object, &uid),
+                event: event(grade, SUMMARY, "Rollout", &note),
+            };
+            self.publish(&telling).await;
+        }
+    }
+
+    async fn publish(&mut self, telling: &Telling) {
+        let published = self.recorder.publish(&telling.event, &telling.regarding);
+        let cause = match tokio::time::timeout(PATIENCE, published).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => root(&error).to_string(),
+            Err(_) => "the hub did not answer in time".to_owned(),
+        };
+        self.failed = self.failed.saturating_add(1);
+        let now = Instant::now();
+        if self.complained.is_none_or(|last| last + COMPLAINT <= now) {
+            self.complained = Some(now);
+            warn!(failed = self.failed, cause, "events cannot be written");
+        } else {
+            debug!(failed = self.failed, cause, "events cannot be written");
+        }
+    }
+}
+
+/// Every process is an instance of its own.
+fn reporter() -> Reporter {
+    Reporter {
+        controller: CONTROLLER.to_owned(),
+        instance: Some(format!("tidegate-{}", std::process::id())),
+    }
+}
+
+/// The revision is left out: equal events about one object must look equal.
+fn reference(object: &ObjectKey, uid: &Name) -> ObjectReference {
+    ObjectReference {
+        api_version: Some(object.kind.api_version()),
+        kind: Some(object.kind.address().kind.to_owned()),
+        namespace: Some(object.namespace.to_string()).filter(|namespace| !namespace.is_empty()),
+        name: Some(object.name.to_string()),
+        uid: Some(uid.to_string()),
+        ..ObjectReference::default()
+    }
+}
+
+fn event(grade: Grade, reason: &str, action: &str, note: &str) -> Event {
+    let end = note.floor_char_boundary(LONGEST_NOTE);
+    Event {
+        type_: match grade {
+            Grade::Normal => EventType::Normal,
+            Grade::Warning => EventType::Warning,
+        },
+        reason: reason.to_owned(),
+        note: note.get(..end).map(ToOwned::to_owned),
+        action: action.to_owned(),
+        secondary: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Outcome, Phase};
+    use k8s_openapi::api::events::v1::Event as Stored;
+    use kube::Api;
+    use kube::api::ListParams;
+
+    fn failure(message: &str) -> Note {
+        Note::Cluster {
+            addon: "hello".into(),
+            cluster: "default".into(),
+            phase: Phase::Upgrade,
+            outcome: Outcome::Failed(message.to_owned()),
+        }
+    }
+
+    fn subject() -> Subject {
+        Subject {
+            addon: "hello".into(),
+            uid: None,
+        }
+    }
+
+    async fn stored(client: &Client, is_enough: impl Fn(&[Stored]) -> bool) -> Vec<Stored> {
+        let events: Api<Stored> = Api::all(client.clone());
+        for _ in 0..400 {
+            let listed = events.list(&ListParams::default()).await.expect("a list").items;
+            if is_enough(&listed) {
+                return listed;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        events.list(&ListParams::default()).await.expect("a list").items
+    }
+
+    #[tokio::test]
+    async fn equal_events_are_one_with_a_series_and_long_ones_are_cut() {
+        let hub = devhub::DevHub::builder().start().await.expect("the hub starts");
+        let stop = CancellationToken::new();
+        let herald = Herald::start(hub.client(), EventBudget::default(), stop.clone());
+        let object = ObjectKey::new(Kind::Instance, "default", "hello");
+        for _ in 0..3 {
+            herald.note(
+                &subject(),
+                &object,
+                &"uid".into(),
+                &failure(&"é".repeat(LONGEST_NOTE)),
+            );
+        }
+        let count = |event: &Stored| event.series.as_ref().map(|series| series.count);
+        let events = stored(&hub.client(), |events| {
+            events.iter().any(|one| count(one) == Some(3))
+        })
+        .await;
+        assert_eq!(events.iter().map(count).collect::<Vec<_>>(), [Some(3)]);
+        let note = events
+            .first()
+            .and_then(|event| event.note.clone())
+            .unwrap_or_default();
+        assert_eq!(note.len(), LONGEST_NOTE);
+        stop.cancel();
+        hub.shutdown().await;
+    }
+
+    #[tokio::test]
+    async fn telling_never_waits_for_a_hub_that_is_gone() {
+        let hub = devhub::DevHub::builder().start().await.expect("the hub starts");
+        let client = hub.client();
+        hub.shutdown().await;
+        let budget = EventBudget {
+            burst: u32::MAX,
+            ..EventBudget::default()
+        };
+        let herald = Herald::start(client, budget, CancellationToken::new());
+        let object = ObjectKey::new(Kind::Instance, "default", "hello");
+        let told = async {
+            for _ in 0..3 * WAITING {
+                herald.note(&subject(), &object, &"uid".into(), &failure("no"));
+            }
+        };
+        assert!(tokio::time::timeout(PATIENCE, told).await.is_ok());
+    }
+}

@@ -1,0 +1,404 @@
+//! Signs certificates of agents with the key of an add-on's own signer.
+//!
+//! Decides what stands in the certificate: the subject that was checked, the usages of the request, a day of life. The key is
+//! read for one signature and dropped; it is never kept and never told to anybody, errors included.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client};
+use rcgen::{
+    CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
+    PublicKeyData, SerialNumber, SigningKey, SubjectPublicKeyInfo,
+};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use x509_parser::certification_request::X509CertificationRequest;
+use x509_parser::extensions::ParsedExtension;
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use super::der;
+use crate::plan::Signing;
+use crate::snapshot::Name;
+
+const DAY: i64 = 24 * 60 * 60;
+/// Shortest life that a request may ask for, as the API has it.
+const SHORTEST: i64 = 600;
+/// Clocks of clusters differ.
+const BEFORE: i64 = 5 * 60;
+
+/// Why a certificate was not signed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SignError {
+    /// The secret could not be read.
+    #[error("cannot read secret {namespace}/{name} of the signer")]
+    ReadSecret {
+        /// Its namespace.
+        namespace: Name,
+        /// Its name.
+        name: Name,
+        /// The answer.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// The secret does not exist.
+    #[error("secret {namespace}/{name} of the signer does not exist")]
+    NoSecret {
+        /// Its namespace.
+        namespace: Name,
+        /// Its name.
+        name: Name,
+    },
+    /// The secret cannot sign.
+    #[error("secret {namespace}/{name} of the signer cannot sign: {why}")]
+    Unfit {
+        /// Its namespace.
+        namespace: Name,
+        /// Its name.
+        name: Name,
+        /// What is wrong with it, without any of its content.
+        why: &'static str,
+    },
+    /// The request cannot be signed.
+    #[error("the request cannot be signed: {0}")]
+    Request(&'static str),
+}
+
+/// Why one signature did not come about.
+#[derive(Debug, PartialEq, Eq)]
+enum Fault {
+    Secret(&'static str),
+    Request(&'static str),
+}
+
+/// Reads the signer's key and returns the signed certificate as PEM.
+pub(super) async fn certificate(
+    client: &Client,
+    signing: &Signing,
+    own_namespace: &Name,
+    uid: &str,
+) -> Result<String, SignError> {
+    let namespace = if signing.ca_namespace.is_empty() {
+        own_namespace
+    } else {
+        &signing.ca_namespace
+    };
+    let (namespace, name) = (namespace.clone(), signing.ca_name.clone());
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
+    let secret = match secrets.get_opt(&name).await {
+        Ok(Some(secret)) => secret,
+        Ok(None) => return Err(SignError::NoSecret { namespace, name }),
+        Err(source) => {
+            return Err(SignError::ReadSecret {
+                namespace,
+                name,
+                source: Box::new(source),
+            });
+        }
+    };
+    let data = secret.data.unwrap_or_default();
+    let part = |key: &str| data.get(key).map(|bytes| bytes.0.as_slice());
+    let pair = part("tls.crt").zip(part("tls.key"));
+    let signed = match pair {
+        Some((certificate, key)) => issue(signing, (certificate, key), uid, Timestamp::now()),
+        None => Err(Fault::Secret("tls.crt or tls.key is absent")),
+    };
+    signed.map_err(|fault| match fault {
+        Fault::Secret(why) => SignError::Unfit { namespace, name, why },
+        Fault::Request(why) => SignError::Request(why),
+    })
+}
+
+fn issue(
+    signing: &Signing,
+    (certificate, key): (&[u8], &[u8]),
+    uid: &str,
+    now: Timestamp,
+) -> Result<String, Fault> {
+    let authority = CertificateDer::from_pem_slice(certificate)
+        .map_err(|_unfit| Fault::Secret("tls.crt is no certificate"))?;
+    let (_, authority) =
+        X509Certificate::from_der(&authority).map_err(|_unfit| Fault::Secret("tls.crt is no certificate"))?;
+    let issuer = issuer(&authority, key, now)?;
+    let (_, request) = X509CertificationRequest::from_der(&signing.asked.der)
+        .map_err(|_unfit| Fault::Request("it cannot be read"))?;
+    request
+        .verify_signature()
+        .map_err(|_unfit| Fault::Request("its signature is not valid"))?;
+    let info = &request.certification_request_info;
+    let public_key = SubjectPublicKeyInfo::from_der(info.subject_pki.raw)
+        .map_err(|_unfit| Fault::Request("its key is of an unknown kind"))?;
+    let ends = authority.validity().not_after.timestamp();
+    let draft = params(signing, uid, now, ends)?
+        .signed_by(&public_key, &issuer)
+        .map_err(|_unfit| Fault::Secret("the key does not sign"))?;
+    let names = (authority.subject().as_raw(), info.subject.as_raw());
+    let der = renamed(draft.der(), names, issuer.key()).ok_or(Fault::Secret("the key does not sign"))?;
+    Ok(armoured(&der))
+}
+
+/// What stands in the certificate beside names and key.
+fn params(signing: &Signing, uid: &str, now: Timestamp, ends: i64) -> Result<CertificateParams, Fault> {
+    let names = signing
+        .asked
+        .names
+        .iter()
+        .filter_map(|name| name.strip_prefix("DNS:"));
+    let mut params = CertificateParams::new(names.map(ToOwned::to_owned).collect::<Vec<_>>())
+        .map_err(|_unfit| Fault::Request("an alternative name is none"))?;
+    let life = signing.seconds.unwrap_or(DAY).clamp(SHORTEST, DAY);
+    let (epoch, now) = (rcgen::date_time_ymd(1970, 1, 1), now.as_second());
+    params.not_before = epoch + since_epoch(now.saturating_sub(BEFORE));
+    params.not_after = epoch + since_epoch(now.saturating_add(life).min(ends));
+    params.is_ca = IsCa::ExplicitNoCa;
+    let usages = signing.usages.iter();
+    params.key_usages = usages.clone().filter_map(|usage| key_usage(usage)).collect();
+    params.extended_key_usages = usages.filter_map(|usage| extended_usage(usage)).collect();
+    params.use_authority_key_identifier_extension = true;
+    params.serial_number = Some(SerialNumber::from_slice(&serial(uid)));
+    Ok(params)
+}
+
+/// Returns the issuer, if its certificate can be used now.
+fn issuer(
+    authority: &X509Certificate<'_>,
+    key: &[u8],
+    now: Timestamp,
+) -> Result<Issuer<'static, KeyPair>, Fault> {
+    let key =
+        PrivateKeyDer::from_pem_slice(key).map_err(|_unfit| Fault::Secret("tls.key is no private key"))?;
+    let key = KeyPair::try_from(&key).map_err(|_unfit| Fault::Secret("tls.key is of an unknown kind"))?;
+    if !authority.is_ca() {
+        return Err(Fault::Secret("tls.crt is not the certificate of an authority"));
+    }
+    if authority.public_key().raw != key.subject_public_key_info() {
+        return Err(Fault::Secret("tls.key does not belong to tls.crt"));
+    }
+    let validity = authority.validity();
+    let valid = validity.not_before.timestamp()..validity.not_after.timestamp();
+    if !valid.contains(&now.as_second()) {
+        return Err(Fault::Secret("tls.crt is not valid at this time"));
+    }
+    let mut params = CertificateParams::default();
+    let identifier = authority
+        .iter_extensions()
+        .find_map(|one| match one.parsed_extension() {
+            ParsedExtension::SubjectKeyIdentifier(identifier) => Some(identifier.0.to_vec()),
+            _ => None,
+        });
+    if let Some(identifier) = identifier {
+        params.key_identifier_method = KeyIdMethod::PreSpecified(identifier);
+    }
+    Ok(Issuer::new(params, key))
+}
+
+/// Puts the names into a certificate as authority and request have encoded them, and signs it again.
+///
+/// The library that makes certificates knows one value of each attribute; an agent in two groups has two organizations.
+fn renamed(draft: &[u8], (issuer, subject): (&[u8], &[u8]), key: &KeyPair) -> Option<Vec<u8>> {
+    let draft = der::elements(draft)?;
+    let [body, algorithm, _signature] = draft.as_slice() else {
+        return None;
+    };
+    // Version, serial number, algorithm, issuer, validity, subject, key, extensions.
+    let mut fields = der::elements(body)?;
+    *fields.get_mut(3)? = issuer;
+    *fields.get_mut(5)? = subject;
+    let body = der::sequence(&fields);
+    let signature = der::bit_string(&key.sign(&body).ok()?);
+    Some(der::sequence(&[&body, algorithm, &signature]))
+}
+
+fn armoured(der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    let mut out = String::from("-----BEGIN CERTIFICATE-----\n");
+    for (index, letter) in text.chars().enumerate() {
+        if index > 0 && index % 64 == 0 {
+            out.push('\n');
+        }
+        out.push(letter);
+    }
+    out.push_str("\n-----END CERTIFICATE-----\n");
+    out
+}
+
+/// A serial number for each request: its uid, with the first bit clear and never zero.
+fn serial(uid: &str) -> Vec<u8> {
+    let digits: Vec<u8> = uid
+        .chars()
+        .filter_map(|digit| digit.to_digit(16))
+        .filter_map(|digit| u8::try_from(digit).ok())
+        .collect();
+    let pairs = digits.as_chunks::<2>().0.iter();
+    let bytes = pairs.map(|[high, low]| high << 4 | low);
+    std::iter::once(1).chain(bytes).take(17).collect()
+}
+
+fn since_epoch(second: i64) -> Duration {
+    Duration::from_secs(u64::try_from(second).unwrap_or_default())
+}
+
+fn key_usage(usage: &str) -> Option<KeyUsagePurpose> {
+    match usage {
+        "digital signature" => Some(KeyUsagePurpose::DigitalSignature),
+        "key encipherment" => Some(KeyUsagePurpose::KeyEncipherment),
+        "key agreement" => Some(KeyUsagePurpose::KeyAgreement),
+        _ => None,
+    }
+}
+
+fn extended_usage(usage: &str) -> Option<ExtendedKeyUsagePurpose> {
+    match usage {
+        "client auth" => Some(ExtendedKeyUsagePurpose::ClientAuth),
+        "server auth" => Some(ExtendedKeyUsagePurpose::ServerAuth),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::Asked;
+    use rcgen::{BasicConstraints, DistinguishedName, DnType};
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    const UID: &str = "0b5c1c34-3b0e-4a53-9a3c-9f6b0f6b8a11";
+
+    fn now() -> Timestamp {
+        "2030-01-01T00:00:00Z".parse().unwrap()
+    }
+
+    fn authority(is_ca: bool) -> (String, KeyPair) {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        if is_ca {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        }
+        params.distinguished_name.push(DnType::CommonName, "hello-ca");
+        let key = KeyPair::generate().unwrap();
+        (params.self_signed(&key).unwrap().pem(), key)
+    }
+
+    fn signing(names: &[&str], seconds: Option<i64>) -> Signing {
+        let names = names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let mut params = CertificateParams::new(names.clone()).unwrap();
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, "agent");
+        params.distinguished_name.push(DnType::OrganizationName, "one");
+        let again = DnType::CustomDnType(vec![2, 5, 4, 10]);
+        params.distinguished_name.push(again, "other");
+        let key = KeyPair::generate().unwrap();
+        let asked = Asked {
+            users: Vec::new(),
+            groups: BTreeSet::default(),
+            units: BTreeSet::default(),
+            others: Vec::new(),
+            names: names.iter().map(|name| format!("DNS:{name}")).collect(),
+            der: params.serialize_request(&key).unwrap().der().to_vec(),
+        };
+        Signing {
+            asked: Arc::new(asked),
+            usages: vec!["client auth".into(), "digital signature".into()],
+            seconds,
+            ca_namespace: "".into(),
+            ca_name: "ca".into(),
+        }
+    }
+
+    fn issued(signing: &Signing) -> Vec<u8> {
+        let (certificate, key) = authority(true);
+        let key = key.serialize_pem();
+        let pem = issue(signing, (certificate.as_bytes(), key.as_bytes()), UID, now()).unwrap();
+        let der = CertificateDer::from_pem_slice(pem.as_bytes()).unwrap().to_vec();
+        let authority = CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap();
+        let (_, authority) = X509Certificate::from_der(&authority).unwrap();
+        let (_, read) = X509Certificate::from_der(&der).unwrap();
+        read.verify_signature(Some(authority.public_key())).unwrap();
+        assert_eq!(read.issuer().as_raw(), authority.subject().as_raw());
+        der
+    }
+
+    #[test]
+    fn a_request_that_its_key_has_not_signed_is_refused() {
+        let (certificate, key) = authority(true);
+        let key = key.serialize_pem();
+        let mut signing = signing(&[], None);
+        let asked = Arc::get_mut(&mut signing.asked).unwrap();
+        let last = asked.der.len() - 1;
+        asked.der[last] ^= 1;
+        let fault = issue(&signing, (certificate.as_bytes(), key.as_bytes()), UID, now());
+        assert!(matches!(fault, Err(Fault::Request(_))), "{fault:?}");
+    }
+
+    #[test]
+    fn a_certificate_lives_a_day_for_the_usages_of_its_request() {
+        let der = issued(&signing(&["hello.addon.open-cluster-management.io"], None));
+        let (_, read) = X509Certificate::from_der(&der).unwrap();
+        assert_eq!(read.subject().to_string(), "CN=agent, O=one, O=other");
+        assert!(!read.is_ca());
+        let (from, to) = (
+            read.validity().not_before.timestamp(),
+            read.validity().not_after.timestamp(),
+        );
+        assert_eq!((now().as_second() - from, to - now().as_second()), (BEFORE, DAY));
+        let extended = read.extended_key_usage().unwrap().unwrap().value;
+        assert!(extended.client_auth && !extended.server_auth);
+        let usage = read.key_usage().unwrap().unwrap().value;
+        assert!(usage.digital_signature() && !usage.key_cert_sign());
+        assert_eq!(
+            read.subject_alternative_name()
+                .unwrap()
+                .unwrap()
+                .value
+                .general_names
+                .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_request_may_ask_for_a_shorter_life_and_never_for_a_longer_one() {
+        for (asked, expected) in [(3600, 3600), (1, SHORTEST), (DAY * 9, DAY)] {
+            let der = issued(&signing(&[], Some(asked)));
+            let (_, read) = X509Certificate::from_der(&der).unwrap();
+            let ends = read.validity().not_after.timestamp();
+            assert_eq!(ends - now().as_second(), expected, "{asked}");
+        }
+    }
+
+    #[test]
+    fn a_secret_that_cannot_sign_is_named_by_its_fault() {
+        let (ca, key) = authority(true);
+        let (leaf, leaf_key) = authority(false);
+        let (_, other) = authority(true);
+        let rows = [
+            ("x", key.serialize_pem(), "tls.crt is no certificate"),
+            (&*ca, "x".to_owned(), "tls.key is no private key"),
+            (&*ca, other.serialize_pem(), "tls.key does not belong to tls.crt"),
+            (
+                &*leaf,
+                leaf_key.serialize_pem(),
+                "tls.crt is not the certificate of an authority",
+            ),
+        ];
+        for (certificate, key, expected) in rows {
+            let fault = issue(
+                &signing(&[], None),
+                (certificate.as_bytes(), key.as_bytes()),
+                UID,
+                now(),
+            );
+            assert_eq!(fault, Err(Fault::Secret(expected)));
+        }
+    }
+
+    #[test]
+    fn serial_numbers_are_positive_and_differ_by_request() {
+        let (one, other) = (serial(UID), serial("1b5c1c34-3b0e-4a53-9a3c-9f6b0f6b8a11"));
+        assert!(one.len() == 17 && one[0] == 1 && one != other);
+        assert_eq!(serial(""), [1]);
+    }
+}

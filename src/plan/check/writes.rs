@@ -1,0 +1,302 @@
+//! Every write of a plan by itself: who may be created, changed and deleted, and with which precondition.
+//!
+//! Decides nothing and repairs nothing; never asks the planner's own code what it thinks.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{grants, pace, pinned, unchanged};
+use crate::plan::types::{Action, Plan, Revision};
+use crate::plan::work::is_hook_work;
+use crate::snapshot::{InstallStrategy, Kind, Name, ObjectKey, PlacementUse, View, terms};
+
+/// Returns every invariant that the plan breaks, as sentences.
+pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
+    let mut broken = pace::broken(view, plan, now);
+    if let Some(at) = plan.recheck_at.filter(|at| *at <= now) {
+        broken.push(format!(
+            "the plan asks to be made again at {at}, which is past: it would be made for ever"
+        ));
+    }
+    let mut written = BTreeSet::new();
+    for action in &plan.actions {
+        let (object, verb) = (action.object(), verb(action));
+        // Metadata and status are two writes: the second goes on from the revision that the first one made.
+        if !written.insert((object.clone(), verb)) {
+            broken.push(format!(
+                "{object} gets two writes of the kind {verb}; the second can only fail"
+            ));
+        }
+        if let Some(fault) = fault(view, plan, action) {
+            broken.push(format!("{verb} {object}: {fault}"));
+        }
+        if !view.addon.managed
+            && !grants::serves_everybody(action)
+            && object.kind != Kind::Cluster
+            && (object.kind != Kind::AddOn || verb != "status")
+        {
+            broken.push(format!("{verb} {object}: the add-on manages itself"));
+        }
+    }
+    broken
+}
+
+fn verb(action: &Action) -> &'static str {
+    match action {
+        Action::Create { .. } => "create",
+        Action::Replace { .. } => "replace",
+        Action::Status { .. } => "status",
+        Action::Delete { .. } => "delete",
+        Action::Certify { .. } => "certify",
+    }
+}
+
+fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> {
+    match action {
+        Action::Create { object, body, .. } if object.kind == Kind::Instance => {
+            created_instance(view, object, body)
+        }
+        Action::Create { object, body, .. } if object.kind == Kind::Work => {
+            created_work(view, plan, object, body)
+        }
+        Action::Create { object, body, .. } if object.kind.is_for_registration() => {
+            grants::granted(view, object, Some(body))
+        }
+        Action::Create { .. } => Some("this kind is never created"),
+        Action::Replace {
+            object,
+            before,
+            patch,
+            ..
+        } => replaced(view, plan, object, patch).or_else(|| unguarded(before)),
+        Action::Status {
+            object,
+            before,
+            patch,
+            ..
+        } => status(view, object, patch).or_else(|| unguarded(before)),
+        Action::Certify {
+            object,
+            before,
+            answer,
+        } => grants::certified(view, object, answer).or_else(|| unguarded(before)),
+        Action::Delete { object, before, .. } => {
+            deleted(view, object, &before.uid).or_else(|| unguarded(before))
+        }
+    }
+}
+
+fn unguarded(before: &Revision) -> Option<&'static str> {
+    (before.uid.is_empty() || before.version.is_empty()).then_some("there is no precondition")
+}
+
+fn replaced(view: &View<'_>, plan: &Plan, object: &ObjectKey, patch: &Value) -> Option<&'static str> {
+    if patch.get("status").is_some() {
+        Some("the status is written elsewhere")
+    } else if object.kind == Kind::Cluster {
+        labelled(view, patch)
+    } else if object.kind.is_for_registration() {
+        grants::granted(view, object, None)
+    } else if object.kind == Kind::Instance {
+        patch.get("spec").and_then(|spec| respecified(view, object, spec))
+    } else if object.kind == Kind::Work {
+        if is_forsaken(view, object) {
+            return None;
+        }
+        foreign(view, object).or_else(|| pinned::fault(view, plan, object, patch))
+    } else {
+        Some("this kind is never patched")
+    }
+}
+
+/// Of a cluster only one label is ours.
+fn labelled(view: &View<'_>, patch: &Value) -> Option<&'static str> {
+    let ours = format!("{}{}", terms::FEATURE_PREFIX, view.addon.name);
+    let is_one = |at: &str, key: &str| {
+        let fields = patch.pointer(at).and_then(Value::as_object);
+        fields.is_some_and(|fields| fields.len() == 1 && fields.contains_key(key))
+    };
+    let only = is_one("", "metadata") && is_one("/metadata", "labels") && is_one("/metadata/labels", &ours);
+    (!only).then_some("of a cluster only the label of the add-on is ours")
+}
+
+/// The agent of a work is gone with its cluster.
+fn is_forsaken(view: &View<'_>, work: &ObjectKey) -> bool {
+    view.cluster(&work.namespace).is_none()
+}
+
+/// Only a version that a placement gave may be written again: one that equals what was recorded when it was given.
+fn respecified(view: &View<'_>, object: &ObjectKey, spec: &Value) -> Option<&'static str> {
+    let only_version = spec
+        .as_object()
+        .is_some_and(|fields| fields.keys().eq(["desiredVersion"]));
+    let is_given = view.instance(&object.namespace).is_some_and(|instance| {
+        !instance.installed_by.is_empty() && instance.desired_version == instance.given_version
+    });
+    (!only_version || !is_given).then_some("the spec of an instance belongs to its user")
+}
+
+fn status(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'static str> {
+    let only_status = patch
+        .as_object()
+        .is_some_and(|fields| fields.len() == 1 && fields.contains_key("status"));
+    if !matches!(object.kind, Kind::AddOn | Kind::Instance) {
+        Some("this kind has no status of ours")
+    } else if !only_status {
+        Some("a status write touches nothing else")
+    } else if unchanged::is_unchanged(view, object, patch) {
+        Some("the status write changes nothing")
+    } else {
+        None
+    }
+}
+
+/// A work is ours when the store files it under the add-on and its name is one that the add-on's deployment gives.
+fn foreign(view: &View<'_>, object: &ObjectKey) -> Option<&'static str> {
+    let prefix = format!("addon-{}-deploy-", view.addon.name);
+    let numbered = object
+        .name
+        .strip_prefix(&*prefix)
+        .is_some_and(|number| number.parse::<u32>().is_ok());
+    let filed = view
+        .works(&object.namespace)
+        .any(|work| work.namespace == object.namespace && work.name == object.name);
+    (!numbered || !filed).then_some("the work is not ours")
+}
+
+fn created_instance(view: &View<'_>, object: &ObjectKey, body: &Value) -> Option<&'static str> {
+    let mark = body
+        .pointer("/metadata/annotations")
+        .and_then(|marks| marks.get(terms::INSTALLED_BY));
+    let cluster = view.cluster(&object.namespace);
+    if !matches!(
+        view.addon.strategy,
+        InstallStrategy::Placements | InstallStrategy::Labels(_)
+    ) {
+        Some("this install strategy creates no instances")
+    } else if view.instance(&object.namespace).is_some() {
+        Some("the instance exists")
+    } else if cluster.is_none_or(|cluster| cluster.meta.deleting) {
+        Some("the cluster is absent or being deleted")
+    } else if cluster.is_some_and(|cluster| cluster.opts_out_of(&view.addon.name)) {
+        Some("the cluster has opted out")
+    } else if !selects(view, object) {
+        Some("nothing selects the cluster")
+    } else if mark.is_none() {
+        Some("the mark of our own instances is absent")
+    } else if body
+        .pointer("/metadata/ownerReferences/0/uid")
+        .and_then(Value::as_str)
+        != Some(&*view.addon.meta.uid)
+    {
+        Some("the add-on does not own it")
+    } else {
+        None
+    }
+}
+
+fn created_work(view: &View<'_>, plan: &Plan, object: &ObjectKey, body: &Value) -> Option<&'static str> {
+    let Some(instance) = view.instance(&object.namespace) else {
+        return Some("there is no instance");
+    };
+    let owner = body
+        .pointer("/metadata/ownerReferences/0/uid")
+        .and_then(Value::as_str);
+    let foreground = |one: &Name| **one == *"foregroundDeletion";
+    let unowned = owner.is_none() && instance.farewell.finalizers.iter().any(foreground);
+    if owner != Some(&*instance.meta.uid) && !unowned {
+        return Some("the instance does not own it");
+    }
+    let label = body
+        .pointer("/metadata/labels")
+        .and_then(|labels| labels.get(terms::ADDON_NAME));
+    if label.and_then(Value::as_str) != Some(&*view.addon.name) {
+        return Some("the label with the add-on is absent");
+    }
+    if is_hook_work(&view.addon.name, &object.name) {
+        return (!instance.meta.deleting).then_some("hooks run before a deletion, and only then");
+    }
+    if view
+        .cluster(&object.namespace)
+        .is_none_or(|cluster| cluster.meta.deleting)
+    {
+        return Some("the cluster is absent or being deleted");
+    }
+    if instance.meta.deleting {
+        return Some("the instance is being deleted");
+    }
+    pinned::fault(view, plan, object, body)
+}
+
+fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static str> {
+    if object.kind == Kind::Work {
+        let ours = is_hook_work(&view.addon.name, &object.name) || hosted_for_nobody(view, object);
+        return foreign(view, object).filter(|_| !ours);
+    }
+    if object.kind.is_for_registration() {
+        return grants::granted(view, object, None);
+    }
+    if object.kind != Kind::Instance {
+        return Some("this kind is never deleted");
+    }
+    let Some(instance) = view.instance(&object.namespace) else {
+        return Some("there is no instance");
+    };
+    let leaving = view
+        .cluster(&object.namespace)
+        .is_some_and(|cluster| cluster.meta.deleting);
+    let declined = view
+        .cluster(&object.namespace)
+        .is_some_and(|cluster| cluster.opts_out_of(&view.addon.name));
+    let graceful = view.settings().decision_grace.is_zero() || instance.deselected_at.is_some();
+    if *instance.meta.uid != *uid {
+        return Some("it is another instance");
+    }
+    if leaving {
+        return None;
+    }
+    if !matches!(
+        view.addon.strategy,
+        InstallStrategy::Placements | InstallStrategy::Labels(_)
+    ) {
+        Some("this install strategy deletes no instances")
+    } else if instance.installed_by.is_empty() {
+        Some("a human made it")
+    } else if declined {
+        None
+    } else if selects(view, object) {
+        Some("the install strategy selects the cluster")
+    } else {
+        (!graceful).then_some("its time of grace has not begun")
+    }
+}
+
+/// A work on a hosting cluster for a cluster that is gone.
+fn hosted_for_nobody(view: &View<'_>, work: &ObjectKey) -> bool {
+    let is_it = |found: &crate::snapshot::Work| {
+        found.hosted && found.namespace == work.namespace && found.name == work.name
+    };
+    let mut all = view.all_works();
+    all.any(|(cluster, found)| is_it(found) && view.cluster(cluster).is_none())
+}
+
+fn selects(view: &View<'_>, instance: &ObjectKey) -> bool {
+    match &view.addon.strategy {
+        InstallStrategy::Placements => {}
+        InstallStrategy::Labels(selector) => {
+            let cluster = view.cluster(&instance.namespace);
+            return cluster
+                .zip(selector.as_ref())
+                .is_some_and(|(cluster, selector)| cluster.is_matched_by(selector));
+        }
+        InstallStrategy::Manual | InstallStrategy::BadLabels(_) | InstallStrategy::Other(_) => return false,
+    }
+    let decisions = |used: &PlacementUse| view.decisions(&used.namespace, &used.name);
+    view.addon
+        .placements
+        .iter()
+        .flat_map(decisions)
+        .any(|decision| decision.clusters.contains(&instance.namespace))
+}

@@ -1,0 +1,146 @@
+//! The work of pre-delete hooks: what runs on a cluster before its add-on goes.
+//!
+//! Decides from which content it is made: the assigned one if anybody still knows it, else what the hub has under that name.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::config::is_template;
+use super::hook::has_hooks;
+use super::owners;
+use super::render::{Recipe, RenderFault, Subject, rendered};
+use crate::snapshot::{
+    ConfigRef, Content, DeploymentConfig, Instance, Kind, Name, Reference, Template, View, terms,
+};
+
+/// What can be said about the hooks of an instance.
+#[derive(Debug)]
+pub(super) enum Hooks {
+    /// There are none.
+    None,
+    /// The instance holds no template.
+    Unassigned,
+    /// The template or its configuration has left the hub, and nobody here has seen what it said.
+    Lost(ConfigRef),
+    /// They cannot be made.
+    Refused(String),
+    /// The spec of their work.
+    Spec(Value),
+}
+
+/// The recipes that were made already: an add-on that is deleted goes from thousands of clusters at once.
+#[derive(Debug, Default)]
+pub(super) struct Recipes {
+    known: BTreeMap<(usize, usize, Name, Name), Result<Recipe, RenderFault>>,
+}
+
+/// Returns the hooks of an instance.
+pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) -> Hooks {
+    let mut template: Option<&Template> = None;
+    let mut config: Option<&DeploymentConfig> = None;
+    for reference in &instance.references {
+        let is_needed = if is_template(&reference.config.of) {
+            template.is_none()
+        } else {
+            config.is_none() && is_deployment_config(reference)
+        };
+        if !is_needed {
+            continue;
+        }
+        match content(view, reference) {
+            Some(Content::Template(found)) => template = Some(found),
+            Some(Content::Deployment(found)) => config = Some(found),
+            Some(Content::Hub) | None => return Hooks::Lost(reference.config.clone()),
+        }
+    }
+    let Some(template) = template else {
+        return Hooks::Unassigned;
+    };
+    if !has_hooks(template) {
+        return Hooks::None;
+    }
+    recipes.spec(view, (template, config), instance)
+}
+
+fn is_deployment_config(reference: &Reference) -> bool {
+    let of = &reference.config.of;
+    Kind::of_config(&of.group, &of.resource) == Some(Kind::DeploymentConfig)
+}
+
+/// The assignment is taken back when its object leaves the hub; then what the agent confirmed last tells what it runs. An
+/// add-on that goes must not wait for ever because somebody has edited its template: better the new hooks than none.
+fn content<'v>(view: &View<'v>, reference: &Reference) -> Option<&'v Content> {
+    let assigned = || view.last_content(&reference.config, &reference.desired);
+    let confirmed = || {
+        let applied = reference.applied.as_ref()?;
+        let config = ConfigRef {
+            of: reference.config.of.clone(),
+            namespace: applied.namespace.clone(),
+            name: applied.name.clone(),
+        };
+        view.last_content(&config, &applied.hash)
+    };
+    let found = assigned()
+        .or_else(confirmed)
+        .or_else(|| view.config(&reference.config))?;
+    Some(&found.content)
+}
+
+impl Recipes {
+    fn spec(
+        &mut self,
+        view: &View<'_>,
+        (template, config): (&Template, Option<&DeploymentConfig>),
+        instance: &Instance,
+    ) -> Hooks {
+        let cluster = view.cluster(&instance.cluster);
+        let registries = cluster.map_or_else(|| Name::from(""), |cluster| cluster.image_registries.clone());
+        let subject = Subject {
+            addon: &instance.addon,
+            template,
+            config,
+            install_namespace: &instance.install_namespace,
+            image_registries: &registries,
+        };
+        // Equal contents are one object in the store, whoever holds them.
+        let key = (
+            std::ptr::from_ref(template).addr(),
+            config.map_or(0, |config| std::ptr::from_ref(config).addr()),
+            instance.install_namespace.clone(),
+            registries.clone(),
+        );
+        let made = self
+            .known
+            .entry(key)
+            .or_insert_with(|| rendered(&subject).map(|rendered| rendered.hooks()));
+        match made {
+            Ok(recipe) => Hooks::Spec(recipe.spec(&instance.cluster)),
+            Err(fault) => Hooks::Refused(fault.to_string()),
+        }
+    }
+}
+
+/// Returns the whole work. It is owned by its instance, unless that is deleted in the foreground: the garbage collector would
+/// remove the hooks before they have run.
+pub(super) fn work(instance: &Instance, spec: &Value) -> Value {
+    let mut metadata = json!({
+        "name": terms::hook_work(&instance.addon),
+        "namespace": &*instance.cluster,
+        "labels": {(terms::ADDON_NAME): &*instance.addon},
+        "annotations": {(terms::HOOK_OF): &*instance.meta.uid},
+    });
+    let foreground = |one: &Name| &**one == "foregroundDeletion";
+    if let Some(fields) = metadata.as_object_mut()
+        && !instance.farewell.finalizers.iter().any(foreground)
+    {
+        let owner = owners::of_instance(instance, true);
+        fields.insert("ownerReferences".to_owned(), json!([owner]));
+    }
+    json!({
+        "apiVersion": Kind::Work.api_version(),
+        "kind": Kind::Work.address().kind,
+        "metadata": metadata,
+        "spec": spec,
+    })
+}

@@ -1,0 +1,202 @@
+//! Who is created, adopted, brought up to date, let go and removed.
+//!
+//! Never changes the spec of an instance, but for a version that nobody chose (`version::follow`). Removal waits for the time
+//! of grace: a scheduler that forgets a cluster for a moment uninstalls nothing.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::annotations;
+use super::create::{Giver, create};
+use super::fate::{Fate, follows};
+use super::wanted::{Known, Selected, Wanted, other_mark};
+use crate::plan::owners;
+use crate::plan::types::{Action, Revision, Wait, WaitOn, earliest};
+use crate::plan::version;
+use crate::snapshot::{InstallStrategy, Instance, Kind, Name, ObjectKey, View, terms};
+
+/// The writes that give the add-on to the wanted clusters and take it from the others.
+#[derive(Debug, Default)]
+pub(in crate::plan) struct Membership {
+    /// The writes.
+    pub actions: Vec<Action>,
+    /// What holds others.
+    pub waits: Vec<Wait>,
+    /// When the first time of grace ends.
+    pub recheck_at: Option<Timestamp>,
+    /// How many wanted clusters have no instance.
+    pub missing: usize,
+}
+
+/// Returns the writes that give the add-on to the wanted clusters and take it from the others.
+pub(in crate::plan) fn membership(view: &View<'_>, wanted: &Wanted<'_>, now: Timestamp) -> Membership {
+    let mut all = Membership {
+        waits: strategy_waits(view, wanted),
+        ..Membership::default()
+    };
+    for instance in view.instances() {
+        if instance.meta.deleting {
+            if wanted.wants(&instance.cluster) {
+                all.waits.push(Wait::cluster(&instance.cluster, WaitOn::Deletion));
+            }
+            continue;
+        }
+        match wanted.fate(&instance.cluster) {
+            Fate::Stays => all.actions.extend(tend(view, wanted, instance)),
+            Fate::Goes(why) => all.actions.push(remove(instance, why)),
+            Fate::Parting => part(view, wanted, instance, now, &mut all),
+        }
+    }
+    let asked = wanted.home.keys().chain(&wanted.labelled);
+    for cluster in asked.filter(|cluster| view.instance(cluster).is_none()) {
+        all.missing = all.missing.saturating_add(1);
+        match entry(view, wanted, cluster) {
+            Ok(action) => all.actions.push(action),
+            Err(on) => all.waits.push(Wait::cluster(cluster, on)),
+        }
+    }
+    let declined = wanted.declined.iter();
+    all.waits
+        .extend(declined.map(|cluster| Wait::cluster(cluster, WaitOn::OptedOut)));
+    all
+}
+
+/// What holds the install strategy as a whole.
+fn strategy_waits(view: &View<'_>, wanted: &Wanted<'_>) -> Vec<Wait> {
+    match &view.addon.strategy {
+        InstallStrategy::Manual | InstallStrategy::Labels(Some(_)) => Vec::new(),
+        InstallStrategy::Placements => wanted.placements.iter().filter_map(undecided).collect(),
+        InstallStrategy::Labels(None) => vec![Wait::addon(WaitOn::NoLabelSelector)],
+        InstallStrategy::BadLabels(why) => vec![Wait::addon(WaitOn::LabelSelector(why.clone()))],
+        InstallStrategy::Other(kind) => vec![Wait::addon(WaitOn::InstallStrategy(kind.clone()))],
+    }
+}
+
+fn undecided(selected: &Selected<'_>) -> Option<Wait> {
+    let (namespace, name) = (selected.by.namespace.clone(), selected.by.name.clone());
+    match selected.known {
+        Known::Decided => None,
+        Known::NoPlacement => Some(Wait::addon(WaitOn::Placement(namespace, name))),
+        Known::NoDecision => Some(Wait::addon(WaitOn::Decision(namespace, name))),
+    }
+}
+
+/// Returns the creation of a wanted cluster's instance, or what it waits for.
+fn entry(view: &View<'_>, wanted: &Wanted<'_>, cluster: &Name) -> Result<Action, WaitOn> {
+    let found = view.cluster(cluster).ok_or(WaitOn::Cluster)?;
+    let home = wanted.home.get(cluster);
+    match home.and_then(|index| wanted.placements.get(*index)) {
+        Some(selected) => Ok(create(view, Giver::Placement(selected.by), cluster, found)),
+        // Its namespace only comes with the acceptance. A scheduler knows that; labels do not.
+        None if !found.accepted => Err(WaitOn::Acceptance),
+        None => Ok(create(view, Giver::Labels, cluster, found)),
+    }
+}
+
+fn key(instance: &Instance) -> ObjectKey {
+    ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone())
+}
+
+fn remove(instance: &Instance, why: &'static str) -> Action {
+    Action::Delete {
+        object: key(instance),
+        before: Revision::from(&instance.meta),
+        why,
+    }
+}
+
+/// Lets an instance go whose cluster nothing selects any more: marked first, removed when the grace is over.
+fn part(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance, now: Timestamp, all: &mut Membership) {
+    const WHY: &str = "nothing selects the cluster any more";
+    let grace = whole_seconds(view.settings().decision_grace);
+    if grace.is_zero() {
+        all.actions.push(remove(instance, WHY));
+        return;
+    }
+    // A mark in the future would keep the instance for as long as a wrong clock likes.
+    let Some(since) = instance.deselected_at.filter(|since| *since <= now) else {
+        all.actions.push(Action::Replace {
+            object: key(instance),
+            before: Revision::from(&instance.meta),
+            patch: json!({"metadata": {"annotations": {(terms::DESELECTED_AT): now.to_string()}}}),
+            why: WHY,
+        });
+        return;
+    };
+    let due = since.checked_add(grace).unwrap_or(Timestamp::MAX);
+    if wanted.is_unknown(&instance.installed_by) {
+        // Its placement may select it again; the wait of the placement says what is missing.
+        return;
+    }
+    if now >= due {
+        all.actions.push(remove(instance, WHY));
+        return;
+    }
+    all.waits
+        .push(Wait::cluster(&instance.cluster, WaitOn::Grace(due)));
+    all.recheck_at = earliest(all.recheck_at, Some(due));
+}
+
+/// Plans count in whole seconds; a fraction would be due before it can be seen.
+fn whole_seconds(grace: Duration) -> Duration {
+    let rest = u64::from(grace.subsec_nanos() > 0);
+    Duration::from_secs(grace.as_secs().saturating_add(rest))
+}
+
+/// The add-on owns its instances; marks follow what gives them now, and annotations follow the cluster.
+fn tend(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Action> {
+    let mut annotations = Map::new();
+    let (mut metadata, mut patch) = (Map::new(), Map::new());
+    let mut why = "the cluster's annotations travel to its add-ons";
+    let cluster = view.cluster(&instance.cluster);
+    if let Some(cluster) = cluster.filter(|_| follows(&view.addon.strategy)) {
+        annotations = annotations::changes(cluster, instance);
+    }
+    if instance.deselected_at.is_some() {
+        annotations.insert(terms::DESELECTED_AT.to_owned(), Value::Null);
+        why = "nothing takes the add-on away any more";
+    }
+    if let Some(mark) = passed_on(wanted, instance) {
+        annotations.insert(terms::INSTALLED_BY.to_owned(), Value::from(mark));
+        why = "something else gives the add-on now";
+    }
+    if let Some(version) = version::follow(home(wanted, instance), instance) {
+        annotations.insert(terms::GIVEN_VERSION.to_owned(), version.clone());
+        patch.insert("spec".to_owned(), json!({"desiredVersion": version}));
+        why = "the placement gives another version";
+    }
+    if !annotations.is_empty() {
+        metadata.insert("annotations".to_owned(), Value::Object(annotations));
+    }
+    if let Some(owners) = owners::adopted(view.addon, &instance.owners) {
+        metadata.insert("ownerReferences".to_owned(), Value::Array(owners));
+        why = "the add-on owns its instances";
+    }
+    if metadata.is_empty() {
+        return None;
+    }
+    patch.insert("metadata".to_owned(), Value::Object(metadata));
+    Some(Action::Replace {
+        object: key(instance),
+        before: Revision::from(&instance.meta),
+        patch: Value::Object(patch),
+        why,
+    })
+}
+
+/// Returns the placement that configures the cluster of an instance.
+fn home<'w, 'v>(wanted: &'w Wanted<'v>, instance: &Instance) -> Option<&'w Selected<'v>> {
+    let index = wanted.home.get(&instance.cluster)?;
+    wanted.placements.get(*index)
+}
+
+/// Returns the new mark of an instance that something else gives now. A placement that is unknown gives nothing away: it may
+/// still want the cluster.
+fn passed_on(wanted: &Wanted<'_>, instance: &Instance) -> Option<String> {
+    if instance.installed_by.is_empty() || wanted.is_unknown(&instance.installed_by) {
+        return None;
+    }
+    other_mark(wanted, &instance.cluster, &instance.installed_by)
+}

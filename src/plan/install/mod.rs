@@ -1,0 +1,10 @@
+//! Install: which clusters get the add-on, what becomes of the instances that are there, and which writes follow.
+
+mod annotations;
+mod create;
+mod fate;
+mod membership;
+mod wanted;
+
+pub(super) use membership::membership;
+pub(super) use wanted::{Known, Selected, Wanted, wanted};

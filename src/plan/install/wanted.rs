@@ -1,0 +1,207 @@
+//! Which clusters get the add-on: the union of its placements, or what its label selector matches.
+//!
+//! A placement that is missing or undecided never holds the others, and never takes away what it once gave. A cluster
+//! that is being deleted or has opted out counts as not selected.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::create::mark;
+use super::fate::{Fate, fate};
+use crate::model::Selector;
+use crate::snapshot::{
+    ConfigRef, Decision, InstallStrategy, Instance, Name, Placement, PlacementUse, View, terms,
+};
+
+/// What is known about the clusters of a placement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::plan) enum Known {
+    /// Somebody decided it, perhaps for no cluster at all.
+    Decided,
+    /// The placement does not exist.
+    NoPlacement,
+    /// The placement exists, but nobody has decided it.
+    NoDecision,
+}
+
+/// One placement of the add-on with the clusters that it selects.
+#[derive(Debug)]
+pub(in crate::plan) struct Selected<'v> {
+    /// The entry of the install strategy.
+    pub by: &'v PlacementUse,
+    /// Its clusters, without those that get nothing.
+    pub clusters: BTreeSet<&'v Name>,
+    /// Whether they are known.
+    pub known: Known,
+}
+
+/// Which clusters get the add-on.
+#[derive(Debug, Default)]
+pub(in crate::plan) struct Wanted<'v> {
+    /// The placements in the order of the spec.
+    pub placements: Vec<Selected<'v>>,
+    /// Every cluster of a placement with the index of the placement that configures it: the last one that selects it.
+    pub home: BTreeMap<&'v Name, usize>,
+    /// The clusters that the label selector matches.
+    pub labelled: BTreeSet<&'v Name>,
+    /// The selected clusters that have opted out.
+    pub declined: BTreeSet<&'v Name>,
+    /// What becomes of the instances that do not stay.
+    leaving: BTreeMap<&'v Name, Fate>,
+}
+
+impl Wanted<'_> {
+    /// Returns whether the instance of a cluster is on its way out: it is neither written to nor counted, and keeps what it has.
+    pub(in crate::plan) fn is_leaving(&self, cluster: &Name) -> bool {
+        self.leaving.contains_key(cluster)
+    }
+
+    /// Returns what becomes of the instance of a cluster.
+    pub(super) fn fate(&self, cluster: &Name) -> Fate {
+        self.leaving.get(cluster).copied().unwrap_or(Fate::Stays)
+    }
+
+    /// Returns whether a cluster gets the add-on.
+    pub(in crate::plan) fn wants(&self, cluster: &Name) -> bool {
+        self.home.contains_key(cluster) || self.labelled.contains(cluster)
+    }
+
+    /// Returns whether nobody can say which clusters the placement of a mark selects.
+    pub(super) fn is_unknown(&self, mark: &str) -> bool {
+        let mut unknown = self
+            .placements
+            .iter()
+            .filter(|selected| selected.known != Known::Decided);
+        unknown.any(|selected| is_mark_of(selected.by, mark))
+    }
+}
+
+/// Returns which clusters get the add-on.
+pub(in crate::plan) fn wanted<'v>(view: &View<'v>) -> Wanted<'v> {
+    let mut wanted = Wanted::default();
+    match &view.addon.strategy {
+        InstallStrategy::Placements => by_placements(view, &mut wanted),
+        InstallStrategy::Labels(Some(selector)) => by_labels(view, selector, &mut wanted),
+        InstallStrategy::Labels(None)
+        | InstallStrategy::Manual
+        | InstallStrategy::BadLabels(_)
+        | InstallStrategy::Other(_) => {}
+    }
+    let fates = view
+        .instances()
+        .map(|instance| (&instance.cluster, fate(view, &wanted, instance)));
+    wanted.leaving = fates.filter(|(_, fate)| *fate != Fate::Stays).collect();
+    wanted
+}
+
+fn by_placements<'v>(view: &View<'v>, wanted: &mut Wanted<'v>) {
+    for (index, by) in view.addon.placements.iter().enumerate() {
+        let mut selected = select(view, by);
+        selected
+            .clusters
+            .retain(|cluster| may_have(view, cluster, &mut wanted.declined));
+        wanted
+            .home
+            .extend(selected.clusters.iter().map(|cluster| (*cluster, index)));
+        wanted.placements.push(selected);
+    }
+}
+
+fn by_labels<'v>(view: &View<'v>, selector: &Selector, wanted: &mut Wanted<'v>) {
+    for (name, cluster) in view.clusters() {
+        if cluster.is_matched_by(selector) && may_have(view, name, &mut wanted.declined) {
+            wanted.labelled.insert(name);
+        }
+    }
+}
+
+/// A cluster that opts out of what a human has given it all the same is configured like the others.
+fn may_have<'v>(view: &View<'v>, cluster: &'v Name, declined: &mut BTreeSet<&'v Name>) -> bool {
+    let Some(found) = view.cluster(cluster) else {
+        return true;
+    };
+    if found.meta.deleting {
+        return false;
+    }
+    let by_hand = || {
+        view.instance(cluster)
+            .is_some_and(|instance| instance.installed_by.is_empty())
+    };
+    let refused = found.opts_out_of(&view.addon.name) && !by_hand();
+    if refused {
+        declined.insert(cluster);
+    }
+    !refused
+}
+
+/// While a placement is unknown it keeps what it gave: nobody can say that a cluster was deselected, and an uninstall or a
+/// change of configuration is hard to take back. What its decisions name is believed even when they are not complete.
+fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
+    let decisions: Vec<&Decision> = view.decisions(&by.namespace, &by.name).collect();
+    let known = match view.placement(&by.namespace, &by.name) {
+        None => Known::NoPlacement,
+        Some(placement) if !is_complete(placement, &decisions) => Known::NoDecision,
+        Some(_) => Known::Decided,
+    };
+    let decided: BTreeSet<&Name> = decisions
+        .into_iter()
+        .flat_map(|decision| &decision.clusters)
+        .collect();
+    let clusters = match known {
+        Known::Decided => decided,
+        Known::NoDecision => kept(view, by).chain(decided).collect(),
+        // Decisions that outlive their placement give nothing new.
+        Known::NoPlacement => {
+            let there = decided
+                .into_iter()
+                .filter(|cluster| view.instance(cluster).is_some());
+            kept(view, by).chain(there).collect()
+        }
+    };
+    Selected { by, clusters, known }
+}
+
+/// What a placement gave is marked, or else runs with its configurations. What was deselected while the placement was
+/// known is not taken back.
+fn kept<'v>(view: &View<'v>, by: &PlacementUse) -> impl Iterator<Item = &'v Name> {
+    let mark = mark(by);
+    let given = move |instance: &&Instance| {
+        instance.deselected_at.is_none()
+            && (*instance.installed_by == *mark || runs_with(instance, &by.configs))
+    };
+    view.instances()
+        .filter(given)
+        .map(|instance| &instance.cluster)
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+/// A scheduler that writes its decisions anew leaves a moment without them, or with empty ones: that a cluster is absent
+/// from them is only believed when they name as many clusters as the scheduler itself has counted.
+fn is_complete(placement: &Placement, decisions: &[&Decision]) -> bool {
+    let named: usize = decisions.iter().map(|decision| decision.clusters.len()).sum();
+    match placement.selected {
+        Some(counted) => i64::try_from(named).is_ok_and(|named| named >= counted),
+        None => !decisions.is_empty(),
+    }
+}
+
+fn runs_with(instance: &Instance, configs: &[ConfigRef]) -> bool {
+    let carries = |config: &ConfigRef| instance.references.iter().any(|one| one.config == *config);
+    !configs.is_empty() && configs.iter().all(carries)
+}
+
+/// Returns whether a mark names a placement.
+fn is_mark_of(by: &PlacementUse, mark: &str) -> bool {
+    mark.split_once('/')
+        .is_some_and(|(namespace, name)| *namespace == *by.namespace && *name == *by.name)
+}
+
+/// Returns the mark that the instance of a wanted cluster should carry, if it is not this one.
+pub(super) fn other_mark(wanted: &Wanted<'_>, cluster: &Name, mark_now: &str) -> Option<String> {
+    let home = wanted.home.get(cluster);
+    if let Some(selected) = home.and_then(|index| wanted.placements.get(*index)) {
+        return (!is_mark_of(selected.by, mark_now)).then(|| mark(selected.by));
+    }
+    let by_labels = wanted.labelled.contains(cluster) && *mark_now != *terms::BY_LABELS;
+    by_labels.then(|| terms::BY_LABELS.to_owned())
+}

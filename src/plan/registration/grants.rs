@@ -1,0 +1,223 @@
+//! Grants: from the service accounts, roles and role bindings that are wanted to the writes that are left.
+//!
+//! Decides names aside what each object looks like. Never changes an object that is not the tide's own: the view shows no
+//! other. A role of a binding cannot be changed, so the binding goes and the next plan makes a new one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use crate::api::names::labels;
+use crate::plan::owners;
+use crate::plan::types::{Action, Revision};
+use crate::snapshot::{
+    Grant, GrantContent, Holders, Instance, Kind, Name, ObjectKey, Purpose, View, agent_groups, agent_user,
+    cluster_groups, terms,
+};
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// One grant that should exist.
+#[derive(Debug)]
+pub(super) struct Wanted<'v> {
+    /// Which object.
+    pub key: ObjectKey,
+    /// The instance whose agent it is for.
+    pub instance: &'v Instance,
+    /// What it is for, with the index of a permission.
+    pub purpose: Purpose,
+    /// The index of a permission.
+    pub index: usize,
+    /// What it says.
+    pub content: GrantContent,
+}
+
+/// The clusters whose wanted grants are all known: there, what is not wanted can go.
+#[derive(Debug, Default)]
+pub(super) struct Known<'v> {
+    pub(super) permissions: BTreeSet<&'v Name>,
+    pub(super) tokens: BTreeSet<&'v Name>,
+}
+
+impl Known<'_> {
+    fn holds(&self, grant: &Grant) -> bool {
+        match grant.purpose {
+            Purpose::Permission => self.permissions.contains(&grant.cluster),
+            Purpose::Token => self.tokens.contains(&grant.cluster),
+        }
+    }
+}
+
+/// Returns the writes that are left.
+pub(super) fn writes(view: &View<'_>, wanted: Vec<Wanted<'_>>, known: &Known<'_>) -> Vec<Action> {
+    let mut wanted: BTreeMap<ObjectKey, Wanted<'_>> =
+        wanted.into_iter().map(|one| (one.key.clone(), one)).collect();
+    let mut actions = Vec::new();
+    for (key, grant) in view.grants() {
+        match wanted.remove(key) {
+            Some(one) => actions.extend(one.correction(grant)),
+            None if grant.meta.deleting => {}
+            None if view.instance(&grant.cluster).is_some() && !known.holds(grant) => {}
+            None => actions.push(delete(key, grant, "the agent does not need it any more")),
+        }
+    }
+    actions.extend(wanted.into_values().map(|one| one.creation()));
+    actions
+}
+
+fn delete(key: &ObjectKey, grant: &Grant, why: &'static str) -> Action {
+    Action::Delete {
+        object: key.clone(),
+        before: Revision::from(&grant.meta),
+        why,
+    }
+}
+
+impl Wanted<'_> {
+    /// Returns whether the stored object is what is wanted.
+    pub(super) fn stands(&self, grant: &Grant) -> bool {
+        grant.labelled
+            && !grant.meta.deleting
+            && grant.content == self.content
+            && self.owners(grant).is_none()
+    }
+
+    fn creation(&self) -> Action {
+        Action::Create {
+            object: self.key.clone(),
+            body: self.body(),
+            why: "the agent registers with the hub",
+        }
+    }
+
+    fn correction(&self, grant: &Grant) -> Option<Action> {
+        if grant.meta.deleting || self.stands(grant) {
+            return None;
+        }
+        if let (
+            GrantContent::Binding { kind, role, .. },
+            GrantContent::Binding {
+                kind: old_kind,
+                role: old_role,
+                ..
+            },
+        ) = (&self.content, &grant.content)
+            && (kind != old_kind || role != old_role)
+        {
+            return Some(delete(&self.key, grant, "a role binding cannot change its role"));
+        }
+        Some(Action::Replace {
+            object: self.key.clone(),
+            before: Revision::from(&grant.meta),
+            patch: self.patch(grant),
+            why: "the permission differs from what the agent needs",
+        })
+    }
+
+    /// An owner in another namespace is none: the garbage collector would take the object for an orphan.
+    fn is_owned(&self) -> bool {
+        self.key.namespace == self.instance.cluster
+    }
+
+    /// Returns the owners that the stored object should have, if it has others.
+    fn owners(&self, grant: &Grant) -> Option<Vec<Value>> {
+        if !self.is_owned() {
+            return None;
+        }
+        let mut owners = owners::owned_by(self.instance, &grant.owners)?;
+        if let Some(own) = owners.last_mut() {
+            *own = owners::of_instance(self.instance, false);
+        }
+        Some(owners)
+    }
+
+    fn labels(&self) -> Value {
+        let addon = &*self.instance.addon;
+        match self.purpose {
+            Purpose::Token => {
+                json!({(labels::TOKEN_ADDON_NAME): addon, (labels::TOKEN_INFRASTRUCTURE): "true"})
+            }
+            Purpose::Permission => json!({
+                (labels::ADDON_NAME): addon,
+                (labels::ADDON_TEMPLATE_NAME): "",
+                (labels::TOKEN_ADDON_NAME): addon,
+                (terms::CLUSTER_NAME): &*self.instance.cluster,
+                (terms::PERMISSION): self.index.to_string(),
+            }),
+        }
+    }
+
+    fn content(&self) -> Map<String, Value> {
+        let mut fields = Map::new();
+        match &self.content {
+            GrantContent::Account => {}
+            GrantContent::Role(_) => {
+                fields.insert("rules".to_owned(), super::token::rules(&self.instance.addon));
+            }
+            GrantContent::Binding { holders, .. } => {
+                fields.insert("subjects".to_owned(), self.subjects(holders));
+            }
+        }
+        fields
+    }
+
+    fn subjects(&self, holders: &Holders) -> Value {
+        let Instance { cluster, addon, .. } = self.instance;
+        let one = |(kind, name): (&str, &str)| json!({"kind": kind, "name": name, "apiGroup": RBAC});
+        match holders {
+            Holders::Agent => {
+                let (user, groups) = (agent_user(cluster, addon), agent_groups(cluster, addon));
+                let groups = groups.iter().map(|group| ("Group", group.as_str()));
+                std::iter::once(("User", user.as_str()))
+                    .chain(groups)
+                    .map(one)
+                    .collect()
+            }
+            Holders::Cluster => {
+                let groups = cluster_groups(cluster);
+                groups
+                    .iter()
+                    .map(|group| one(("Group", group.as_str())))
+                    .collect()
+            }
+            Holders::Stated(all) => all.iter().map(|(kind, name)| one((&**kind, &**name))).collect(),
+        }
+    }
+
+    fn body(&self) -> Value {
+        let mut metadata = json!({
+            "name": &*self.key.name,
+            "namespace": &*self.key.namespace,
+            "labels": self.labels(),
+        });
+        if let Some(fields) = metadata.as_object_mut().filter(|_| self.is_owned()) {
+            let owner = owners::of_instance(self.instance, false);
+            fields.insert("ownerReferences".to_owned(), json!([owner]));
+        }
+        let mut body = self.content();
+        body.insert("apiVersion".to_owned(), Value::from(self.key.kind.api_version()));
+        body.insert("kind".to_owned(), Value::from(self.key.kind.address().kind));
+        body.insert("metadata".to_owned(), metadata);
+        if let GrantContent::Binding { kind, role, .. } = &self.content {
+            let role = json!({"apiGroup": RBAC, "kind": &**kind, "name": &**role});
+            body.insert("roleRef".to_owned(), role);
+        }
+        Value::Object(body)
+    }
+
+    fn patch(&self, grant: &Grant) -> Value {
+        let mut metadata = Map::new();
+        metadata.insert("labels".to_owned(), self.labels());
+        if let Some(owners) = self.owners(grant) {
+            metadata.insert("ownerReferences".to_owned(), Value::Array(owners));
+        }
+        let mut patch = self.content();
+        patch.insert("metadata".to_owned(), Value::Object(metadata));
+        Value::Object(patch)
+    }
+}
+
+/// Returns the key of a role binding.
+pub(super) fn binding(namespace: &Name, name: String) -> ObjectKey {
+    ObjectKey::new(Kind::RoleBinding, namespace.clone(), name)
+}

@@ -1,0 +1,383 @@
+//! Registration of one add-on's instances, one after the other.
+//!
+//! Decides what of it stands in each status, and gathers the writes beside it. Never decides about content that is not the
+//! assigned one: what is unknown stays as it is.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::certificates::{self, Refusal};
+use super::grants::{Known, Wanted, writes};
+use super::permissions::Hindrance;
+use super::{identity, namespace, permissions, token};
+use crate::api::names::{conditions, reasons};
+use crate::plan::conditions::{Wish, merge, render};
+use crate::plan::progress::Report;
+use crate::plan::rollout::Member;
+use crate::plan::types::{Action, Revision};
+use crate::plan::work::Rendering;
+use crate::snapshot::{
+    Condition, Config, Content, DeploymentConfig, Instance, Kind, Name, ObjectKey, Reference, Registered,
+    Registration, Request, Stage, Status, Template, View,
+};
+
+/// Condition that tells why a certificate request is left alone.
+const REFUSED: &str = "CertificateRequestRefused";
+const CONFIGURED: &str = "Registration of the addon agent is configured";
+
+/// What registration says in the status of one instance, beside its conditions.
+#[derive(Debug, Default)]
+pub(in crate::plan) struct Registering<'v> {
+    /// `registrations`; absent leaves what stands there.
+    registrations: Option<Cow<'v, [Registered]>>,
+    /// `namespace`; absent leaves what stands there.
+    namespace: Option<String>,
+}
+
+impl Registering<'_> {
+    /// Returns the fields of the status that change.
+    pub(in crate::plan) fn changes(&self, instance: &Instance) -> Map<String, Value> {
+        let mut fields = Map::new();
+        if let Some(wanted) = self
+            .registrations
+            .as_ref()
+            .filter(|wanted| ***wanted != *instance.registrations)
+        {
+            fields.insert("registrations".to_owned(), identity::render(wanted, instance));
+        }
+        if let Some(namespace) = &self.namespace {
+            fields.insert("namespace".to_owned(), Value::from(namespace.as_str()));
+        }
+        fields
+    }
+}
+
+/// What registration wishes to say in conditions.
+#[derive(Debug, Default)]
+struct Said {
+    wishes: Vec<Wish<'static>>,
+    drops: Vec<&'static str>,
+}
+
+/// Registers the instances of one add-on.
+#[derive(Debug)]
+pub(in crate::plan) struct Registrar<'v> {
+    view: View<'v>,
+    requests: BTreeMap<&'v Name, Vec<&'v Request>>,
+    wanted: Vec<Wanted<'v>>,
+    known: Known<'v>,
+    answers: Vec<Action>,
+    last: Option<Kept<'v>>,
+    /// Whether there is anything that could be too much.
+    has_grants: bool,
+}
+
+/// The content of one instance, and what tells whether it is that of another as well.
+#[derive(Debug)]
+struct Kept<'v> {
+    /// Names and hashes of the assigned configurations.
+    assigned: Vec<(Name, Name)>,
+    install_namespace: Name,
+    source: Source<'v>,
+}
+
+/// The content that an instance is registered from.
+#[derive(Debug, Clone)]
+struct Source<'v> {
+    template: &'v Template,
+    /// The agent's namespace with the name of the cluster left open.
+    namespace: Arc<str>,
+}
+
+impl<'v> Registrar<'v> {
+    pub(in crate::plan) fn new(view: &View<'v>) -> Self {
+        let mut requests: BTreeMap<&Name, Vec<&Request>> = BTreeMap::new();
+        for request in view.requests().filter(|request| request.stage != Stage::Settled) {
+            requests.entry(&request.cluster).or_default().push(request);
+        }
+        Self {
+            view: *view,
+            requests,
+            wanted: Vec::new(),
+            known: Known::default(),
+            answers: Vec::new(),
+            last: None,
+            has_grants: view.grants().next().is_some(),
+        }
+    }
+
+    /// Adds to a report what registration has to say, and notes the writes beside it.
+    pub(in crate::plan) fn amend(
+        &mut self,
+        report: &mut Report<'v>,
+        member: &Member<'v>,
+        rendering: &Rendering<'_>,
+        now: Timestamp,
+    ) {
+        let instance = report.instance;
+        let mut said = Said::default();
+        let source = match rendering {
+            Rendering::Bodies(_) => self.source(member),
+            Rendering::NotOurs | Rendering::Waiting(_) | Rendering::Refused(_) => None,
+        };
+        let registrations = match &source {
+            Some(source) => {
+                let standing = self.register(source, instance, &mut said);
+                let registrations = standing.registrations.clone();
+                report.registering = standing;
+                registrations
+            }
+            None => None,
+        };
+        let registrations = registrations.unwrap_or(Cow::Borrowed(&instance.registrations));
+        if !matches!(rendering, Rendering::NotOurs) {
+            let asked = source
+                .as_ref()
+                .map(|source| source.template.registrations.as_slice());
+            self.certify(
+                instance,
+                (&registrations, asked.unwrap_or_default()),
+                now,
+                &mut said,
+            );
+        } else if !member.assigned.iter().any(is_template) {
+            self.knows_permissions(instance);
+        }
+        self.token(instance, &registrations, &mut said);
+        said.tell(report, now);
+    }
+
+    /// Returns every write that is left beside the statuses.
+    pub(in crate::plan) fn finish(self) -> Vec<Action> {
+        let mut actions = writes(&self.view, self.wanted, &self.known);
+        actions.extend(self.answers);
+        actions
+    }
+
+    fn register(&mut self, source: &Source<'v>, instance: &'v Instance, said: &mut Said) -> Registering<'v> {
+        let asked = &source.template.registrations;
+        let registrations = identity::registrations(asked, instance);
+        let standing = Registering {
+            namespace: changed_namespace(&source.namespace, instance),
+            registrations: Some(registrations.clone()),
+        };
+        if asked.is_empty() {
+            self.knows_permissions(instance);
+            said.registered(Status::True, reasons::NIL_REGISTRATION, CONFIGURED);
+            return standing;
+        }
+        match permissions::wanted(asked, &registrations, instance) {
+            Err(Hindrance::Faulty(why)) => said.permission_failed(why),
+            Err(Hindrance::SubjectNotReady) => {
+                let why = "registration subject not ready";
+                said.registered(Status::False, reasons::PERMISSION_CONFIG_PENDING, why);
+            }
+            Ok(wanted) => {
+                self.permit(&wanted, said);
+                self.knows_permissions(instance);
+                self.wanted.extend(wanted);
+            }
+        }
+        standing
+    }
+
+    fn knows_permissions(&mut self, instance: &'v Instance) {
+        if self.has_grants {
+            self.known.permissions.insert(&instance.cluster);
+        }
+    }
+
+    fn permit(&self, wanted: &[Wanted<'_>], said: &mut Said) {
+        let view = &self.view;
+        if let Some(why) = wanted.iter().find_map(|one| view.trouble(&one.key)) {
+            return said.permission_failed(why);
+        }
+        let stands = |one: &Wanted<'_>| view.grant(&one.key).is_some_and(|grant| one.stands(grant));
+        if wanted.iter().all(stands) {
+            said.registered(Status::True, reasons::SET_PERMISSION_APPLIED, CONFIGURED);
+        } else {
+            let why = "the permissions of the agent are being written";
+            said.registered(Status::False, reasons::PERMISSION_CONFIG_PENDING, why);
+        }
+    }
+
+    /// The first request that is left alone, by name, gives the words: a flood of requests cannot make them grow.
+    fn certify(
+        &mut self,
+        instance: &Instance,
+        (registrations, asked): (&[Registered], &[Registration]),
+        now: Timestamp,
+        said: &mut Said,
+    ) {
+        let mut refused: Option<(&Name, Refusal)> = None;
+        for request in self.requests.get(&instance.cluster).into_iter().flatten() {
+            let refusal = match certificates::answer(request, instance, registrations, asked, now) {
+                Ok(None) => None,
+                Ok(Some(action)) => {
+                    self.answers.push(action);
+                    let why = self.view.trouble(&certificates::key(request));
+                    why.map(|why| Refusal {
+                        reason: "CertificateNotIssued",
+                        why: why.to_string(),
+                    })
+                }
+                Err(refusal) => Some(refusal),
+            };
+            if let (None, Some(refusal)) = (&refused, refusal) {
+                refused = Some((&request.name, refusal));
+            }
+        }
+        match refused {
+            None => said.drops.push(REFUSED),
+            Some((name, Refusal { reason, why })) => {
+                said.wishes
+                    .push(Wish::new(REFUSED, Status::True, reason, format!("{name}: {why}")));
+            }
+        }
+    }
+
+    fn token(&mut self, instance: &'v Instance, registrations: &[Registered], said: &mut Said) {
+        if self.has_grants {
+            self.known.tokens.insert(&instance.cluster);
+        }
+        if !token::is_wanted(registrations, instance) {
+            said.drops.push(conditions::TOKEN_INFRASTRUCTURE_READY);
+            return;
+        }
+        let wanted = token::wanted(instance);
+        said.wishes
+            .extend(token::condition(&self.view, instance, &wanted));
+        self.wanted.extend(wanted);
+    }
+
+    /// Returns the content that the instance is registered from. Neighbours mostly share it, so the last one is kept.
+    fn source(&mut self, member: &Member<'v>) -> Option<Source<'v>> {
+        let namespace = &member.instance.install_namespace;
+        let same = |kept: &&Kept<'v>| {
+            kept.install_namespace == *namespace
+                && kept.assigned.len() == member.assigned.len()
+                && kept
+                    .assigned
+                    .iter()
+                    .zip(&*member.assigned)
+                    .all(|((name, hash), one)| {
+                        Arc::ptr_eq(name, &one.config.name) && Arc::ptr_eq(hash, &one.desired)
+                    })
+        };
+        if let Some(kept) = self.last.as_ref().filter(same) {
+            return Some(kept.source.clone());
+        }
+        let source = source(&self.view, &member.assigned, namespace)?;
+        let pair = |one: &Reference| (one.config.name.clone(), one.desired.clone());
+        self.last = Some(Kept {
+            assigned: member.assigned.iter().map(pair).collect(),
+            install_namespace: namespace.clone(),
+            source: source.clone(),
+        });
+        Some(source)
+    }
+}
+
+fn source<'v>(view: &View<'v>, assigned: &[Reference], install_namespace: &str) -> Option<Source<'v>> {
+    let content = |kind: Kind| {
+        let is_of_kind =
+            |one: &&Reference| Kind::of_config(&one.config.of.group, &one.config.of.resource) == Some(kind);
+        let one = assigned.iter().find(is_of_kind)?;
+        let found: &'v Config = view.content(&one.config, &one.desired)?;
+        Some(&*found.content)
+    };
+    let template = match content(Kind::Template)? {
+        Content::Template(template) => template,
+        Content::Deployment(_) | Content::Hub => return None,
+    };
+    let config: Option<&DeploymentConfig> = match content(Kind::DeploymentConfig) {
+        Some(Content::Deployment(config)) => Some(config),
+        Some(Content::Template(_) | Content::Hub) | None => None,
+    };
+    let namespace = namespace::agent_namespace(template, config, install_namespace);
+    Some(Source {
+        template,
+        namespace: namespace.into(),
+    })
+}
+
+fn is_template(one: &Reference) -> bool {
+    Kind::of_config(&one.config.of.group, &one.config.of.resource) == Some(Kind::Template)
+}
+
+fn changed_namespace(open: &str, instance: &Instance) -> Option<String> {
+    if namespace::is_closed(open) {
+        return (*open != *instance.namespace).then(|| open.to_owned());
+    }
+    let namespace = namespace::on_cluster(open, &instance.cluster);
+    (*namespace != *instance.namespace).then_some(namespace)
+}
+
+impl Said {
+    fn registered(&mut self, status: Status, reason: &'static str, message: impl Into<Cow<'static, str>>) {
+        let wish = Wish::new(conditions::REGISTRATION_APPLIED, status, reason, message);
+        self.wishes.push(wish);
+    }
+
+    fn permission_failed(&mut self, why: &str) {
+        let message = format!("Failed to set permission for hub agent: {why}");
+        self.registered(Status::False, reasons::SET_PERMISSION_FAILED, message);
+    }
+
+    fn is_dropped(&self, condition: &Condition) -> bool {
+        self.drops.iter().any(|kind| **kind == *condition.kind)
+    }
+
+    fn tell(&self, report: &mut Report<'_>, now: Timestamp) {
+        let generation = Some(report.instance.meta.generation);
+        if let Some(told) = self.told(&report.conditions, generation, now) {
+            report.conditions = Cow::Owned(told);
+        }
+    }
+
+    /// Returns the conditions after what is said, if that changes anything.
+    fn told(
+        &self,
+        observed: &[Condition],
+        generation: Option<i64>,
+        now: Timestamp,
+    ) -> Option<Vec<Condition>> {
+        let merged = merge(observed, &self.wishes, generation, now);
+        let drops = merged.iter().any(|condition| self.is_dropped(condition));
+        if matches!(merged, Cow::Borrowed(_)) && !drops {
+            return None;
+        }
+        let kept = merged.iter().filter(|condition| !self.is_dropped(condition));
+        Some(kept.cloned().collect())
+    }
+}
+
+/// Returns the writes for an add-on that manages itself: the token infrastructure serves it as well.
+pub(in crate::plan) fn unmanaged(view: &View<'_>, now: Timestamp) -> Vec<Action> {
+    let mut registrar = Registrar::new(view);
+    let mut actions = Vec::new();
+    for instance in view.instances().filter(|instance| !instance.meta.deleting) {
+        let mut said = Said::default();
+        registrar.token(instance, &instance.registrations, &mut said);
+        let generation = Some(instance.meta.generation);
+        if let Some(told) = said.told(&instance.conditions, generation, now) {
+            actions.push(Action::Status {
+                object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
+                before: Revision::from(&instance.meta),
+                patch: json!({"status": {"conditions": render(&told)}}),
+                note: None,
+            });
+        }
+    }
+    actions.extend(writes(view, registrar.wanted, &registrar.known));
+    actions
+}
+
+/// Returns the deletions of grants whose instance is gone.
+pub(in crate::plan) fn leftovers(view: &View<'_>) -> Vec<Action> {
+    writes(view, Vec::new(), &Known::default())
+}

@@ -1,0 +1,491 @@
+//! The rollout engine: who may move now, when a change travels over many units a few at a time.
+//!
+//! Decides stages, slots, soak times, deadlines and tolerated failures. Knows nothing of add-ons: a unit is a place in a
+//! list with a group and a standing. What is under way is counted before anything starts, so that no order of units makes
+//! it exceed a limit. Never remembers anything: the same units and the same time always give the same decision.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::model::{Limit, MandatoryGroup, Tolerance};
+
+/// How a change travels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::plan) struct Course {
+    /// Groups that go first, one after another in order of their indices; none of their units may fail.
+    pub mandatory: Vec<MandatoryGroup>,
+    /// Whether the mandatory groups obey the limit of the rest.
+    pub limit_mandatory: bool,
+    /// How the other units go.
+    pub rest: Rest,
+    /// How many failures stop the course. Without a tolerance failures never stop it: a unit that failed keeps its slot.
+    pub tolerance: Option<Tolerance>,
+    /// How long a unit must stay successful until it gives its slot back and its group is done.
+    pub soak: Duration,
+    /// How long a unit may take, from the moment at which it was told to move.
+    pub deadline: Option<Duration>,
+}
+
+/// How the units go that are in no mandatory group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::plan) enum Rest {
+    /// In the order of the list, so many at once.
+    Within(Limit),
+    /// Group after group, the whole of a group at once.
+    GroupByGroup,
+}
+
+impl Course {
+    /// Returns the course on which everything moves at once and nothing stops it.
+    pub(in crate::plan) fn at_once() -> Self {
+        Self::within(Limit::All)
+    }
+
+    /// Returns the course on which so many units move at once and nothing stops it.
+    pub(in crate::plan) fn within(limit: Limit) -> Self {
+        Self {
+            mandatory: Vec::new(),
+            limit_mandatory: false,
+            rest: Rest::Within(limit),
+            tolerance: None,
+            soak: Duration::ZERO,
+            deadline: None,
+        }
+    }
+}
+
+/// A group of units. The list of groups is sorted by index; indices may have gaps, and two groups may share one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::plan) struct Group<'a> {
+    /// Its index.
+    pub index: u32,
+    /// Its name, "" when it has none.
+    pub name: &'a str,
+}
+
+/// One unit. The list of units is in the order in which they start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::plan) struct Unit {
+    /// Position of its group in the list of groups.
+    pub group: usize,
+    /// How far it is.
+    pub standing: Standing,
+}
+
+/// How far a unit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::plan) enum Standing {
+    /// It has to move.
+    ToApply,
+    /// It has to move, and is still on its way to what it was told then: it takes a slot already.
+    Overtaken(Timestamp),
+    /// It was told to move then and is not there yet.
+    InFlight(Timestamp),
+    /// It was told to move then and reports a failure.
+    Failed(Timestamp),
+    /// It has been there since then.
+    Succeeded(Timestamp),
+    /// Another course moves it, or nobody can.
+    Skipped,
+    /// It has to move, but something else keeps it from moving.
+    Held,
+}
+
+/// What a course decides about one unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::plan) enum Verdict {
+    /// It moves now.
+    Start,
+    /// It moves later.
+    Wait(Hold),
+    /// It is on its way.
+    Going,
+    /// It is there and must stay successful for some time yet.
+    Soaking,
+    /// It failed.
+    Failed,
+    /// It took longer than it may.
+    TimedOut,
+    /// It is there.
+    Done,
+    /// It is none of this course's business.
+    Skipped,
+    /// It has to move and cannot.
+    Held,
+}
+
+/// What a unit waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::plan) enum Hold {
+    /// Somebody has paused the course.
+    Paused,
+    /// More units failed than are tolerated.
+    Failures,
+    /// A group before its own is not done.
+    Group,
+    /// All slots are taken by units on their way.
+    Slot,
+    /// Units that have succeeded keep the last slots for the time of their soak.
+    Soak,
+}
+
+/// Units of a course, counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::plan) struct Counts {
+    /// On their way, or soaking.
+    pub progressing: usize,
+    /// Done.
+    pub done: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Timed out.
+    pub timed_out: usize,
+    /// Waiting for their turn.
+    pub waiting: usize,
+    /// Held by something else.
+    pub held: usize,
+}
+
+/// More failures than are tolerated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::plan) struct Breach {
+    /// Units that failed or timed out.
+    pub failures: usize,
+    /// How many may.
+    pub tolerated: usize,
+}
+
+/// What a course decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::plan) struct Decision {
+    /// One verdict for each unit.
+    pub verdicts: Vec<Verdict>,
+    /// The units, counted.
+    pub counts: Counts,
+    /// Too many failures, when there are too many.
+    pub breach: Option<Breach>,
+    /// The next moment at which time alone changes the decision.
+    pub recheck_at: Option<Timestamp>,
+}
+
+/// Returns who may move now.
+pub(in crate::plan) fn decide(
+    course: &Course,
+    groups: &[Group<'_>],
+    units: &[Unit],
+    paused: bool,
+    now: Timestamp,
+) -> Decision {
+    let units: Vec<Unit> = units.iter().map(|unit| unit.at(course, now)).collect();
+    let mut verdicts: Vec<Verdict> = units.iter().map(|unit| judged(course, unit, now)).collect();
+    let recheck_at = units
+        .iter()
+        .zip(&verdicts)
+        .filter_map(|(unit, verdict)| ends(course, unit.standing, *verdict))
+        .min();
+    let stages = Stages::new(course, groups);
+    let tallies = stages.tallies(&units, &verdicts);
+    let breach = tallies.iter().enumerate().find_map(|(stage, tally)| {
+        let tolerated = stages.tolerated(course, stage, &tallies)?;
+        (tally.failures > tolerated).then_some(Breach {
+            failures: tally.failures,
+            tolerated,
+        })
+    });
+    let shut = match (paused, breach) {
+        (true, _) => Some(Hold::Paused),
+        (false, Some(_)) => Some(Hold::Failures),
+        (false, None) => None,
+    };
+    let mut gates = stages.gates(course, &tallies, shut);
+    for (unit, verdict) in units.iter().zip(&mut verdicts) {
+        let Some(gate) = gates.get_mut(stages.of(unit)) else {
+            continue;
+        };
+        match unit.standing {
+            Standing::ToApply => *verdict = gate.pass(),
+            Standing::Overtaken(_) => *verdict = gate.pass_overtaken(),
+            Standing::InFlight(_)
+            | Standing::Failed(_)
+            | Standing::Succeeded(_)
+            | Standing::Skipped
+            | Standing::Held => {}
+        }
+    }
+    Decision {
+        counts: counted(&verdicts),
+        verdicts,
+        breach,
+        recheck_at,
+    }
+}
+
+impl Course {
+    fn is_late(&self, since: Timestamp, now: Timestamp) -> bool {
+        let end = self.deadline.and_then(|deadline| end(since, deadline));
+        end.is_some_and(|end| now >= end)
+    }
+}
+
+impl Unit {
+    /// Returns the unit as it is now: whoever is late on its way to something old takes no slot for it.
+    fn at(self, course: &Course, now: Timestamp) -> Self {
+        match self.standing {
+            Standing::Overtaken(since) if course.is_late(since, now) => Self {
+                standing: Standing::ToApply,
+                ..self
+            },
+            Standing::ToApply
+            | Standing::Overtaken(_)
+            | Standing::InFlight(_)
+            | Standing::Failed(_)
+            | Standing::Succeeded(_)
+            | Standing::Skipped
+            | Standing::Held => self,
+        }
+    }
+}
+
+/// What can be said of a unit without looking at the others.
+fn judged(course: &Course, unit: &Unit, now: Timestamp) -> Verdict {
+    let is_late = |since| course.is_late(since, now);
+    match unit.standing {
+        Standing::ToApply | Standing::Overtaken(_) => Verdict::Wait(Hold::Slot),
+        Standing::InFlight(since) | Standing::Failed(since) if is_late(since) => Verdict::TimedOut,
+        Standing::InFlight(_) => Verdict::Going,
+        Standing::Failed(_) => Verdict::Failed,
+        Standing::Succeeded(_) if course.soak.is_zero() => Verdict::Done,
+        Standing::Succeeded(since) => match end(since, course.soak) {
+            Some(end) if now >= end => Verdict::Done,
+            Some(_) | None => Verdict::Soaking,
+        },
+        Standing::Skipped => Verdict::Skipped,
+        Standing::Held => Verdict::Held,
+    }
+}
+
+/// When time alone changes the verdict about a unit.
+fn ends(course: &Course, standing: Standing, verdict: Verdict) -> Option<Timestamp> {
+    match (standing, verdict) {
+        (Standing::InFlight(since) | Standing::Failed(since), Verdict::Going | Verdict::Failed)
+        | (Standing::Overtaken(since), Verdict::Wait(_)) => end(since, course.deadline?),
+        (Standing::Succeeded(since), Verdict::Soaking) => end(since, course.soak),
+        (
+            Standing::ToApply
+            | Standing::Overtaken(_)
+            | Standing::InFlight(_)
+            | Standing::Failed(_)
+            | Standing::Succeeded(_)
+            | Standing::Skipped
+            | Standing::Held,
+            _,
+        ) => None,
+    }
+}
+
+/// The clock of plans ticks in whole seconds: what ends within a second ends with it. What ends after the end of all time
+/// never does.
+pub(in crate::plan) fn end(since: Timestamp, length: Duration) -> Option<Timestamp> {
+    let end = since.checked_add(SignedDuration::try_from(length).ok()?).ok()?;
+    if end.subsec_nanosecond() <= 0 {
+        return Timestamp::from_second(end.as_second()).ok();
+    }
+    Timestamp::from_second(end.as_second().checked_add(1)?).ok()
+}
+
+fn counted(verdicts: &[Verdict]) -> Counts {
+    let mut counts = Counts::default();
+    for verdict in verdicts {
+        let slot = match verdict {
+            Verdict::Start | Verdict::Going | Verdict::Soaking => &mut counts.progressing,
+            Verdict::Done => &mut counts.done,
+            Verdict::Failed => &mut counts.failed,
+            Verdict::TimedOut => &mut counts.timed_out,
+            Verdict::Wait(_) => &mut counts.waiting,
+            Verdict::Held => &mut counts.held,
+            Verdict::Skipped => continue,
+        };
+        *slot = slot.saturating_add(1);
+    }
+    counts
+}
+
+/// Groups that go together, one stage after the other.
+struct Stages {
+    /// The stage of every group.
+    of_group: Vec<usize>,
+    /// How many stages there are; the first ones are the mandatory groups.
+    count: usize,
+    mandatory: usize,
+}
+
+/// The units of one stage, counted.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    /// Units that are this course's business.
+    all: usize,
+    to_apply: usize,
+    /// Those of them that are on their way to something old.
+    overtaken: usize,
+    going: usize,
+    soaking: usize,
+    failures: usize,
+}
+
+impl Stages {
+    fn new(course: &Course, groups: &[Group<'_>]) -> Self {
+        let is_mandatory = |group: &Group<'_>| {
+            course.mandatory.iter().any(|selector| match selector {
+                MandatoryGroup::Named(name) => name == group.name,
+                MandatoryGroup::At(index) => *index == group.index,
+            })
+        };
+        let chosen: Vec<bool> = groups.iter().map(is_mandatory).collect();
+        let mandatory = chosen.iter().filter(|chosen| **chosen).count();
+        let (mut first, mut rest) = (0, mandatory);
+        let of_group = chosen
+            .into_iter()
+            .map(|chosen| match (chosen, course.rest) {
+                (true, _) => next(&mut first),
+                (false, Rest::GroupByGroup) => next(&mut rest),
+                (false, Rest::Within(_)) => mandatory,
+            })
+            .collect();
+        Self {
+            of_group,
+            count: rest.max(mandatory.saturating_add(1)),
+            mandatory,
+        }
+    }
+
+    fn of(&self, unit: &Unit) -> usize {
+        let last = self.count.saturating_sub(1);
+        self.of_group.get(unit.group).copied().unwrap_or(last)
+    }
+
+    fn tallies(&self, units: &[Unit], verdicts: &[Verdict]) -> Vec<Tally> {
+        let mut tallies = vec![Tally::default(); self.count];
+        for (unit, verdict) in units.iter().zip(verdicts) {
+            let Some(tally) = tallies.get_mut(self.of(unit)) else {
+                continue;
+            };
+            let slot = match verdict {
+                Verdict::Skipped => continue,
+                Verdict::Wait(_) => Some(&mut tally.to_apply),
+                Verdict::Going => Some(&mut tally.going),
+                Verdict::Soaking => Some(&mut tally.soaking),
+                Verdict::Failed | Verdict::TimedOut => Some(&mut tally.failures),
+                Verdict::Start | Verdict::Done | Verdict::Held => None,
+            };
+            if let Some(slot) = slot {
+                *slot = slot.saturating_add(1);
+            }
+            if matches!(unit.standing, Standing::Overtaken(_)) {
+                tally.overtaken = tally.overtaken.saturating_add(1);
+            }
+            tally.all = tally.all.saturating_add(1);
+        }
+        tallies
+    }
+
+    /// How many units of a stage may fail: none of a mandatory group, so many of all where all go together, so many of its
+    /// own where groups go one by one.
+    fn tolerated(&self, course: &Course, stage: usize, tallies: &[Tally]) -> Option<usize> {
+        if stage < self.mandatory {
+            return Some(0);
+        }
+        let total = match course.rest {
+            Rest::Within(_) => tallies.iter().map(|tally| tally.all).sum(),
+            Rest::GroupByGroup => tallies.get(stage)?.all,
+        };
+        course.tolerance.map(|tolerance| tolerance.of(total))
+    }
+
+    fn gates(&self, course: &Course, tallies: &[Tally], shut: Option<Hold>) -> Vec<Gate> {
+        let mut shut = shut;
+        let rest = tallies.get(self.mandatory).map_or(0, |tally| tally.all);
+        let mut gates = Vec::with_capacity(tallies.len());
+        for (stage, tally) in tallies.iter().enumerate() {
+            let gate = match (shut, course.rest) {
+                (Some(hold), _) => Gate {
+                    free: 0,
+                    reserved: 0,
+                    hold,
+                },
+                (None, Rest::Within(limit)) if stage >= self.mandatory || course.limit_mandatory => {
+                    // A share of nothing is nothing, and the mandatory groups would wait for ever.
+                    Gate::limited(course, limit.of(rest).max(1), tallies).reserving(tally.overtaken)
+                }
+                (None, Rest::Within(_) | Rest::GroupByGroup) => Gate {
+                    free: usize::MAX,
+                    reserved: 0,
+                    hold: Hold::Slot,
+                },
+            };
+            gates.push(gate);
+            let is_open = tally.to_apply > 0 || tally.going > 0 || tally.soaking > 0;
+            shut = shut.or_else(|| is_open.then_some(Hold::Group));
+        }
+        gates
+    }
+}
+
+/// How many units of a stage may start, and what the others wait for.
+struct Gate {
+    free: usize,
+    /// Slots that only units may take which are on their way already: otherwise more would be on their way than may.
+    reserved: usize,
+    hold: Hold,
+}
+
+impl Gate {
+    fn limited(course: &Course, limit: usize, tallies: &[Tally]) -> Self {
+        // A failure that is tolerated gives its slot back.
+        let keeps = |tally: &Tally| {
+            if course.tolerance.is_none() {
+                tally.going.saturating_add(tally.failures)
+            } else {
+                tally.going
+            }
+        };
+        let going: usize = tallies.iter().map(keeps).sum();
+        let soaking: usize = tallies.iter().map(|tally| tally.soaking).sum();
+        Self {
+            free: limit.saturating_sub(going.saturating_add(soaking)),
+            reserved: 0,
+            hold: if going < limit && soaking > 0 {
+                Hold::Soak
+            } else {
+                Hold::Slot
+            },
+        }
+    }
+
+    fn reserving(self, reserved: usize) -> Self {
+        Self { reserved, ..self }
+    }
+
+    fn pass(&mut self) -> Verdict {
+        if self.free <= self.reserved {
+            return Verdict::Wait(self.hold);
+        }
+        self.free = self.free.saturating_sub(1);
+        Verdict::Start
+    }
+
+    fn pass_overtaken(&mut self) -> Verdict {
+        if self.free == 0 {
+            return Verdict::Wait(self.hold);
+        }
+        self.free = self.free.saturating_sub(1);
+        self.reserved = self.reserved.saturating_sub(1);
+        Verdict::Start
+    }
+}
+
+fn next(counter: &mut usize) -> usize {
+    let number = *counter;
+    *counter = counter.saturating_add(1);
+    number
+}

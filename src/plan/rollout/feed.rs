@@ -1,0 +1,294 @@
+//! The engine's units, placement by placement.
+//!
+//! Decides which instance is a unit of which course, and in which decision group. A cluster takes part where its
+//! configuration comes from, the last placement that selects it, and only while there is an instance that can move:
+//! whoever cannot move takes no slot and keeps no group open.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::course::course;
+use super::engine::{Breach, Counts, Course, Decision, Group, Hold, Rest, Standing, Unit, Verdict, decide};
+use super::members::Candidate;
+use super::notice::Notice;
+use super::rolling::Rolling;
+use crate::plan::install::{Known, Selected};
+use crate::snapshot::{Name, PlacementUse, View};
+
+/// The rollout over one placement.
+#[derive(Debug, Default)]
+pub(in crate::plan) struct Placed {
+    /// Its clusters, counted.
+    pub counts: Counts,
+    /// How many clusters it configures.
+    pub configured: usize,
+    /// Too many failures, when there are too many.
+    pub breach: Option<Breach>,
+    /// Whether somebody has paused it.
+    pub paused: bool,
+    /// What is wrong with its strategy.
+    pub fault: Option<Name>,
+    /// The first clusters that failed or timed out.
+    pub failed: Vec<Name>,
+}
+
+/// The rollout over one placement before it is decided.
+pub(super) struct Feed<'v> {
+    /// What it is called in messages.
+    pub what: String,
+    /// How it goes.
+    pub course: Course,
+    /// Why nothing new starts, apart from a pause.
+    pub shut: Option<Notice>,
+    /// Whether somebody has paused it.
+    pub paused: bool,
+    /// What is wrong with its strategy.
+    pub fault: Option<Name>,
+    selected: &'v Selected<'v>,
+    /// Every cluster with the placement that configures it.
+    homes: &'v BTreeMap<&'v Name, usize>,
+    index: usize,
+}
+
+/// Failed clusters that are named.
+const NAMED: usize = 3;
+
+impl<'v> Feed<'v> {
+    pub(super) fn of(
+        view: &View<'_>,
+        (homes, index): (&'v BTreeMap<&'v Name, usize>, usize),
+        selected: &'v Selected<'v>,
+    ) -> Self {
+        let by = selected.by;
+        let what = format!("placement {}/{}", by.namespace, by.name);
+        let per_group = view
+            .placement(&by.namespace, &by.name)
+            .and_then(|placement| placement.per_group);
+        let (course, fault) = match &by.rollout {
+            Ok(strategy) => (course(strategy, per_group), None),
+            Err(fault) => (Course::at_once(), Some(fault.clone())),
+        };
+        // Whoever moves everywhere at once need not know whose turn it is.
+        let has_turns = course != Course::at_once();
+        let shut = match (&fault, selected.known) {
+            (Some(fault), _) => Some(Notice::fault(&what, fault)),
+            (None, Known::NoPlacement | Known::NoDecision) if has_turns => Some(Notice::undecided(&what)),
+            (None, Known::NoPlacement | Known::NoDecision | Known::Decided) => None,
+        };
+        Self {
+            paused: view.addon.paused.placement(&by.namespace, &by.name),
+            what,
+            course,
+            shut,
+            fault,
+            selected,
+            homes,
+            index,
+        }
+    }
+
+    /// Returns the entry of the install strategy.
+    pub(super) fn by(&self) -> &'v PlacementUse {
+        self.selected.by
+    }
+
+    /// Returns whether clusters that no placement seems to configure may be its own: it exists, it has turns, and nobody has
+    /// decided it. A scheduler that writes its decisions anew leaves such moments.
+    pub(super) fn may_claim(&self) -> bool {
+        self.selected.known == Known::NoDecision && (self.paused || self.shut.is_some())
+    }
+
+    /// Decides about the candidates of the placement, and writes each verdict down.
+    pub(super) fn decide(
+        &self,
+        view: &View<'_>,
+        candidates: &mut [Candidate<'_>],
+        now: Timestamp,
+    ) -> (Placed, Option<Timestamp>) {
+        let needs_groups = !self.course.mandatory.is_empty() || self.course.rest == Rest::GroupByGroup;
+        let groups = Groups::of(view, self.selected, needs_groups);
+        let (mut units, mut places) = (Vec::new(), Vec::new());
+        let mut configured: usize = 0;
+        for (cluster, found) in joined(&self.selected.clusters, candidates) {
+            let at = found.filter(|at| candidates.get(*at).is_some_and(Candidate::is_there));
+            let standing = self.standing(at.and_then(|at| candidates.get(at)));
+            if standing != Standing::Skipped || (at.is_none() && self.awaits(view, cluster)) {
+                configured = configured.saturating_add(1);
+            }
+            units.push(Unit {
+                group: groups.of_cluster(cluster),
+                standing,
+            });
+            places.push(at.filter(|_| standing != Standing::Skipped));
+        }
+        let shut = self.paused || self.shut.is_some();
+        let decision = decide(&self.course, &groups.list, &units, shut, now);
+        let placed = Placed {
+            counts: decision.counts,
+            configured,
+            breach: decision.breach,
+            paused: self.paused,
+            fault: self.fault.clone(),
+            failed: failed(&decision, &places, candidates),
+        };
+        for (at, verdict) in places.iter().zip(&decision.verdicts) {
+            if let Some(candidate) = at.and_then(|at| candidates.get_mut(at)) {
+                candidate.verdict = *verdict;
+            }
+        }
+        (placed, decision.recheck_at)
+    }
+
+    /// Whom another placement configures, and who is not there, is none of this placement's business.
+    fn standing(&self, candidate: Option<&Candidate<'_>>) -> Standing {
+        let own = candidate.filter(|candidate| candidate.home == Some(self.index));
+        own.map_or(Standing::Skipped, Candidate::standing)
+    }
+
+    /// Returns whether a cluster without an instance will get one from this placement.
+    fn awaits(&self, view: &View<'_>, cluster: &Name) -> bool {
+        self.homes.get(cluster) == Some(&self.index)
+            && view.cluster(cluster).is_some_and(|found| !found.meta.deleting)
+    }
+}
+
+fn failed(decision: &Decision, places: &[Option<usize>], candidates: &[Candidate<'_>]) -> Vec<Name> {
+    let is_failure = |verdict: &Verdict| matches!(verdict, Verdict::Failed | Verdict::TimedOut);
+    let at = places
+        .iter()
+        .zip(&decision.verdicts)
+        .filter(|(_, verdict)| is_failure(verdict));
+    at.filter_map(|(at, _)| candidates.get((*at)?))
+        .take(NAMED)
+        .map(|candidate| candidate.instance.cluster.clone())
+        .collect()
+}
+
+/// Joins two lists that are sorted by cluster: every selected cluster with the place of its instance.
+fn joined<'a>(clusters: &BTreeSet<&'a Name>, candidates: &[Candidate<'_>]) -> Vec<(&'a Name, Option<usize>)> {
+    let mut at = 0;
+    let find = |cluster: &&'a Name| {
+        while candidates
+            .get(at)
+            .is_some_and(|one| one.instance.cluster < **cluster)
+        {
+            at = at.saturating_add(1);
+        }
+        let found = candidates
+            .get(at)
+            .is_some_and(|one| one.instance.cluster == **cluster);
+        (*cluster, found.then_some(at))
+    };
+    clusters.iter().map(find).collect()
+}
+
+/// The decision groups of a placement, by their own indices: a gap is a gap, and a decision without labels is in group 0.
+struct Groups<'v> {
+    list: Vec<Group<'v>>,
+    of: BTreeMap<&'v Name, usize>,
+}
+
+impl<'v> Groups<'v> {
+    fn of(view: &View<'v>, selected: &Selected<'_>, needed: bool) -> Self {
+        let by = selected.by;
+        let mut by_key: BTreeMap<Group<'v>, Vec<&'v Name>> = BTreeMap::new();
+        let decisions = view.decisions(&by.namespace, &by.name).filter(|_| needed);
+        for decision in decisions {
+            let key = Group {
+                index: decision.group_index,
+                name: &decision.group_name,
+            };
+            by_key.entry(key).or_default().extend(&decision.clusters);
+        }
+        let mut groups = Self {
+            list: Vec::new(),
+            of: BTreeMap::new(),
+        };
+        for (position, (group, clusters)) in by_key.into_iter().enumerate() {
+            groups.list.push(group);
+            for cluster in clusters {
+                groups.of.entry(cluster).or_insert(position);
+            }
+        }
+        groups
+    }
+
+    fn of_cluster(&self, cluster: &Name) -> usize {
+        self.of.get(cluster).copied().unwrap_or_default()
+    }
+}
+
+/// Decides about the candidates that no course counts: those that no placement configures, and those whose cluster is gone.
+/// They move at once, unless that would be out of turn.
+pub(super) fn decide_others(
+    candidates: &mut [Candidate<'_>],
+    feeds: &[Feed<'_>],
+    paused: bool,
+    now: Timestamp,
+) {
+    let course = Course::at_once();
+    for candidate in candidates {
+        let shut = match candidate.home.and_then(|home| feeds.get(home)) {
+            Some(_) if candidate.is_there() => continue,
+            Some(feed) if feed.course != course || feed.shut.is_some() => continue,
+            Some(feed) => feed.paused,
+            None => paused || feeds.iter().any(Feed::may_claim),
+        };
+        if candidate.instance.meta.deleting {
+            continue;
+        }
+        let unit = Unit {
+            group: 0,
+            standing: candidate.standing(),
+        };
+        let decision = decide(&course, &[], &[unit], shut, now);
+        candidate.verdict = decision.verdicts.first().copied().unwrap_or(Verdict::Skipped);
+    }
+}
+
+/// Decides which of the candidates that may move by their placement also get a slot of `spec.configuration`; returns the
+/// places of those that do not, with what they wait for.
+pub(super) fn decide_rolling(
+    rolling: &Rolling<'_>,
+    candidates: &[Candidate<'_>],
+    now: Timestamp,
+) -> Vec<(usize, Hold)> {
+    let (mut units, mut places) = (Vec::new(), Vec::new());
+    for (at, candidate) in candidates.iter().enumerate() {
+        if !candidate.is_there() || !rolling.clusters.contains(&candidate.instance.cluster) {
+            continue;
+        }
+        let standing = match candidate.standing() {
+            Standing::ToApply | Standing::Overtaken(_)
+                if !candidate.is_governed || candidate.verdict != Verdict::Start =>
+            {
+                Standing::Held
+            }
+            standing @ (Standing::ToApply
+            | Standing::Overtaken(_)
+            | Standing::InFlight(_)
+            | Standing::Failed(_)
+            | Standing::Succeeded(_)
+            | Standing::Skipped
+            | Standing::Held) => standing,
+        };
+        units.push(Unit { group: 0, standing });
+        places.push(at);
+    }
+    let decision = decide(&rolling.course, &[], &units, rolling.paused, now);
+    let refused = places.into_iter().zip(decision.verdicts);
+    refused
+        .filter_map(|(at, verdict)| match verdict {
+            Verdict::Wait(hold) => Some((at, hold)),
+            Verdict::Start
+            | Verdict::Going
+            | Verdict::Soaking
+            | Verdict::Failed
+            | Verdict::TimedOut
+            | Verdict::Done
+            | Verdict::Skipped
+            | Verdict::Held => None,
+        })
+        .collect()
+}

@@ -1,0 +1,395 @@
+//! Every instance with its next step.
+//!
+//! Decides what each instance is assigned after this plan, from the verdicts of the placements and then of
+//! `spec.configuration`: a cluster moves when both let it. Placements are asked first, so that no slot is given to a cluster
+//! that its placement does not let move.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::engine::{Course, Hold, Standing, Verdict};
+use super::feed::{Feed, Placed, decide_others, decide_rolling};
+use super::notice::Notice;
+use super::references::{assign, is_exact, is_settled};
+use super::rolling::Rolling;
+use super::standing::{Seen, seen};
+use crate::plan::config::{Configs, Desired, Effective};
+use crate::plan::install::Wanted;
+use crate::plan::types::earliest;
+use crate::snapshot::{ClusterConfigs, Instance, Reference, View};
+
+/// What the rollout says about one instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::plan) enum Step {
+    /// It has what it should have now.
+    Settled,
+    /// It may take what it should have now.
+    Move,
+    /// It keeps what it has.
+    Hold,
+}
+
+/// One instance on its way.
+#[derive(Debug)]
+pub(in crate::plan) struct Member<'v> {
+    /// The instance.
+    pub instance: &'v Instance,
+    /// What it should run with in the end.
+    pub effective: Arc<Effective>,
+    /// Whether it may move now.
+    pub step: Step,
+    /// Why it does not get the effective configuration, or not the whole of it.
+    pub notice: Option<Arc<Notice>>,
+    /// What it is assigned after this plan.
+    pub assigned: Cow<'v, [Reference]>,
+    /// The failure that counts in its rollout.
+    pub failure: Option<String>,
+    /// How long it must stay successful.
+    pub soak: Duration,
+    /// Whether it took longer than its rollout allows.
+    pub timed_out: bool,
+}
+
+impl Member<'_> {
+    /// Returns the first assigned configuration whose object cannot be used.
+    pub(in crate::plan) fn missing(&self) -> Option<&Desired> {
+        let is_assigned = |desired: &Desired| {
+            let mut assigned = self.assigned.iter();
+            assigned.any(|one| one.config == desired.config && one.desired == desired.hash)
+        };
+        let mut refs = self.effective.refs.iter();
+        refs.find(|desired| desired.fault.is_some() && is_assigned(desired))
+    }
+}
+
+/// The rollout of one add-on.
+#[derive(Debug)]
+pub(in crate::plan) struct Rollout<'v> {
+    /// Every instance, in order of clusters.
+    pub members: Vec<Member<'v>>,
+    /// Every placement, in the order of the spec.
+    pub placed: Vec<Placed>,
+    /// The next moment at which time alone changes something.
+    pub recheck_at: Option<Timestamp>,
+}
+
+/// What becomes of edits of an instance's own configurations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OwnEdits {
+    /// They travel by its rollout.
+    Travel,
+    /// They pass its rollout by.
+    Pass,
+    /// They pass it by, and are all that the instance has to take.
+    MoveAlone,
+}
+
+/// One instance before its step is decided.
+#[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "three facts that do not depend on each other"
+)]
+pub(super) struct Candidate<'v> {
+    pub instance: &'v Instance,
+    effective: Arc<Effective>,
+    /// The placement that configures it.
+    pub home: Option<usize>,
+    /// What it is to run with now, where that is not the effective configuration.
+    kept: Option<Vec<Desired>>,
+    /// Whether a change of `spec.configuration` is a part of its next step.
+    pub is_governed: bool,
+    is_there: bool,
+    own: OwnEdits,
+    settled: bool,
+    soak: Duration,
+    seen: Seen,
+    pub verdict: Verdict,
+}
+
+impl Candidate<'_> {
+    /// Returns whether it can move at all.
+    pub(super) fn is_there(&self) -> bool {
+        self.is_there
+    }
+
+    /// Returns its standing. What it is kept from by others than its placement takes no slot there.
+    pub(super) fn standing(&self) -> Standing {
+        match self.seen.standing {
+            Standing::Succeeded(_) if self.kept.is_some() && self.settled => Standing::Held,
+            standing @ (Standing::ToApply
+            | Standing::Overtaken(_)
+            | Standing::InFlight(_)
+            | Standing::Failed(_)
+            | Standing::Succeeded(_)
+            | Standing::Skipped
+            | Standing::Held) => standing,
+        }
+    }
+}
+
+/// Returns every instance with its next step.
+pub(in crate::plan) fn next<'v>(
+    view: &View<'v>,
+    wanted: &Wanted<'v>,
+    configs: &Configs<'v>,
+    now: Timestamp,
+) -> Rollout<'v> {
+    let rolling = Rolling::of(view);
+    let feeds: Vec<Feed<'_>> = wanted
+        .placements
+        .iter()
+        .enumerate()
+        .map(|(index, selected)| Feed::of(view, (&wanted.home, index), selected))
+        .collect();
+    let mut candidates: Vec<Candidate<'v>> = configs
+        .instances
+        .iter()
+        .map(|(instance, effective)| {
+            let home = wanted.home.get(&instance.cluster).copied();
+            let feed = home.and_then(|home| feeds.get(home));
+            let kept = Kept::of(view, rolling.as_ref(), feed, (instance, effective));
+            let mut candidate = candidate(view, (instance, effective, home), kept, feed, now);
+            candidate.is_there &= !wanted.is_leaving(&instance.cluster);
+            candidate
+        })
+        .collect();
+    let mut recheck_at = candidates.iter().filter_map(|one| one.seen.recheck_at).min();
+    let mut placed = Vec::with_capacity(feeds.len());
+    for feed in &feeds {
+        let (done, at) = feed.decide(view, &mut candidates, now);
+        recheck_at = earliest(recheck_at, at);
+        placed.push(done);
+    }
+    decide_others(&mut candidates, &feeds, view.addon.paused.everything(), now);
+    let mut notices = Notices::new(&feeds, rolling.as_ref());
+    if let Some(rolling) = &rolling {
+        notices.refused = refuse(rolling, &mut candidates, &mut placed, now);
+    }
+    let members = candidates.into_iter().enumerate().map(|(at, candidate)| {
+        let notice = notices.of(at, &candidate);
+        member(candidate, notice)
+    });
+    Rollout {
+        members: members.collect(),
+        placed,
+        recheck_at,
+    }
+}
+
+/// Takes back what the placements let move but `spec.configuration` does not.
+fn refuse(
+    rolling: &Rolling<'_>,
+    candidates: &mut [Candidate<'_>],
+    placed: &mut [Placed],
+    now: Timestamp,
+) -> BTreeMap<usize, Hold> {
+    let refused: BTreeMap<usize, Hold> = decide_rolling(rolling, candidates, now).into_iter().collect();
+    for (at, hold) in &refused {
+        let Some(candidate) = candidates.get_mut(*at) else {
+            continue;
+        };
+        candidate.verdict = Verdict::Wait(*hold);
+        if let Some(one) = candidate.home.and_then(|home| placed.get_mut(home)) {
+            one.counts.progressing = one.counts.progressing.saturating_sub(1);
+            one.counts.waiting = one.counts.waiting.saturating_add(1);
+        }
+    }
+    for one in placed.iter_mut().filter(|one| one.counts.held > 0) {
+        one.fault = one.fault.take().or_else(|| rolling.fault.clone());
+    }
+    refused
+}
+
+/// What `spec.configuration` has an instance keep.
+struct Kept {
+    /// What it runs with until a change reaches it.
+    target: Option<Vec<Desired>>,
+    /// Whether there is a change, reached or not.
+    is_governed: bool,
+}
+
+impl Kept {
+    fn of<'v>(
+        view: &View<'v>,
+        rolling: Option<&Rolling<'v>>,
+        feed: Option<&Feed<'_>>,
+        (instance, effective): (&Instance, &Effective),
+    ) -> Self {
+        let by = feed.map(Feed::by);
+        let target = rolling.and_then(|rolling| rolling.kept(view, by, instance, effective));
+        let is_reached = rolling.is_none_or(|rolling| rolling.clusters.contains(&instance.cluster));
+        Self {
+            is_governed: target.is_some(),
+            target: target.filter(|_| !is_reached),
+        }
+    }
+}
+
+fn candidate<'v>(
+    view: &View<'v>,
+    (instance, effective, home): (&'v Instance, &Arc<Effective>, Option<usize>),
+    kept: Kept,
+    feed: Option<&Feed<'_>>,
+    now: Timestamp,
+) -> Candidate<'v> {
+    let cluster = view.cluster(&instance.cluster);
+    let is_there = !instance.meta.deleting && cluster.is_some_and(|cluster| !cluster.meta.deleting);
+    let target = kept.target.as_deref().unwrap_or(&effective.refs);
+    let settled = is_settled(&instance.references, target);
+    let soak = feed.map_or(Duration::ZERO, |feed| feed.course.soak);
+    let paused = feed.map_or_else(|| view.addon.paused.everything(), |feed| feed.paused);
+    let own = match view.settings().cluster_configs {
+        ClusterConfigs::AtOnce if paused => OwnEdits::Travel,
+        ClusterConfigs::AtOnce if !settled && effective.moves_at_once(&instance.references) => {
+            OwnEdits::MoveAlone
+        }
+        ClusterConfigs::AtOnce => OwnEdits::Pass,
+        ClusterConfigs::Rollout => OwnEdits::Travel,
+    };
+    let seen = if settled {
+        seen(view, instance, effective.deployed, soak, now)
+    } else if own == OwnEdits::MoveAlone {
+        Seen::at(Standing::InFlight(now))
+    } else {
+        overtaken(seen(view, instance, effective.deployed, soak, now))
+    };
+    Candidate {
+        own,
+        instance,
+        effective: Arc::clone(effective),
+        home,
+        kept: kept.target,
+        is_governed: kept.is_governed,
+        is_there,
+        settled,
+        soak,
+        seen,
+        verdict: Verdict::Skipped,
+    }
+}
+
+/// Whoever is on the way to what it was assigned before goes on taking a slot, until it has a newer assignment.
+fn overtaken(seen: Seen) -> Seen {
+    match seen.standing {
+        Standing::InFlight(since) => Seen {
+            standing: Standing::Overtaken(since),
+            ..seen
+        },
+        Standing::ToApply
+        | Standing::Overtaken(_)
+        | Standing::Failed(_)
+        | Standing::Succeeded(_)
+        | Standing::Skipped
+        | Standing::Held => Seen::at(Standing::ToApply),
+    }
+}
+
+fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>) -> Member<'_> {
+    let old = &candidate.instance.references;
+    let target = candidate.kept.as_deref().unwrap_or(&candidate.effective.refs);
+    let step = match candidate.verdict {
+        _ if candidate.settled => Step::Settled,
+        _ if candidate.own == OwnEdits::MoveAlone => Step::Move,
+        Verdict::Start => Step::Move,
+        Verdict::Wait(_)
+        | Verdict::Going
+        | Verdict::Soaking
+        | Verdict::Failed
+        | Verdict::TimedOut
+        | Verdict::Done
+        | Verdict::Skipped
+        | Verdict::Held => Step::Hold,
+    };
+    let assigned = match step {
+        Step::Settled if is_exact(old, target) => Cow::Borrowed(old.as_slice()),
+        Step::Settled | Step::Move => Cow::Owned(assign(old, target)),
+        // Who waits keeps what it has; the content of its own configurations may have changed all the same.
+        Step::Hold => {
+            let passes = candidate.own != OwnEdits::Travel;
+            let refreshed = passes.then(|| candidate.effective.refreshed(old)).flatten();
+            refreshed.map_or(Cow::Borrowed(old.as_slice()), Cow::Owned)
+        }
+    };
+    Member {
+        instance: candidate.instance,
+        step,
+        notice,
+        assigned,
+        failure: candidate.seen.failure,
+        soak: candidate.soak,
+        timed_out: candidate.verdict == Verdict::TimedOut,
+        effective: candidate.effective,
+    }
+}
+
+/// The notices of an add-on: each is made once, however many clusters give it.
+struct Notices<'a> {
+    feeds: &'a [Feed<'a>],
+    rolling: Option<&'a Rolling<'a>>,
+    /// The places of candidates that `spec.configuration` has refused a slot.
+    refused: BTreeMap<usize, Hold>,
+    made: BTreeMap<(Option<usize>, Kind), Arc<Notice>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Outside,
+    Gone,
+    Shut,
+    Waiting(Hold),
+    Rolling(Hold),
+}
+
+impl<'a> Notices<'a> {
+    fn new(feeds: &'a [Feed<'a>], rolling: Option<&'a Rolling<'a>>) -> Self {
+        Self {
+            feeds,
+            rolling,
+            refused: BTreeMap::new(),
+            made: BTreeMap::new(),
+        }
+    }
+
+    fn of(&mut self, at: usize, candidate: &Candidate<'_>) -> Option<Arc<Notice>> {
+        let feeds = self.feeds;
+        let claims = || {
+            feeds
+                .iter()
+                .find(|feed| candidate.home.is_none() && feed.may_claim())
+        };
+        let feed = candidate.home.and_then(|home| feeds.get(home)).or_else(claims);
+        let kind = match (candidate.verdict, self.refused.get(&at)) {
+            (Verdict::Wait(_), Some(hold)) => Kind::Rolling(*hold),
+            (Verdict::Wait(Hold::Paused), None)
+                if feed.is_some_and(|feed| feed.shut.is_some() && !feed.paused) =>
+            {
+                Kind::Shut
+            }
+            (Verdict::Wait(hold), None) => Kind::Waiting(hold),
+            _ if candidate.kept.is_some() => Kind::Outside,
+            _ if candidate.own == OwnEdits::MoveAlone => return None,
+            (Verdict::Skipped, _) if !candidate.settled => Kind::Gone,
+            _ => return None,
+        };
+        let rolling = self.rolling;
+        let made = self.made.entry((candidate.home, kind)).or_insert_with(|| {
+            let everything = Course::at_once();
+            let (what, course) = feed.map_or(("the add-on", &everything), |feed| (&feed.what, &feed.course));
+            Arc::new(match (kind, rolling) {
+                (Kind::Outside, Some(rolling)) => rolling.outside.clone(),
+                (Kind::Rolling(hold), Some(rolling)) => Notice::waiting(&rolling.what, &rolling.course, hold),
+                (Kind::Shut, _) => feed
+                    .and_then(|feed| feed.shut.clone())
+                    .unwrap_or_else(|| Notice::undecided(what)),
+                (Kind::Waiting(hold) | Kind::Rolling(hold), _) => Notice::waiting(what, course, hold),
+                (Kind::Outside | Kind::Gone, _) => Notice::gone(),
+            })
+        });
+        Some(Arc::clone(made))
+    }
+}

@@ -1,0 +1,36 @@
+//! The rollout of configurations: who takes the effective configuration now, and what the others wait for.
+//!
+//! | file | question |
+//! |---|---|
+//! | `engine` | who may move, for units of any kind |
+//! | `course` | what a placement's strategy means to the engine |
+//! | `standing` | how far one instance is |
+//! | `health` | what goes wrong there |
+//! | `rolling` | whom a change of `spec.configuration` reaches |
+//! | `feed` | the engine's units, placement by placement |
+//! | `members` | every instance with its next step |
+//! | `references` | what an instance is assigned |
+//! | `record` | since when it is assigned |
+//! | `notice` | what waiting clusters say |
+
+mod course;
+mod engine;
+mod feed;
+mod health;
+mod members;
+mod notice;
+mod record;
+mod references;
+mod rolling;
+mod standing;
+
+#[cfg(test)]
+mod engine_properties;
+#[cfg(test)]
+mod engine_tests;
+
+pub(super) use engine::{Breach, Counts};
+pub(super) use feed::Placed;
+pub(super) use members::{Member, Step, next};
+pub(super) use notice::{Attention, Notice};
+pub(super) use record::assigned;

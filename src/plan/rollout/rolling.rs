@@ -1,0 +1,156 @@
+//! `spec.configuration.rolloutStrategy`: whom a change of `spec.configuration.configs` reaches.
+//!
+//! Decides which references of an instance such a change governs, and what a cluster runs with that it does not reach: those
+//! references stay as they are, whatever becomes of the strategy. An instance that never had a configuration is not
+//! governed: it gets the present default at once, or a canary would keep new clusters without the add-on.
+
+use std::collections::BTreeSet;
+
+use super::engine::Course;
+use super::notice::Notice;
+use super::references::is_settled;
+use crate::model::{ConfigRollout, Limit};
+use crate::plan::config::{Desired, Effective, Source};
+use crate::snapshot::{ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Reference, View};
+
+/// The rollout of `spec.configuration.configs`, where it does not simply reach every cluster.
+#[derive(Debug)]
+pub(super) struct Rolling<'v> {
+    /// The clusters that it reaches.
+    pub clusters: BTreeSet<&'v Name>,
+    /// How it reaches them.
+    pub course: Course,
+    /// What it is called in messages.
+    pub what: String,
+    /// Whether somebody has paused it.
+    pub paused: bool,
+    /// What the clusters say that it does not reach.
+    pub outside: Notice,
+    /// What is wrong with the strategy.
+    pub fault: Option<Name>,
+    types: BTreeSet<&'v ConfigType>,
+}
+
+impl<'v> Rolling<'v> {
+    /// Returns the rollout of an add-on's own configurations, unless they reach every cluster at once.
+    pub(super) fn of(view: &View<'v>) -> Option<Self> {
+        let addon = view.addon;
+        let types = addon.configuration.iter().map(|config| &config.of).collect();
+        match &addon.configuration_rollout {
+            Ok(ConfigRollout::UpdateAll) => None,
+            Ok(ConfigRollout::RollingUpdateWithPlacement(update)) => {
+                let place = [update.namespace.as_str(), update.name.as_str()].map(Name::from);
+                let [namespace, name] = &place;
+                let what = format!("placement {namespace}/{name}");
+                // Decisions of a placement that is gone say nothing any more.
+                let exists = view.placement(namespace, name).is_some();
+                let decisions = view.decisions(namespace, name).filter(|_| exists);
+                Some(Self {
+                    clusters: decisions.flat_map(|decision| &decision.clusters).collect(),
+                    course: Course::within(update.at_once),
+                    paused: addon.paused.placement(namespace, name),
+                    outside: Notice::outside(&what),
+                    fault: None,
+                    what,
+                    types,
+                })
+            }
+            Err(fault) => Some(Self {
+                clusters: BTreeSet::new(),
+                course: Course::within(Limit::All),
+                paused: addon.paused.everything(),
+                outside: Notice::fault("spec.configuration", fault),
+                fault: Some(fault.clone()),
+                what: "spec.configuration".to_owned(),
+                types,
+            }),
+        }
+    }
+
+    /// Returns what an instance runs with until the change reaches it; `None` if that is no difference.
+    pub(super) fn kept(
+        &self,
+        view: &View<'v>,
+        home: Option<&PlacementUse>,
+        instance: &Instance,
+        effective: &Effective,
+    ) -> Option<Vec<Desired>> {
+        if instance.references.is_empty() || is_settled(&instance.references, &effective.refs) {
+            return None;
+        }
+        let governed = Governed::of(view, &self.types, home, instance);
+        let is_kept = |reference: &&Reference| {
+            let of = &reference.config.of;
+            governed.has(of) || !effective.refs.iter().any(|desired| desired.config.of == *of)
+        };
+        let new = effective
+            .refs
+            .iter()
+            .filter(|desired| !governed.has(&desired.config.of));
+        let kept = instance.references.iter().filter(is_kept).map(as_desired);
+        let mut target: Vec<Desired> = new.cloned().chain(kept).collect();
+        target.sort_by(|one, other| one.config.of.cmp(&other.config.of));
+        let is_same = |one: &Desired, other: &Desired| one.config == other.config && one.hash == other.hash;
+        let same = target.len() == effective.refs.len()
+            && target
+                .iter()
+                .zip(&effective.refs)
+                .all(|(one, other)| is_same(one, other));
+        (!same).then_some(target)
+    }
+}
+
+fn as_desired(reference: &Reference) -> Desired {
+    Desired {
+        config: reference.config.clone(),
+        source: Source::Default,
+        hash: reference.desired.clone(),
+        generation: None,
+        fault: None,
+    }
+}
+
+/// The types of configurations that an instance takes from `spec.configuration`.
+struct Governed<'a> {
+    types: &'a BTreeSet<&'a ConfigType>,
+    home: &'a [ConfigRef],
+    own: &'a [ConfigRef],
+    /// Whether the template follows from a version that `spec.configuration` asks for.
+    template: bool,
+}
+
+impl<'a> Governed<'a> {
+    fn of(
+        view: &View<'a>,
+        types: &'a BTreeSet<&'a ConfigType>,
+        home: Option<&'a PlacementUse>,
+        instance: &'a Instance,
+    ) -> Self {
+        let mut governed = Self {
+            types,
+            home: home.map(|by| by.configs.as_slice()).unwrap_or_default(),
+            own: &instance.configs,
+            template: false,
+        };
+        let is = |of: &ConfigType, kind| Kind::of_config(&of.group, &of.resource) == Some(kind);
+        let by_version = types.iter().any(|of| is(of, Kind::HubConfig) && governed.has(of));
+        let mut named = view
+            .addon
+            .supported
+            .iter()
+            .filter(|supported| supported.config.is_some());
+        let asks_itself = !instance.desired_version.is_empty();
+        governed.template =
+            by_version && !asks_itself && !named.any(|supported| is(&supported.of, Kind::Template));
+        governed
+    }
+
+    fn has(&self, of: &ConfigType) -> bool {
+        let overridden = |layer: &[ConfigRef]| layer.iter().any(|config| config.of == *of);
+        if overridden(self.home) || overridden(self.own) {
+            return false;
+        }
+        let is_template = Kind::of_config(&of.group, &of.resource) == Some(Kind::Template);
+        self.types.contains(of) || (self.template && is_template)
+    }
+}

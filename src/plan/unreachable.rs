@@ -1,0 +1,30 @@
+//! What is said about the agents of a cluster that nobody can reach: `Available` is Unknown, in the cluster's own words.
+//!
+//! Holds for every add-on, whoever deploys it. Never says that an agent is back: that is for the agent or its prober to say.
+
+use jiff::Timestamp;
+
+use super::available::AVAILABLE;
+use super::conditions::Wish;
+use super::diff;
+use super::types::Action;
+use crate::snapshot::{Instance, Status, View};
+
+/// Reason where the cluster gives none; a condition must have one.
+const NO_REASON: &str = "ManagedClusterUnknown";
+
+/// Returns what should stand in `Available` while the cluster cannot be reached.
+pub(super) fn available<'v>(view: &View<'v>, instance: &Instance) -> Option<Wish<'v>> {
+    let (reason, message) = view.cluster(&instance.cluster)?.unknown.as_ref()?;
+    Some(Wish::new(AVAILABLE, Status::Unknown, NO_REASON, &**message).quoting(reason))
+}
+
+/// Returns the status writes for the instances of an add-on about which nothing else is written.
+pub(super) fn statuses(view: &View<'_>, now: Timestamp) -> Vec<Action> {
+    let alive = view.instances().filter(|instance| !instance.meta.deleting);
+    alive.filter_map(|instance| status(view, instance, now)).collect()
+}
+
+fn status(view: &View<'_>, instance: &Instance, now: Timestamp) -> Option<Action> {
+    diff::conditions(instance, &[available(view, instance)?], None, now)
+}

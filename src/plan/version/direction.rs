@@ -1,0 +1,48 @@
+//! Whether a change goes down to a lower version.
+//!
+//! Decides by what the status remembers, and where it remembers nothing, by the versions of what was applied last. Never
+//! guesses: an object that is gone, or a text that is no version, makes no rollback.
+
+use super::record::{carrier, invalid, memory, moving_to};
+use crate::model::AddonVersion;
+use crate::plan::rollout::Member;
+use crate::snapshot::{ConfigRef, Name, View};
+
+/// Returns whether what is assigned is lower than what was asked for before.
+pub(in crate::plan) fn goes_down(view: &View<'_>, member: &Member<'_>) -> bool {
+    let target = invalid(member)
+        .map(|bad| &bad.asked)
+        .or_else(|| moving_to(view, member));
+    let Some(target) = target.and_then(|target| parse(target)) else {
+        return false;
+    };
+    let last = memory(view, member, false).last;
+    let before = parse(&last).or_else(|| parse(applied(view, member)?));
+    before.is_some_and(|before| target < before)
+}
+
+/// The version of what the agent confirmed last, as its object says it today.
+fn applied<'v>(view: &View<'v>, member: &Member<'_>) -> Option<&'v Name> {
+    let reference = carrier(&member.assigned)?;
+    let applied = reference.applied.as_ref()?;
+    let before = ConfigRef {
+        of: reference.config.of.clone(),
+        namespace: applied.namespace.clone(),
+        name: applied.name.clone(),
+    };
+    version_of(view, &before)
+}
+
+/// Returns the version of a configuration object, if it has a readable one.
+pub(super) fn version_of<'v>(view: &View<'v>, config: &ConfigRef) -> Option<&'v Name> {
+    view.config(config)?.readable_version()
+}
+
+/// Returns whether two texts mean the same version: `v1` is `1.0.0`.
+pub(super) fn is_same(one: &str, other: &str) -> bool {
+    one == other || matches!((parse(one), parse(other)), (Some(one), Some(other)) if one == other)
+}
+
+fn parse(text: &str) -> Option<AddonVersion> {
+    AddonVersion::parse(text).ok()
+}

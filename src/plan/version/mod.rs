@@ -1,0 +1,13 @@
+//! Versions: which one an instance asks for, which template stands for it, and what its status remembers.
+//!
+//! A table of contents; the decision is told in `docs/versions.md`.
+
+mod asked;
+mod choice;
+mod direction;
+mod record;
+
+pub(super) use asked::{asked, follow, given};
+pub(super) use choice::{BadVersion, Pick, Shelf};
+pub(super) use direction::goes_down;
+pub(super) use record::{Memory, carried_version, invalid, memory, moving_to, refusal};

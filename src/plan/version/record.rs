@@ -1,0 +1,161 @@
+//! What the status of an instance remembers: `currentVersion` and `lastVersion`.
+//!
+//! Decides both by the rules of the add-on lifecycle: unknown while the version changes and while an invalid one is asked
+//! for; the last one is what was asked for before. A change of configuration that keeps the version changes neither.
+//! Writes nothing for an add-on that has no versions.
+
+use super::choice::BadVersion;
+use super::direction::{is_same, version_of};
+use crate::api::names::UNKNOWN_VERSION;
+use crate::plan::rollout::Member;
+use crate::plan::state::Phase;
+use crate::snapshot::{Kind, Name, Reference, View};
+
+/// `currentVersion` and `lastVersion`, "" when absent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::plan) struct Memory {
+    /// What is installed.
+    pub current: Name,
+    /// What was asked for before.
+    pub last: Name,
+}
+
+/// The version that is assigned to an instance.
+#[derive(Debug, PartialEq, Eq)]
+enum Assigned<'a> {
+    /// Nothing that could have one.
+    Nothing,
+    /// The assigned content is not on the hub any more: nobody can say.
+    Unreadable,
+    /// Something without a version.
+    Without,
+    /// This one.
+    Is(&'a Name),
+    /// One that nobody offers.
+    Bad(&'a BadVersion),
+}
+
+/// Returns the version that is assigned to an instance although nobody offers it.
+pub(in crate::plan) fn invalid<'m>(member: &'m Member<'_>) -> Option<&'m BadVersion> {
+    let bad = member.effective.bad_version.as_ref()?;
+    let reference = of_kind(&member.assigned, Kind::Template)?;
+    (reference.desired.is_empty() && reference.config.name == bad.asked).then_some(bad)
+}
+
+/// Returns the version that an instance is on its way to.
+pub(in crate::plan) fn moving_to<'m>(view: &View<'m>, member: &'m Member<'_>) -> Option<&'m Name> {
+    match assigned(view, member) {
+        Assigned::Is(version) => (!is_same(version, &member.instance.current_version)).then_some(version),
+        Assigned::Nothing | Assigned::Unreadable | Assigned::Without | Assigned::Bad(_) => None,
+    }
+}
+
+/// Returns what the status should remember; `done` tells whether everything assigned is applied.
+pub(in crate::plan) fn memory(view: &View<'_>, member: &Member<'_>, done: bool) -> Memory {
+    let instance = member.instance;
+    let stored = Memory {
+        current: instance.current_version.clone(),
+        last: instance.last_version.clone(),
+    };
+    let (target, current) = match assigned(view, member) {
+        Assigned::Nothing | Assigned::Unreadable => return stored,
+        Assigned::Bad(bad) if is_same(&bad.asked, &stored.current) => return stored,
+        Assigned::Without if stored.current.is_empty() => return stored,
+        Assigned::Without => (None, Name::from("")),
+        Assigned::Bad(_) => (None, Name::from(UNKNOWN_VERSION)),
+        Assigned::Is(version) if done || is_same(version, &stored.current) => {
+            (Some(version), version.clone())
+        }
+        Assigned::Is(version) => (Some(version), Name::from(UNKNOWN_VERSION)),
+    };
+    let last = if changes(member, target) {
+        before(view, member)
+    } else {
+        stored.last
+    };
+    Memory { current, last }
+}
+
+/// Returns the version that works made from these references carry, "" when their template has none.
+pub(in crate::plan) fn carried_version(view: &View<'_>, assigned: &[Reference]) -> Name {
+    let template = of_kind(assigned, Kind::Template);
+    let version = template.and_then(|one| view.content(&one.config, &one.desired)?.readable_version());
+    version.map_or_else(|| Name::from(""), Name::clone)
+}
+
+/// Returns the words for a version that nobody offers.
+pub(in crate::plan) fn refusal(phase: Phase, member: &Member<'_>, bad: &BadVersion) -> String {
+    let version = &bad.asked;
+    if is_same(version, &member.instance.current_version) {
+        return format!("version {version} has no AddOnTemplate any more; the works stay as they are");
+    }
+    let verb = match phase {
+        Phase::Install => "install",
+        Phase::Upgrade => "upgrade to",
+        Phase::Rollback => "rollback to",
+        Phase::Hook => "remove",
+    };
+    format!("could not {verb} invalid version {version}")
+}
+
+fn assigned<'a>(view: &View<'a>, member: &'a Member<'_>) -> Assigned<'a> {
+    if let Some(bad) = invalid(member) {
+        return Assigned::Bad(bad);
+    }
+    let Some(reference) = carrier(&member.assigned) else {
+        return Assigned::Nothing;
+    };
+    match view.content(&reference.config, &reference.desired) {
+        None => Assigned::Unreadable,
+        Some(found) => match found.readable_version() {
+            Some(version) => Assigned::Is(version),
+            None => Assigned::Without,
+        },
+    }
+}
+
+/// The reference that carries the version: the template, and where another program deploys, the `AddOnHubConfig`.
+pub(super) fn carrier(references: &[Reference]) -> Option<&Reference> {
+    of_kind(references, Kind::Template).or_else(|| of_kind(references, Kind::HubConfig))
+}
+
+fn of_kind(references: &[Reference], kind: Kind) -> Option<&Reference> {
+    references.iter().find(|reference| {
+        let of = &reference.config.of;
+        Kind::of_config(&of.group, &of.resource) == Some(kind)
+    })
+}
+
+/// Returns whether another version is asked for than before. While it is changing, only the reference can tell.
+fn changes(member: &Member<'_>, target: Option<&Name>) -> bool {
+    let instance = member.instance;
+    let current = &instance.current_version;
+    if is_known(current) {
+        return target.is_none_or(|target| !is_same(target, current));
+    }
+    let (old, new) = (carrier(&instance.references), carrier(&member.assigned));
+    let (Some(old), Some(new)) = (old, new) else {
+        return false;
+    };
+    // An invalid version stands in the status by its own name: a template for it may come later.
+    let came_true = old.desired.is_empty() && target.is_some_and(|target| is_same(target, &old.config.name));
+    old.config != new.config && !came_true
+}
+
+/// The version that was asked for before.
+fn before(view: &View<'_>, member: &Member<'_>) -> Name {
+    let instance = member.instance;
+    if is_known(&instance.current_version) {
+        return instance.current_version.clone();
+    }
+    let old = carrier(&instance.references);
+    let label = old.and_then(|old| version_of(view, &old.config));
+    match label {
+        Some(label) => label.clone(),
+        None => instance.current_version.clone(),
+    }
+}
+
+fn is_known(version: &str) -> bool {
+    !version.is_empty() && version != UNKNOWN_VERSION
+}

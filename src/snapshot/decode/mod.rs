@@ -1,0 +1,11 @@
+//! From objects of the API to records: parsed once, at the door.
+//!
+//! A table of contents; each file decides how one kind becomes compact.
+
+pub(super) mod addon;
+pub(super) mod content;
+pub(super) mod hook;
+pub(super) mod object;
+pub(super) mod rollout;
+pub(super) mod status;
+pub(super) mod work;

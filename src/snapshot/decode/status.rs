@@ -1,0 +1,79 @@
+//! Decoding the parts of a status that several kinds share.
+//!
+//! Decides when a stored reference already has the form that plans write. Never interprets a condition.
+
+use crate::api::ConfigSpecHash;
+use crate::api::v1alpha1 as wire;
+use crate::snapshot::decode::object::config_type;
+use crate::snapshot::names::Names;
+use crate::snapshot::record::{Applied, Condition, ConfigRef, Reference, Status};
+
+pub(in crate::snapshot) fn status_of(text: &str) -> Status {
+    match text {
+        "True" => Status::True,
+        "False" => Status::False,
+        _ => Status::Unknown,
+    }
+}
+
+pub(in crate::snapshot) fn conditions(
+    conditions: &[crate::api::Condition],
+    names: &mut Names,
+) -> Vec<Condition> {
+    let each = conditions.iter().map(|condition| Condition {
+        kind: names.share(&condition.type_),
+        status: status_of(&condition.status),
+        reason: names.share(&condition.reason),
+        message: names.share(&condition.message),
+        since: Some(condition.last_transition_time.0),
+        generation: condition.observed_generation,
+    });
+    each.collect()
+}
+
+pub(in crate::snapshot) fn applied(config: Option<&ConfigSpecHash>, names: &mut Names) -> Option<Applied> {
+    config.map(|config| Applied {
+        namespace: names.share(&config.namespace),
+        name: names.share(&config.name),
+        hash: names.share(&config.spec_hash),
+    })
+}
+
+pub(in crate::snapshot) fn references(
+    references: &[wire::ConfigReference],
+    names: &mut Names,
+) -> Vec<Reference> {
+    references.iter().map(|one| reference(one, names)).collect()
+}
+
+/// What is desired stands in `desiredConfig`; only very old entries have nothing but the flat name.
+fn reference(stored: &wire::ConfigReference, names: &mut Names) -> Reference {
+    let desired = stored.desired_config.as_ref();
+    let (namespace, name) = desired.map_or((&stored.namespace, &stored.name), |desired| {
+        (&desired.namespace, &desired.name)
+    });
+    let hash = desired
+        .map(|desired| desired.spec_hash.as_str())
+        .unwrap_or_default();
+    let last = stored
+        .last_applied_config
+        .as_ref()
+        .map(|applied| applied.spec_hash.as_str())
+        .unwrap_or_default();
+    Reference {
+        config: ConfigRef {
+            of: config_type(&stored.group, &stored.resource, names),
+            namespace: names.share(namespace),
+            name: names.share(name),
+        },
+        desired: names.share(hash),
+        applied: applied(stored.last_applied_config.as_ref(), names),
+        generation: stored.last_observed_generation.unwrap_or_default(),
+        exact: desired.is_some()
+            && stored.last_observed_generation.is_some()
+            && stored.namespace == *namespace
+            && stored.name == *name
+            && stored.desired_config_spec_hash == hash
+            && stored.last_applied_config_spec_hash == last,
+    }
+}

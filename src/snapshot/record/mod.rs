@@ -1,0 +1,11 @@
+//! What the store remembers of each object.
+//!
+//! A table of contents.
+
+pub(super) mod objects;
+pub(super) mod reference;
+pub(super) mod rollout;
+pub(super) mod work;
+
+pub use objects::*;
+pub use rollout::{Paused, Progression, ProgressionReference};

@@ -1,0 +1,12 @@
+//! What the store keeps of agents' registration: identities, what they may do, and their requests for certificates.
+//!
+//! A table of contents.
+
+mod filing;
+pub(super) mod grants;
+mod identity;
+pub(super) mod requests;
+
+pub use grants::{Grant, GrantContent, Holders, Purpose, rules_digest, token_account, token_role};
+pub use identity::*;
+pub use requests::{Asked, Request, Stage};

@@ -1,0 +1,66 @@
+//! Troubles: writes that the hub refused and will refuse again until somebody changes something.
+//!
+//! Decides nothing. The shell records them, plans show them in conditions; a trouble is forgotten as soon as its write
+//! succeeds or is no longer planned.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::kind::ObjectKey;
+use super::names::Name;
+use super::store::Store;
+use super::view::View;
+
+/// The troubles by add-on and object: what the hub said.
+pub(super) type Troubles = BTreeMap<Name, BTreeMap<ObjectKey, Name>>;
+
+impl Store {
+    /// Records that the hub refuses what `addon` has planned for an object, and why; returns whether that is news.
+    pub fn trouble(&mut self, addon: &Name, object: ObjectKey, why: &str) -> bool {
+        let known = self.troubles.entry(addon.clone()).or_default();
+        let news = known.get(&object).is_none_or(|before| **before != *why);
+        if news {
+            known.insert(object, Name::from(why));
+        }
+        news
+    }
+
+    /// Forgets the troubles of an add-on with objects for which nothing is planned any more.
+    pub fn keep_troubles(&mut self, addon: &str, planned: &BTreeSet<&ObjectKey>) {
+        let Some(known) = self.troubles.get_mut(addon) else {
+            return;
+        };
+        known.retain(|object, _| planned.contains(object));
+        if known.is_empty() {
+            self.troubles.remove(addon);
+        }
+    }
+
+    /// Forgets the trouble with one object: it was written. Returns whether there was one.
+    pub fn end_trouble(&mut self, addon: &str, object: &ObjectKey) -> bool {
+        let Some(known) = self.troubles.get_mut(addon) else {
+            return false;
+        };
+        let ended = known.remove(object).is_some();
+        if known.is_empty() {
+            self.troubles.remove(addon);
+        }
+        ended
+    }
+
+    /// Returns whether an add-on has troubles.
+    pub fn is_troubled(&self, addon: &str) -> bool {
+        self.troubles.contains_key(addon)
+    }
+}
+
+impl<'s> View<'s> {
+    /// Returns whether the hub refuses anything of the add-on.
+    pub fn is_troubled(&self) -> bool {
+        self.store.is_troubled(&self.addon.name)
+    }
+
+    /// Returns why the hub refuses what was planned for an object.
+    pub fn trouble(&self, object: &ObjectKey) -> Option<&'s Name> {
+        self.store.troubles.get(&self.addon.name)?.get(object)
+    }
+}

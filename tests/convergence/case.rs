@@ -1,0 +1,130 @@
+//! One case: a world, a story, and what may go wrong. Everything follows from the seed.
+//!
+//! Decides what a seed means. Never runs anything.
+
+use super::agents::Mood;
+use super::dice::Dice;
+use super::mutant::Mutant;
+use super::user::{AddonSpec, Pace, Step, addon_spec, random};
+
+/// What may go wrong between the manager and the hub.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The process dies between two writes and starts anew from lists.
+    Crash,
+    /// A watch loses an event; a list repairs it later.
+    LostEvent,
+    /// A watch tells an event twice.
+    RepeatedEvent,
+    /// A watch breaks (410) and lists anew.
+    BrokenWatch,
+    /// A list is older than what the watch has told already.
+    StaleList,
+    /// A write is answered with 409, 429 or 500 and has not happened.
+    RefusedWrite,
+    /// A write is answered with 500 and has happened.
+    LostAnswer,
+    /// A write of a process that died arrives when the next process is at work.
+    LateWrite,
+    /// Some watches are much slower than others.
+    SlowWatch,
+}
+
+pub(crate) const FAULTS: [Fault; 9] = [
+    Fault::Crash,
+    Fault::LostEvent,
+    Fault::RepeatedEvent,
+    Fault::BrokenWatch,
+    Fault::StaleList,
+    Fault::RefusedWrite,
+    Fault::LostAnswer,
+    Fault::LateWrite,
+    Fault::SlowWatch,
+];
+
+/// One case.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    pub(crate) seed: u64,
+    pub(crate) clusters: usize,
+    /// Steps, with the milliseconds that pass before each.
+    pub(crate) steps: Vec<(u32, Step)>,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) mutant: Mutant,
+}
+
+/// How changes travel.
+const PACES: [Pace; 8] = [
+    Pace::All,
+    Pace::Progressive(1, 0, 0, 0, false),
+    Pace::Progressive(2, 0, 0, 1, false),
+    Pace::Progressive(2, 5, 0, 1, true),
+    Pace::Progressive(3, 0, 30, 1, false),
+    Pace::PerGroup(0, 0, 0),
+    Pace::PerGroup(3, 20, 1),
+    Pace::PerGroup(0, 0, 2),
+];
+
+impl Case {
+    /// Returns the case of a seed.
+    pub(crate) fn new(seed: u64, mutant: Mutant) -> Self {
+        let mut dice = Dice::seeded(seed);
+        let clusters = 3 + dice.below(6);
+        // Each kind of fault is there or not: faults that are always there would hide each other.
+        let faults = FAULTS.into_iter().filter(|_| dice.happens(50)).collect();
+        let mut steps: Vec<(u32, Step)> = (0..clusters).map(|n| (0, Step::Join(n))).collect();
+        let everybody = u8::try_from(dice.below(256)).unwrap_or(0) | 1;
+        let spec = AddonSpec {
+            manual: false,
+            ..addon_spec(&mut dice, &PACES)
+        };
+        let start = [
+            Step::Config(0, 1),
+            Step::Config(1, 1),
+            Step::Template(0, 1),
+            Step::Decide(0, everybody, dice.happens(40)),
+            Step::Addon(spec),
+        ];
+        steps.extend(start.map(|step| (0, step)));
+        for edition in 2..(6 + u32::try_from(dice.below(14)).unwrap_or(0)) {
+            let pause = dice.pick(&[0, 20, 200, 1_500, 4_000, 9_000, 20_000]);
+            steps.push((pause, random(&mut dice, clusters, edition, &PACES)));
+        }
+        Self {
+            seed,
+            clusters,
+            steps,
+            faults,
+            mutant,
+        }
+    }
+
+    pub(crate) fn has(&self, fault: Fault) -> bool {
+        self.faults.contains(&fault)
+    }
+
+    /// Returns whether views of the hub are only ever late, never wrong.
+    pub(crate) fn is_ordered(&self) -> bool {
+        !self.has(Fault::StaleList) && !self.has(Fault::LostEvent)
+    }
+
+    /// Writes the case as a plan script.
+    pub(crate) fn script(&self) -> String {
+        let mut lines = vec![format!(
+            "# seed {}, faults: {:?}, bug put in: {:?}",
+            self.seed, self.faults, self.mutant
+        )];
+        for (pause, step) in &self.steps {
+            if *pause > 0 {
+                lines.push(format!("tick {pause}ms"));
+            }
+            if !matches!(step, Step::Feel(_, Mood::Offline)) {
+                lines.push("settle".to_owned());
+            }
+            lines.extend(super::user::lines(step));
+        }
+        lines.push("settle".to_owned());
+        lines.dedup();
+        lines.join("\n")
+    }
+}

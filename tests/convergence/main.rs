@@ -1,0 +1,186 @@
+//! The convergence simulator: a hub, a manager, agents and a user in one seeded order of events, with everything going wrong
+//! that can; at the end all is as if nothing had.
+//!
+//! `CONVERGENCE_SEEDS=100000` runs more seeds, `CONVERGENCE_SEED=17` one. docs/convergence.md tells what is modelled.
+
+mod agents;
+mod case;
+mod dice;
+mod hub;
+mod manager;
+mod mutant;
+mod settled;
+mod shrink;
+mod sim;
+mod user;
+mod watchdog;
+
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use case::Case;
+use mutant::Mutant;
+use sim::Sim;
+
+/// Seeds of an ordinary run.
+const SEEDS: u64 = 2_000;
+/// Seeds within which a bug that was put in must be found.
+const MUTANT_SEEDS: u64 = 400;
+
+/// Why a case failed.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    /// Sort and story, in one sentence.
+    pub(crate) sentence: String,
+    /// What happened last.
+    trail: Vec<String>,
+}
+
+/// Runs a case to its end.
+pub(crate) fn run(case: &Case) -> Result<usize, Failure> {
+    let mut sim = Sim::new(case);
+    let judged = catch_unwind(AssertUnwindSafe(|| {
+        sim.run()?;
+        sim.restart()?;
+        settled::compare(&sim.hub, case)
+    }));
+    let verdict = judged.unwrap_or_else(|_| Err("panic: the planner or the simulator panicked".to_owned()));
+    let writes = sim.writes;
+    verdict.map(|()| writes).map_err(|sentence| Failure {
+        sentence,
+        trail: sim.trail.into(),
+    })
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// Runs seeds on all processors and returns the first that fails, in the order of their numbers.
+fn first_failure(seeds: std::ops::Range<u64>, mutant: Mutant) -> Option<(Case, Failure)> {
+    let (next, found) = (AtomicU64::new(seeds.start), Mutex::new(None::<(Case, Failure)>));
+    let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    let over = found
+                        .lock()
+                        .is_ok_and(|found| found.as_ref().is_some_and(|(case, _)| case.seed < seed));
+                    if seed >= seeds.end || over {
+                        return;
+                    }
+                    let case = Case::new(seed, mutant);
+                    let Err(failure) = run(&case) else { continue };
+                    let mut found = found.lock().expect("no thread panics while it holds the result");
+                    if found.as_ref().is_none_or(|(known, _)| seed < known.seed) {
+                        *found = Some((case, failure));
+                    }
+                }
+            });
+        }
+    });
+    found
+        .into_inner()
+        .expect("no thread panics while it holds the result")
+}
+
+fn report(case: &Case, failure: Failure) -> String {
+    let seed = case.seed;
+    let whole = case.steps.len();
+    let (smallest, failure) = shrink::shrink(case, failure);
+    let mut text = format!("seed {seed} fails: {}\n", failure.sentence);
+    writeln!(
+        text,
+        "smallest script ({} of {whole} steps):\n{}",
+        smallest.steps.len(),
+        smallest.script()
+    )
+    .expect("text");
+    writeln!(text, "what happened last:\n  {}", failure.trail.join("\n  ")).expect("text");
+    writeln!(
+        text,
+        "again: CONVERGENCE_SEED={seed} cargo test --test convergence"
+    )
+    .expect("text");
+    text
+}
+
+#[test]
+fn every_order_of_events_comes_to_the_same_end() {
+    let seeds = match number("CONVERGENCE_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("CONVERGENCE_SEEDS").unwrap_or(SEEDS),
+    };
+    let failed = first_failure(seeds, Mutant::None).map(|(case, failure)| report(&case, failure));
+    assert!(failed.is_none(), "{}", failed.unwrap_or_default());
+}
+
+#[test]
+fn a_seed_means_the_same_everywhere() {
+    let one = |seed| {
+        (
+            Case::new(seed, Mutant::None).script(),
+            run(&Case::new(seed, Mutant::None)).ok(),
+        )
+    };
+    for seed in [3, 5, 8] {
+        assert_eq!(one(seed), one(seed));
+    }
+}
+
+#[test]
+fn bugs_that_are_put_in_are_found() {
+    let bugs = [
+        Mutant::IgnorePreconditions,
+        Mutant::ForgetExpectations,
+        Mutant::ForgetRecheck,
+        Mutant::ForgetFailures,
+        Mutant::ForgetAbsent,
+        Mutant::PruneHandMade,
+        Mutant::Hurry,
+    ];
+    for bug in bugs {
+        let Some((case, failure)) = first_failure(0..MUTANT_SEEDS, bug) else {
+            panic!("{bug:?} is not found within {MUTANT_SEEDS} seeds");
+        };
+        let sound = run(&Case::new(case.seed, Mutant::None));
+        assert!(
+            sound.is_ok(),
+            "without {bug:?} seed {} must not fail: {}",
+            case.seed,
+            failure.sentence
+        );
+        eprintln!(
+            "{bug:?}: seed {}, {}",
+            case.seed,
+            failure.sentence.lines().next().unwrap_or_default()
+        );
+    }
+}
+
+#[test]
+fn a_failing_story_is_cut_down() {
+    let (case, failure) = first_failure(0..MUTANT_SEEDS, Mutant::PruneHandMade).expect("the bug is found");
+    let (smallest, failure) = shrink::shrink(&case, failure);
+    assert!(
+        smallest.steps.len() < case.steps.len() / 2,
+        "{}",
+        smallest.script()
+    );
+    assert!(
+        smallest.script().contains("ManagedClusterAddOn"),
+        "{}",
+        smallest.script()
+    );
+    assert!(
+        failure
+            .sentence
+            .starts_with("invariant: delete ManagedClusterAddOn"),
+        "{}",
+        failure.sentence
+    );
+}

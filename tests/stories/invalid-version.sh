@@ -1,0 +1,41 @@
+# A version that does not exist is refused where the gate can know, and said plainly where it cannot.
+# flags: --clusters 2
+clusters_in_reach
+placement everywhere
+template v1
+template v2
+config base hello
+apply_addon <<YAML
+  configuration:
+    configs:
+    - {group: addon.open-cluster-management.io, resource: addondeploymentconfigs, name: base, namespace: $namespace}
+  installStrategy:
+    type: Placements
+    placements:
+    - {name: everywhere, namespace: $namespace}
+YAML
+done_on InstallSucceed cluster1 cluster2
+is v2 field cluster1 .status.currentVersion
+
+say "a version that nobody knows is refused, and the answer lists those that exist"
+refused "spec.desiredVersion" '"v3"' '"v1", "v2"' <<YAML
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: ManagedClusterAddOn
+metadata: {name: $addon, namespace: cluster1}
+spec: {desiredVersion: v3}
+YAML
+
+say "a version that is taken away under the feet of its users is told, and what runs goes on"
+kubectl patch mca "$addon" -n cluster1 --type=merge -p '{"spec":{"desiredVersion":"v1"}}' >/dev/null
+done_on RollbackSucceed cluster1
+kubectl delete addontemplate "$addon-v1" >/dev/null
+until_is RollbackFailed reason cluster1
+is "version v1 has no AddOnTemplate any more; the works stay as they are" message cluster1
+is v1 field cluster1 .status.currentVersion
+is v1 carried cluster1
+is v2 field cluster2 .status.currentVersion
+
+say "the cure is a version that exists"
+kubectl patch mca "$addon" -n cluster1 --type=merge -p '{"spec":{"desiredVersion":"v2"}}' >/dev/null
+until_is v2 field cluster1 .status.currentVersion
+until_is True status cluster1 Ready

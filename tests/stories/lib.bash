@@ -1,0 +1,184 @@
+# The words of a story. Sourced before it; ends the story with the first thing that is not as told.
+set -euo pipefail
+
+addon=helloworld
+namespace=open-cluster-management
+patience=60
+
+export HOME=$STORY_FOLDER
+mkdir -p "$STORY_FOLDER/applied"
+applied=0
+
+# say TEXT: what happens next, for the reader of the log.
+say() { printf -- '-- %s\n' "$*"; }
+
+fail() { printf 'NOT SO: %s\n' "$*" >&2; exit 1; }
+
+# apply: stores the manifests on standard input; they are removed when the story is over.
+apply() {
+  applied=$((applied + 1))
+  local file
+  file=$(printf '%s/applied/%03d.yaml' "$STORY_FOLDER" "$applied")
+  cat >"$file"
+  kubectl apply -f "$file" >/dev/null
+}
+
+# apply_addon: stores the ClusterManagementAddOn of the story with the spec on standard input.
+apply_addon() {
+  {
+    cat <<YAML
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: ClusterManagementAddOn
+metadata: {name: $addon}
+spec:
+YAML
+    cat
+  } | apply
+}
+
+# refused TEXT…: applies the manifests on standard input; each text must be in the refusal.
+refused() {
+  local said text
+  if said=$(kubectl apply -f - 2>&1); then fail "this was accepted: $said"; fi
+  for text in "$@"; do
+    grep -qF -- "$text" <<<"$said" || fail "the refusal does not say \"$text\": $said"
+  done
+}
+
+# until_is TEXT COMMAND…: repeats a command until it prints exactly TEXT.
+until_is() {
+  local wanted=$1 begun=$SECONDS said
+  shift
+  while true; do
+    said=$("$@" 2>&1) || true
+    if [ "$said" = "$wanted" ]; then return; fi
+    if [ $((SECONDS - begun)) -ge "$patience" ]; then
+      kubectl get mca -A -o wide >&2 || true
+      fail "$* says \"$said\", not \"$wanted\""
+    fi
+    sleep 0.2
+  done
+}
+
+# is TEXT COMMAND…: a command prints exactly TEXT, now.
+is() {
+  local wanted=$1 said
+  shift
+  said=$("$@") || fail "$* ended with $?"
+  [ "$said" = "$wanted" ] || fail "$* says \"$said\", not \"$wanted\""
+}
+
+# What an add-on on a cluster says: a condition's reason, status or message, a version, the hash of its work.
+reason() { kubectl get mca "$addon" -n "$1" -o "jsonpath={.status.conditions[?(@.type==\"${2:-Progressing}\")].reason}"; }
+status() { kubectl get mca "$addon" -n "$1" -o "jsonpath={.status.conditions[?(@.type==\"$2\")].status}"; }
+message() { kubectl get mca "$addon" -n "$1" -o "jsonpath={.status.conditions[?(@.type==\"${2:-Progressing}\")].message}"; }
+field() { kubectl get mca "$addon" -n "$1" -o "jsonpath={$2}"; }
+work() { kubectl get manifestwork "addon-$addon-deploy-0" -n "$1" -o "jsonpath={$2}"; }
+greeting() { work "$1" '.spec.workload.manifests[?(@.kind=="ConfigMap")].data.greeting'; }
+carried() { work "$1" '.metadata.labels.open-cluster-management\.io/addon-version'; }
+progression() { kubectl get cma "$addon" -o "jsonpath={.status.installProgressions[${1:-0}].conditions[?(@.type==\"Progressing\")].message}"; }
+clusters_with() { kubectl get mca -A --no-headers 2>/dev/null | awk -v a="$addon" '$2 == a {print $1}' | sort -V | paste -sd ' '; }
+
+# done_on REASON CLUSTER…: waits until every cluster says REASON and is Ready.
+done_on() {
+  local reason=$1 cluster
+  shift
+  for cluster in "$@"; do
+    until_is "$reason" reason "$cluster"
+    until_is True status "$cluster" Ready
+  done
+}
+
+# The namespace of the story, bound to the set of all clusters, which the simulated clusters bring with them.
+clusters_in_reach() {
+  apply <<YAML
+apiVersion: v1
+kind: Namespace
+metadata: {name: $namespace}
+---
+apiVersion: cluster.open-cluster-management.io/v1beta2
+kind: ManagedClusterSetBinding
+metadata: {name: global, namespace: $namespace}
+spec: {clusterSet: global}
+YAML
+}
+
+# placement NAME [KEY=VALUE]: clusters with that label, or all.
+placement() {
+  local predicates="[]"
+  if [ $# -gt 1 ]; then
+    predicates="[{requiredClusterSelector: {labelSelector: {matchLabels: {\"${2%%=*}\": \"${2#*=}\"}}}}]"
+  fi
+  apply <<YAML
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {name: $1, namespace: $namespace}
+spec: {clusterSets: [global], predicates: $predicates}
+YAML
+}
+
+# template VERSION [NAME]: an AddOnTemplate of that version. It deploys one agent and one ConfigMap with the greeting.
+template() {
+  apply <<YAML
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: AddOnTemplate
+metadata:
+  name: ${2:-$addon-$1}
+  labels: {addon.open-cluster-management.io/version: "$1"}
+spec:
+  addonName: $addon
+  agentSpec:
+    workload:
+      manifests:
+      - apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: greeting, namespace: default}
+        data: {greeting: "{{GREETING}}", version: "$1"}
+      - apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: agent, namespace: default}
+        spec:
+          selector: {matchLabels: {app: agent}}
+          template:
+            metadata: {labels: {app: agent}}
+            spec:
+              containers:
+              - {name: agent, image: "busybox:1.36.1", args: ["--cluster={{CLUSTER_NAME}}"]}
+YAML
+}
+
+# config NAME GREETING: an AddOnDeploymentConfig that leaves the namespaces of the template alone.
+config() {
+  apply <<YAML
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: AddOnDeploymentConfig
+metadata: {name: $1, namespace: $namespace}
+spec:
+  agentInstallNamespace: ""
+  customizedVariables: [{name: GREETING, value: "$2"}]
+YAML
+}
+
+# hub_config NAME VERSION: an AddOnHubConfig.
+hub_config() {
+  apply <<YAML
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: AddOnHubConfig
+metadata: {name: $1}
+spec: {desiredVersion: $2}
+YAML
+}
+
+# Removes what the story stored, newest first; on a hub that is only there for the story this proves that it can be removed.
+the_end() {
+  say "everything can be removed again"
+  kubectl delete cma "$addon" --ignore-not-found --timeout=60s >/dev/null
+  until_is "" clusters_with
+  local file
+  for file in $(ls -r "$STORY_FOLDER"/applied/*.yaml); do
+    grep -q '^kind: Namespace' "$file" && continue
+    kubectl delete -f "$file" --ignore-not-found --timeout=60s >/dev/null
+  done
+  until_is "" works_left
+}
+works_left() { kubectl get manifestworks -A -l "open-cluster-management.io/addon-name=$addon" -o name; }
