@@ -104,10 +104,12 @@ fn lay_over(
                 return Err(conflicted(&left, managers));
             }
             let forced = Asked { force: true, ..asked };
-            apply(base, intent.object, &scope.of, &managers.owners, &forced).map_err(|refusal| match refusal {
-                Refusal::Fault(fault) => unfit(&fault),
-                Refusal::Conflicts(conflicts) => conflicted(&conflicts, managers),
-            })
+            apply(base, intent.object, &scope.of, &managers.owners, &forced).map_err(
+                |refusal| match refusal {
+                    Refusal::Fault(fault) => unfit(&fault),
+                    Refusal::Conflicts(conflicts) => conflicted(&conflicts, managers),
+                },
+            )
         }
     }
 }
@@ -156,7 +158,11 @@ fn remember(object: &mut Value, intent: &Intent<'_>) {
 fn ill_typed(scope: &Scope, kind: &str, fault: &fields::Fault) -> ApiError {
     let version = &scope.version;
     let (path, what) = (&fault.path, &fault.what);
-    let place = if path.is_empty() { String::new() } else { format!("{path}: ") };
+    let place = if path.is_empty() {
+        String::new()
+    } else {
+        format!("{path}: ")
+    };
     let message = format!("failed to create typed patch object (/; {version}, Kind={kind}): {place}{what}");
     ApiError::new(500, "", message)
 }
@@ -210,4 +216,3 @@ fn spell(writer: &Writer) -> String {
         format!("\"{manager}\"{through} using {}", writer.version)
     }
 }
-

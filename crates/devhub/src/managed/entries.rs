@@ -79,7 +79,9 @@ impl Managers {
                 None | Some(Value::Null) => Set::default(),
                 Some(wire) => Set::from_wire(wire).ok()?,
             };
-            let time = Some(text("time")).filter(|time| !time.is_empty()).map(str::to_owned);
+            let time = Some(text("time"))
+                .filter(|time| !time.is_empty())
+                .map(str::to_owned);
             let identity = writer.identity();
             let applied = writer.applies;
             managers.owners.insert(identity.clone(), Owned { set, applied });
@@ -148,9 +150,7 @@ pub(crate) fn is_valid(list: &Value) -> bool {
 /// Returns whether two lists differ in times alone.
 pub(crate) fn same_but_times(one: &Value, two: &Value) -> bool {
     match (Managers::decode(one), Managers::decode(two)) {
-        (Some(one), Some(two)) => {
-            one.owners == two.owners && one.records.keys().eq(two.records.keys())
-        }
+        (Some(one), Some(two)) => one.owners == two.owners && one.records.keys().eq(two.records.keys()),
         (Some(_) | None, _) => one == two,
     }
 }

@@ -38,12 +38,18 @@ impl Scope {
     pub(crate) fn new(resource: &Resource, of: &Type, subresource: &str) -> Self {
         let mut ignored = Set::default();
         let mut ignore = |path: &[&str]| {
-            let path: Vec<Element> = path.iter().map(|name| Element::Field((*name).to_owned())).collect();
+            let path: Vec<Element> = path
+                .iter()
+                .map(|name| Element::Field((*name).to_owned()))
+                .collect();
             ignored.insert(&path);
         };
         match subresource {
             "status" if resource.custom => {
-                for name in top_level(of).into_iter().filter(|name| name != "status" && name != "metadata") {
+                for name in top_level(of)
+                    .into_iter()
+                    .filter(|name| name != "status" && name != "metadata")
+                {
                     ignore(&[&name]);
                 }
                 ignore(&["metadata"]);

@@ -72,7 +72,9 @@ pub(super) fn strip(managers: &mut Managers) {
     }
     managers.owners.retain(|_, owned| !owned.set.is_empty());
     let owners = &managers.owners;
-    managers.records.retain(|identity, _| owners.contains_key(identity));
+    managers
+        .records
+        .retain(|identity, _| owners.contains_key(identity));
 }
 
 /// Puts the oldest updaters together until there are few enough.

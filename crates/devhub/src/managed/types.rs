@@ -3,7 +3,6 @@
 //! Decides what is owned as a whole: what the schema calls atomic, lists that do not say how items are told apart, and
 //! everything that the schema does not describe.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fields::{KeyField, List, Map, Type};
@@ -25,10 +24,7 @@ pub(crate) fn type_of_resource(resource: &Resource) -> Type {
 
 /// An object has a head and metadata, whatever its schema says about them.
 fn object(schema: &Value) -> Type {
-    let mut map = match type_of(schema) {
-        Type::Map(map) => (*map).clone(),
-        Type::Leaf | Type::List(_) | Type::Deduced => Map::default(),
-    };
+    let mut map = members(schema);
     for name in ["apiVersion", "kind"] {
         map.fields.insert(name.to_owned(), Type::Leaf);
     }
@@ -49,26 +45,31 @@ fn type_of(schema: &Value) -> Type {
     if text("type") == Some("array") {
         return list(schema);
     }
-    let fields: BTreeMap<String, Type> = schema
+    let map = members(schema);
+    let is_object = text("type") == Some("object") || !map.fields.is_empty() || map.others.is_some();
+    if is_object {
+        Type::Map(Arc::new(map))
+    } else {
+        Type::Leaf
+    }
+}
+
+fn members(schema: &Value) -> Map {
+    let fields = schema
         .get("properties")
         .and_then(Value::as_object)
         .into_iter()
         .flatten()
         .map(|(name, schema)| (name.clone(), type_of(schema)))
         .collect();
+    let is_open = schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
     let others = match schema.get("additionalProperties") {
         Some(schema @ Value::Object(_)) => Some(type_of(schema)),
         Some(Value::Bool(true)) => Some(Type::Deduced),
-        Some(Value::Null | Value::Bool(false) | Value::Number(_) | Value::String(_) | Value::Array(_)) | None => {
-            is("x-kubernetes-preserve-unknown-fields").then_some(Type::Leaf)
-        }
+        Some(Value::Null | Value::Bool(false) | Value::Number(_) | Value::String(_) | Value::Array(_))
+        | None => is_open.then_some(Type::Leaf),
     };
-    let is_object = text("type") == Some("object") || !fields.is_empty() || others.is_some();
-    if is_object {
-        Type::Map(Arc::new(Map { fields, others }))
-    } else {
-        Type::Leaf
-    }
+    Map { fields, others }
 }
 
 fn list(schema: &Value) -> Type {

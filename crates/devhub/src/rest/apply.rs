@@ -27,7 +27,10 @@ pub(super) fn is_apply(call: &Call) -> bool {
 /// Answers an apply to an object or its status.
 pub(super) async fn apply(call: &Call, part: Part, warnings: &mut Warnings) -> Result<Reply, ApiError> {
     let options = WriteOptions::parse_apply(&call.query)?;
-    let Decoded { value: mut intent, faults } = read_intent(call, options.validation)?;
+    let Decoded {
+        value: mut intent,
+        faults,
+    } = read_intent(call, options.validation)?;
     check_head(call, &intent)?;
     if !managed::raw(&intent).is_null() {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
@@ -77,7 +80,9 @@ fn check_head(call: &Call, intent: &Value) -> Result<(), ApiError> {
     let (version, kind) = (part("apiVersion"), part("kind"));
     for (given, shown) in [(kind, "Kind"), (version, "apiVersion")] {
         if given.is_empty() {
-            return Err(ApiError::bad_request(format!("Object '{shown}' is missing in '{intent}'")));
+            return Err(ApiError::bad_request(format!(
+                "Object '{shown}' is missing in '{intent}'"
+            )));
         }
     }
     let expected = resource.api_version();
@@ -117,7 +122,11 @@ impl Job<'_> {
             let cause = format!(
                 "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             );
-            return Err(conflict_because(&self.call.served.resource, &self.call.name, &cause));
+            return Err(conflict_because(
+                &self.call.served.resource,
+                &self.call.name,
+                &cause,
+            ));
         }
         let mut object = self.laid_over(None)?;
         // Nothing is there whose version could be meant.
@@ -139,7 +148,12 @@ impl Job<'_> {
         let quoted = object.to_string();
         let unknown = shape::decode(self.call, &mut object, builtin::Dialect::Json)
             .map_err(|fault| invalid_patch(&quoted, &fault))?;
-        warnings.extend(unknown.iter().map(|path| format!("unknown field \"{path}\"")).collect::<Vec<_>>());
+        warnings.extend(
+            unknown
+                .iter()
+                .map(|path| format!("unknown field \"{path}\""))
+                .collect::<Vec<_>>(),
+        );
         Ok(object)
     }
 }

@@ -71,7 +71,11 @@ impl Call {
     /// Returns who writes as owners know it: the manager that the client names, else the name of the program.
     pub(crate) fn writer(&self, manager: &str, applies: bool, subresource: &str) -> Writer {
         let program = self.user_agent.split('/').next().unwrap_or_default();
-        let program: String = program.chars().filter(|letter| !letter.is_control()).take(128).collect();
+        let program: String = program
+            .chars()
+            .filter(|letter| !letter.is_control())
+            .take(128)
+            .collect();
         let manager = match (manager, program.as_str()) {
             ("", "") => "unknown".to_owned(),
             ("", _) => program,

@@ -4,13 +4,13 @@
 
 use serde_json::{Map, Value, json};
 
+use super::apply::{is_apply, read_intent};
 use super::call::Call;
 use super::decode;
 use super::errors::{conflict, not_found};
 use super::flow::Flow;
 use super::metadata::{self, text};
 use super::options::{FieldValidation, WriteOptions};
-use super::apply::{is_apply, read_intent};
 use super::patch::{Dialect, apply};
 use super::represent;
 use super::update::{Part, check_version, complete, store};
