@@ -10,7 +10,7 @@ use schema::Schema;
 use serde_json::Value;
 
 use crate::builtin;
-use crate::managed;
+use crate::managed::Ownable;
 use crate::resource::Resource;
 use crate::store::{Record, Store, Table};
 
@@ -56,14 +56,14 @@ pub(crate) struct Served {
     pub(crate) table: Arc<Table>,
     /// What only custom resources have.
     pub(crate) custom: Option<Custom>,
-    /// The type of its objects, made when it is first asked for.
-    pub(crate) of: OnceLock<fields::Type>,
+    /// What ownership needs to know of its objects, made when it is first asked for.
+    pub(crate) ownable: OnceLock<Ownable>,
 }
 
 impl Served {
-    /// Returns the type of its objects as far as ownership goes.
-    pub(crate) fn type_of(&self) -> &fields::Type {
-        self.of.get_or_init(|| managed::type_of_resource(&self.resource))
+    /// Returns what ownership needs to know of its objects.
+    pub(crate) fn ownable(&self) -> &Ownable {
+        self.ownable.get_or_init(|| Ownable::new(&self.resource))
     }
 
     /// Returns the number of the schema under which objects are written.
@@ -149,7 +149,7 @@ impl Directory {
                 Arc::new(Served {
                     resource,
                     table,
-                    of: OnceLock::new(),
+                    ownable: OnceLock::new(),
                     custom: None,
                 })
             })

@@ -2,15 +2,14 @@
 //!
 //! Decides what counts as added, modified and removed. A map that appears is added itself, with everything in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map as Members, Value};
 
 use crate::element::{Element, equal};
-use crate::fault::Fault;
 use crate::items;
 use crate::set::{Path, Set};
-use crate::types::{List, Type};
+use crate::types::{Atom, List, Map, Relation, Type};
 
 /// What changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,14 +29,14 @@ impl Comparison {
     }
 }
 
-/// Returns what changed from one value to the other.
-pub fn compare(old: &Value, new: &Value, of: &Type) -> Result<Comparison, Fault> {
+/// Returns what changed from one value to the other; both fit their type.
+pub fn compare(old: &Value, new: &Value, of: &Type) -> Comparison {
     let mut walk = Walk {
         found: Comparison::default(),
         path: Path::default(),
     };
-    walk.values(Some(old), Some(new), of)?;
-    Ok(walk.found)
+    walk.values(Some(old), Some(new), of);
+    walk.found
 }
 
 struct Walk {
@@ -46,128 +45,125 @@ struct Walk {
 }
 
 impl Walk {
-    /// Compares what stands here; afterwards the path itself is noted where it appeared or went.
-    fn values(&mut self, old: Option<&Value>, new: Option<&Value>, of: &Type) -> Result<(), Fault> {
-        let is_leaf = match (of, shape(old, new)) {
-            (Type::Leaf, _) | (_, Shape::Bare | Shape::Mixed) => true,
-            (Type::Map(map), Shape::Maps) => {
-                self.members(old, new, |name| map.member(name).unwrap_or_default())?;
-                false
-            }
-            (Type::Deduced, Shape::Maps) => {
-                self.members(old, new, |_| Type::Deduced)?;
-                false
-            }
-            (Type::List(list), Shape::Lists) => {
-                self.items(old, new, list)?;
-                false
-            }
-            (Type::Map(_) | Type::List(_) | Type::Deduced, Shape::Maps | Shape::Lists) => true,
-        };
+    /// Compares what stands here; the path itself is noted where it appeared or went.
+    fn values(&mut self, old: Option<&Value>, new: Option<&Value>, of: &Type) {
         match (old, new) {
-            (None, Some(_)) => self.found.added.insert(&self.path.0),
-            (Some(_), None) => self.found.removed.insert(&self.path.0),
-            (Some(old), Some(new)) if is_leaf && !equal(old, new) => {
-                self.found.modified.insert(&self.path.0);
+            (Some(_), Some(_)) => {
+                // Where nothing is declared a value may change its form; then both forms are looked at.
+                let (one, two) = (of.atom(old), of.atom(new));
+                if !same_form(one, two) {
+                    self.part(old, new, one);
+                }
+                self.part(old, new, two);
             }
-            (Some(_), Some(_)) | (None, None) => {}
+            (None, Some(_)) => {
+                self.part(old, new, of.atom(new));
+                self.found.added.insert(&self.path.0);
+            }
+            (Some(_), None) => {
+                self.part(old, new, of.atom(old));
+                self.found.removed.insert(&self.path.0);
+            }
+            (None, None) => {}
         }
-        Ok(())
+    }
+
+    fn part(&mut self, old: Option<&Value>, new: Option<&Value>, atom: Atom<'_>) {
+        match atom {
+            Atom::Scalar(_) => self.leaf(old, new),
+            Atom::Map(map) => {
+                let (before, after) = (members_of(old), members_of(new));
+                let is_bare = |members: Option<&Members<_, _>>| members.is_none_or(Members::is_empty);
+                if map.atomic || (is_bare(before) && is_bare(after)) {
+                    return self.leaf(old, new);
+                }
+                self.members(before, after, map);
+            }
+            Atom::List(list) => {
+                let (before, after) = (items::of(old), items::of(new));
+                if list.relation == Relation::Atomic || (before.is_empty() && after.is_empty()) {
+                    return self.leaf(old, new);
+                }
+                self.items(before, after, list);
+            }
+        }
+    }
+
+    /// What appeared or went is noted by the caller.
+    fn leaf(&mut self, old: Option<&Value>, new: Option<&Value>) {
+        if let (Some(old), Some(new)) = (old, new)
+            && !equal(old, new)
+        {
+            self.found.modified.insert(&self.path.0);
+        }
     }
 
     fn members(
         &mut self,
-        old: Option<&Value>,
-        new: Option<&Value>,
-        of: impl Fn(&str) -> Type,
-    ) -> Result<(), Fault> {
-        let none = Members::new();
-        let old = old.and_then(Value::as_object).unwrap_or(&none);
-        let new = new.and_then(Value::as_object).unwrap_or(&none);
-        let names: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        old: Option<&Members<String, Value>>,
+        new: Option<&Members<String, Value>>,
+        map: &Map,
+    ) {
+        let names: BTreeSet<&String> = old.into_iter().chain(new).flat_map(Members::keys).collect();
         for name in names {
             self.path.0.push(Element::Field(name.clone()));
-            self.values(old.get(name), new.get(name), &of(name))?;
+            let before = old.and_then(|members| members.get(name));
+            let after = new.and_then(|members| members.get(name));
+            self.values(before, after, map.member_or_opaque(name));
             self.path.0.pop();
         }
-        Ok(())
     }
 
-    fn items(&mut self, old: Option<&Value>, new: Option<&Value>, list: &List) -> Result<(), Fault> {
-        let old = self.filed(old, list)?;
-        let new = self.filed(new, list)?;
-        let steps: std::collections::BTreeSet<&Element> = old.keys().chain(new.keys()).collect();
+    fn items(&mut self, old: &[Value], new: &[Value], list: &List) {
+        let (old, new) = (filed(old, list), filed(new, list));
+        let steps: BTreeSet<&Element> = old.keys().chain(new.keys()).collect();
         for step in steps {
             self.path.0.push(step.clone());
-            match (old.get(step).map(Vec::as_slice), new.get(step).map(Vec::as_slice)) {
-                (Some([old]), Some([new])) => self.values(Some(old), Some(new), &list.item())?,
-                (None, Some([new])) => self.values(None, Some(new), &list.item())?,
-                (Some([old]), None) => self.values(Some(old), None, &list.item())?,
-                // Items that cannot be told apart change as one.
-                (Some(old), Some(new)) => {
-                    let same =
-                        old.len() == new.len() && old.iter().zip(new).all(|(one, two)| equal(one, two));
-                    if !same {
-                        self.found.modified.insert(&self.path.0);
-                    }
-                }
-                (None, Some(_)) => self.found.added.insert(&self.path.0),
-                (Some(_), None) => self.found.removed.insert(&self.path.0),
-                (None, None) => {}
-            }
+            let before = old.get(step).map(Vec::as_slice).unwrap_or_default();
+            let after = new.get(step).map(Vec::as_slice).unwrap_or_default();
+            self.alike(before, after, &list.item);
             self.path.0.pop();
         }
-        Ok(())
     }
 
-    fn filed<'v>(
-        &self,
-        value: Option<&'v Value>,
-        list: &List,
-    ) -> Result<BTreeMap<Element, Vec<&'v Value>>, Fault> {
-        let items = value
-            .and_then(Value::as_array)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        let mut filed: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
-        for (step, item) in items::steps(list, items, &self.path, true)?
-            .into_iter()
-            .zip(items)
-        {
-            filed.entry(step).or_default().push(item);
+    /// Compares the items to which one step leads. Items that cannot be told apart change as one.
+    fn alike(&mut self, old: &[&Value], new: &[&Value], of: &Type) {
+        let (before, after) = (old.first().copied(), new.first().copied());
+        match (old.len(), new.len()) {
+            (0 | 1, 0 | 1) => self.values(before, after, of),
+            (2.., 2..) => {
+                let same = old.len() == new.len() && old.iter().zip(new).all(|(one, two)| equal(one, two));
+                if !same {
+                    self.found.modified.insert(&self.path.0);
+                }
+            }
+            (2.., _) => {
+                self.values(None, after, of);
+                self.found.removed.insert(&self.path.0);
+            }
+            (_, 2..) => {
+                self.values(before, None, of);
+                self.found.added.insert(&self.path.0);
+            }
         }
-        Ok(filed)
     }
 }
 
-/// What two values have in common.
-enum Shape {
-    /// Maps on both sides, or on one with nothing on the other.
-    Maps,
-    /// Lists, likewise.
-    Lists,
-    /// Empty or null on both sides: the difference between the two is kept by comparing them as leaves.
-    Bare,
-    /// Anything else.
-    Mixed,
+fn members_of(value: Option<&Value>) -> Option<&Members<String, Value>> {
+    value.and_then(Value::as_object)
 }
 
-fn shape(old: Option<&Value>, new: Option<&Value>) -> Shape {
-    let empty = |value: Option<&Value>| match value {
-        None | Some(Value::Null) => true,
-        Some(Value::Array(items)) => items.is_empty(),
-        Some(Value::Object(members)) => members.is_empty(),
-        Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => false,
-    };
-    let is_map = |value: Option<&Value>| value.is_none_or(|value| value.is_object() || value.is_null());
-    let is_list = |value: Option<&Value>| value.is_none_or(|value| value.is_array() || value.is_null());
-    if empty(old) && empty(new) {
-        Shape::Bare
-    } else if is_map(old) && is_map(new) {
-        Shape::Maps
-    } else if is_list(old) && is_list(new) {
-        Shape::Lists
-    } else {
-        Shape::Mixed
+const fn same_form(one: Atom<'_>, two: Atom<'_>) -> bool {
+    matches!(
+        (one, two),
+        (Atom::Scalar(_), Atom::Scalar(_)) | (Atom::Map(_), Atom::Map(_)) | (Atom::List(_), Atom::List(_))
+    )
+}
+
+fn filed<'v>(items: &'v [Value], list: &List) -> BTreeMap<Element, Vec<&'v Value>> {
+    let mut filed: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
+    for (step, item) in items::steps(&list.relation, items) {
+        filed.entry(step).or_default().push(item);
     }
+    filed
 }

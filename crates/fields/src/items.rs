@@ -5,100 +5,60 @@
 use serde_json::Value;
 
 use crate::element::Element;
-use crate::fault::Fault;
-use crate::set::Path;
-use crate::types::{KeyField, List};
+use crate::types::{KeyField, Relation};
 
-/// Returns the step to an item.
-pub(crate) fn step(list: &List, item: &Value, position: usize, at: &Path) -> Result<Element, Fault> {
-    match list {
-        List::Set => match item {
-            Value::Null => Err(Fault::new(
-                &below(at, position),
-                "associative list without keys has an element that's explicitly null",
-            )),
-            Value::Array(_) | Value::Object(_) => Err(Fault::new(
-                at,
-                format!(
-                    "associative list without keys has an element that's a {}",
-                    kind(item)
-                ),
-            )),
+/// Returns the step to an item of a list that is not atomic; the error says why there is none.
+pub(crate) fn step(relation: &Relation, item: &Value, position: usize) -> Result<Element, String> {
+    match relation {
+        Relation::Atomic => Ok(Element::Index(position)),
+        Relation::Set => match item {
+            Value::Null => {
+                Err("associative list without keys has an element that's an explicit null".to_owned())
+            }
+            Value::Object(_) => {
+                Err("associative list without keys has an element that's a map type".to_owned())
+            }
+            Value::Array(_) => Err("not supported: associative list with lists as elements".to_owned()),
             Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(Element::Value(item.clone())),
         },
-        List::Keyed { keys, .. } => key(keys, item, &below(at, position)),
+        Relation::Keyed(keys) => key(keys, item),
     }
 }
 
-fn key(keys: &[KeyField], item: &Value, at: &Path) -> Result<Element, Fault> {
+fn key(keys: &[KeyField], item: &Value) -> Result<Element, String> {
     let Some(fields) = item.as_object() else {
-        let what = match item {
-            Value::Null => "associative list with keys may not have a null element",
-            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-                "associative list with keys may not have non-map elements"
-            }
-        };
-        return Err(Fault::new(at, what));
+        let what = if item.is_null() { "a null element" } else { "non-map elements" };
+        return Err(format!("associative list with keys may not have {what}"));
     };
-    let mut pairs = Vec::with_capacity(keys.len());
-    for key in keys {
-        if let Some(value) = fields.get(&key.name).or(key.default.as_ref()) {
-            pairs.push((key.name.clone(), value.clone()));
-        }
-    }
+    let mut pairs: Vec<(String, Value)> = keys
+        .iter()
+        .filter_map(|key| {
+            let value = fields.get(&key.name).or(key.default.as_ref())?;
+            Some((key.name.clone(), value.clone()))
+        })
+        .collect();
     if pairs.is_empty() {
-        let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
-        let what = format!(
-            "associative list with keys has an element that omits all key fields {names:?} (and doesn't have default values for any key fields)"
-        );
-        return Err(Fault::new(at, what));
+        let names: Vec<String> = keys.iter().map(|key| format!("{:?}", key.name)).collect();
+        return Err(format!(
+            "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for any key fields)",
+            names.join(" ")
+        ));
     }
     pairs.sort_by(|(one, _), (two, _)| one.cmp(two));
     Ok(Element::Key(pairs))
 }
 
-fn below(at: &Path, position: usize) -> Path {
-    let mut path = at.clone();
-    path.0.push(Element::Index(position));
-    path
+/// Returns the items with their steps, in their order. Items to which no step leads are left out.
+pub(crate) fn steps<'v>(relation: &Relation, items: &'v [Value]) -> Vec<(Element, &'v Value)> {
+    let each = items.iter().enumerate();
+    each.filter_map(|(position, item)| Some((step(relation, item, position).ok()?, item)))
+        .collect()
 }
 
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "list",
-        Value::Object(_) => "map",
-    }
-}
-
-/// Returns the steps of all items in their order. Items that cannot be told apart make a fault unless `duplicates` are let
-/// through, as they are where they were stored before.
-pub(crate) fn steps(
-    list: &List,
-    items: &[Value],
-    at: &Path,
-    duplicates: bool,
-) -> Result<Vec<Element>, Fault> {
-    let mut steps = Vec::with_capacity(items.len());
-    let mut seen = std::collections::BTreeSet::new();
-    for (position, item) in items.iter().enumerate() {
-        let step = step(list, item, position, at)?;
-        if !seen.insert(step.clone()) && !duplicates {
-            let mut path = at.clone();
-            path.0.push(step);
-            return Err(Fault::new(
-                at,
-                format!("duplicate entries for key {}", last(&path)),
-            ));
-        }
-        steps.push(step);
-    }
-    Ok(steps)
-}
-
-fn last(path: &Path) -> String {
-    path.0.last().map(ToString::to_string).unwrap_or_default()
+/// Returns the items of a value that may be a list.
+pub(crate) fn of(value: Option<&Value>) -> &[Value] {
+    value
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
 }

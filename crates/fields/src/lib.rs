@@ -10,6 +10,7 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod check;
 mod collect;
 mod compare;
 mod element;
@@ -17,17 +18,20 @@ mod fault;
 mod items;
 mod merge;
 mod owners;
+mod reconcile;
 mod remove;
 mod set;
+mod shown;
 mod types;
 mod wire;
 
+pub use check::{Duplicates, check};
 pub use collect::field_set;
 pub use compare::{Comparison, compare};
 pub use element::Element;
-pub use fault::Fault;
+pub use fault::{Fault, Faults};
 pub use merge::merge;
-pub use owners::{Asked, Conflict, Owned, Owners, Refusal, apply, update};
-pub use remove::{extract, remove};
+pub use owners::{Applied, Asked, Conflict, Owned, Owners, Refusal, Types, apply, update};
+pub use remove::remove;
 pub use set::{Path, Set};
-pub use types::{KeyField, List, Map, Type};
+pub use types::{KeyField, List, Map, Relation, Scalar, Type};

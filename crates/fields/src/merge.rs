@@ -6,144 +6,65 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map as Members, Value};
 
-use crate::collect::expected;
 use crate::element::Element;
-use crate::fault::Fault;
 use crate::items;
-use crate::set::Path;
-use crate::types::{List, Type};
+use crate::types::{Atom, List, Map, Relation, Type};
 
-/// Returns `base` with `over` laid over it.
-pub fn merge(base: &Value, over: &Value, of: &Type) -> Result<Value, Fault> {
-    let merged = Walk::default().values(Some(base), Some(over), of)?;
-    Ok(merged.unwrap_or(Value::Null))
+/// Returns `base` with `over` laid over it; both fit their type.
+pub fn merge(base: &Value, over: &Value, of: &Type) -> Value {
+    values(Some(base), Some(over), of).unwrap_or_default()
 }
 
-#[derive(Default)]
-struct Walk {
-    path: Path,
+fn values(base: Option<&Value>, over: Option<&Value>, of: &Type) -> Option<Value> {
+    match of.atom(over.or(base)) {
+        Atom::Scalar(_) => over.or(base).cloned(),
+        Atom::Map(map) => members(base, over, map),
+        Atom::List(list) => all_items(base, over, list),
+    }
 }
 
-impl Walk {
-    fn values(
-        &mut self,
-        base: Option<&Value>,
-        over: Option<&Value>,
-        of: &Type,
-    ) -> Result<Option<Value>, Fault> {
-        let is_bare = is_empty(base) && is_empty(over);
-        match of {
-            _ if is_bare => Ok(over.or(base).cloned()),
-            Type::Leaf => Ok(over.or(base).cloned()),
-            Type::Map(map) => {
-                self.fits(over, Value::is_object, "map")?;
-                self.members(base, over, |name| map.member(name))
-            }
-            Type::Deduced if over.or(base).is_some_and(Value::is_object) => {
-                self.members(base, over, |_| Some(Type::Deduced))
-            }
-            Type::Deduced => Ok(over.or(base).cloned()),
-            Type::List(list) => {
-                self.fits(over, Value::is_array, "list")?;
-                self.items(base, over, list)
-            }
-        }
+fn members(base: Option<&Value>, over: Option<&Value>, map: &Map) -> Option<Value> {
+    let own = base.and_then(Value::as_object).filter(|members| !members.is_empty());
+    let new = over.and_then(Value::as_object).filter(|members| !members.is_empty());
+    // Where both are bare, the difference between null and empty is kept.
+    if map.atomic || (own.is_none() && new.is_none()) {
+        return over.or(base).cloned();
     }
+    let names: BTreeSet<&String> = own.into_iter().chain(new).flat_map(Members::keys).collect();
+    let merged: Members<String, Value> = names
+        .into_iter()
+        .filter_map(|name| {
+            let (own, new) = (own.and_then(|own| own.get(name)), new.and_then(|new| new.get(name)));
+            let value = values(own, new, map.member_or_opaque(name))?;
+            Some((name.clone(), value))
+        })
+        .collect();
+    (!merged.is_empty()).then_some(Value::Object(merged))
+}
 
-    fn fits(&self, value: Option<&Value>, fits: fn(&Value) -> bool, what: &str) -> Result<(), Fault> {
-        match value {
-            Some(value) if !value.is_null() && !fits(value) => Err(expected(&self.path, what, value)),
-            Some(_) | None => Ok(()),
-        }
+fn all_items(base: Option<&Value>, over: Option<&Value>, list: &List) -> Option<Value> {
+    let (own, new) = (items::of(base), items::of(over));
+    if list.relation == Relation::Atomic || (own.is_empty() && new.is_empty()) {
+        return over.or(base).cloned();
     }
-
-    fn members(
-        &mut self,
-        base: Option<&Value>,
-        over: Option<&Value>,
-        of: impl Fn(&str) -> Option<Type>,
-    ) -> Result<Option<Value>, Fault> {
-        let none = Members::new();
-        let base = base.and_then(Value::as_object).unwrap_or(&none);
-        let over = over.and_then(Value::as_object).unwrap_or(&none);
-        let names: BTreeSet<&String> = base.keys().chain(over.keys()).collect();
-        let mut merged = Members::new();
-        for name in names {
-            self.path.0.push(Element::Field(name.clone()));
-            // What is stored may be older than the schema; only what is applied has to be declared.
-            let member = match (of(name), over.get(name)) {
-                (None, Some(_)) => return Err(Fault::new(&self.path, "field not declared in schema")),
-                (member, _) => member.unwrap_or_default(),
-            };
-            let value = self.values(base.get(name), over.get(name), &member)?;
-            self.path.0.pop();
-            merged.extend(value.map(|value| (name.clone(), value)));
-        }
-        Ok((!merged.is_empty()).then_some(Value::Object(merged)))
+    let (own, new) = (items::steps(&list.relation, own), items::steps(&list.relation, new));
+    let mut by_step: BTreeMap<&Element, &Value> = BTreeMap::new();
+    for (step, item) in &own {
+        by_step.entry(step).or_insert(item);
     }
-
-    fn items(
-        &mut self,
-        base: Option<&Value>,
-        over: Option<&Value>,
-        list: &List,
-    ) -> Result<Option<Value>, Fault> {
-        let base = base
-            .and_then(Value::as_array)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        let over = over
-            .and_then(Value::as_array)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        let over_steps = items::steps(list, over, &self.path, false)?;
-        let base_steps = items::steps(list, base, &self.path, true)?;
-        let order = order(&base_steps, &over_steps);
-        let index = |steps: &[Element]| -> BTreeMap<Element, usize> {
-            steps
-                .iter()
-                .cloned()
-                .enumerate()
-                .map(|(at, step)| (step, at))
-                .rev()
-                .collect()
+    let steps = |items: &[(Element, &'_ Value)]| -> Vec<Element> { items.iter().map(|(step, _)| step.clone()).collect() };
+    let mut merged = Vec::with_capacity(own.len().max(new.len()));
+    for place in order(&steps(&own), &steps(&new)) {
+        let item = match place {
+            // An item of the base alone is taken by position: those that cannot be told apart all stay.
+            Place::Base(at) => own.get(at).and_then(|(_, item)| values(Some(item), None, &list.item)),
+            Place::Over(at) => new
+                .get(at)
+                .and_then(|(step, item)| values(by_step.get(step).copied(), Some(item), &list.item)),
         };
-        let (in_base, in_over) = (index(&base_steps), index(&over_steps));
-        let mut merged = Vec::with_capacity(order.len());
-        for place in order {
-            let (step, own, new) = match place {
-                // An item of the base alone is taken by position: those that cannot be told apart all stay.
-                Place::Base(at) => (base_steps.get(at), base.get(at), None),
-                Place::Over(at) => {
-                    let step = over_steps.get(at);
-                    let old = step
-                        .and_then(|step| in_base.get(step))
-                        .and_then(|at| base.get(*at));
-                    (
-                        step,
-                        old,
-                        step.and_then(|step| in_over.get(step))
-                            .and_then(|at| over.get(*at)),
-                    )
-                }
-            };
-            let Some(step) = step else { continue };
-            self.path.0.push(step.clone());
-            let value = self.values(own, new, &list.item())?;
-            self.path.0.pop();
-            merged.extend(value);
-        }
-        Ok((!merged.is_empty()).then_some(Value::Array(merged)))
+        merged.extend(item);
     }
-}
-
-fn is_empty(value: Option<&Value>) -> bool {
-    match value {
-        None | Some(Value::Null) => true,
-        Some(Value::Array(items)) => items.is_empty(),
-        Some(Value::Object(members)) => members.is_empty(),
-        Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => false,
-    }
+    (!merged.is_empty()).then_some(Value::Array(merged))
 }
 
 /// Where an item of the merged list comes from.
@@ -210,7 +131,10 @@ mod tests {
     use std::sync::Arc;
 
     fn set() -> Type {
-        Type::List(Arc::new(List::Set))
+        Type::List(Arc::new(List {
+            relation: Relation::Set,
+            item: Type::Opaque,
+        }))
     }
 
     #[test]
@@ -223,17 +147,21 @@ mod tests {
             (json!(["a"]), json!([]), json!(["a"])),
         ];
         for (base, over, wanted) in rows {
-            let merged = merge(&base, &over, &set()).expect("fits");
-            assert_eq!(merged, wanted, "{base} + {over}");
+            assert_eq!(merge(&base, &over, &set()), wanted, "{base} + {over}");
         }
     }
 
     #[test]
-    fn what_is_applied_twice_or_not_declared_is_a_fault() {
-        let twice = merge(&json!([]), &json!(["a", "a"]), &set()).expect_err("twice");
-        assert_eq!(twice.what, "duplicate entries for key [=\"a\"]");
-        let of = Type::Map(Arc::default());
-        let fault = merge(&json!({}), &json!({"zz": 1}), &of).expect_err("not declared");
-        assert_eq!(fault.to_string(), ".zz: field not declared in schema");
+    fn what_nobody_declared_is_merged_by_its_form() {
+        let rows = [
+            (json!({"a": 1}), json!({"b": {"c": 2}}), json!({"a": 1, "b": {"c": 2}})),
+            (json!({"a": 1}), json!([1]), json!([1])),
+            (json!({"a": 1}), json!(null), json!({"a": 1})),
+            (json!([1]), json!(null), json!(null)),
+            (json!({}), json!(null), json!(null)),
+        ];
+        for (base, over, wanted) in rows {
+            assert_eq!(merge(&base, &over, &Type::Deduced), wanted, "{base} + {over}");
+        }
     }
 }

@@ -88,7 +88,17 @@ impl Set {
     /// Returns the paths that are not in the other.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        self.without(other, |element| other.children.get(element).cloned())
+        let kept = self.children.iter().filter_map(|(element, child)| {
+            let rest = match other.children.get(element) {
+                Some(less) => child.difference(less),
+                None => child.clone(),
+            };
+            (!rest.is_empty()).then(|| (element.clone(), rest))
+        });
+        Self {
+            members: self.members.difference(&other.members).cloned().collect(),
+            children: kept.collect(),
+        }
     }
 
     /// Returns the paths that are neither in the other nor below one that is.
@@ -112,17 +122,6 @@ impl Set {
         }
     }
 
-    fn without(&self, other: &Self, less: impl Fn(&Element) -> Option<Self>) -> Self {
-        let kept = self.children.iter().filter_map(|(element, child)| {
-            let rest = less(element).map_or_else(|| child.clone(), |less| child.difference(&less));
-            (!rest.is_empty()).then(|| (element.clone(), rest))
-        });
-        Self {
-            members: self.members.difference(&other.members).cloned().collect(),
-            children: kept.collect(),
-        }
-    }
-
     /// Returns the set with every declared member that a path leads through. Sets of owners leave them out; without them
     /// an object whose last field is removed would keep its empty shell.
     #[must_use]
@@ -135,12 +134,12 @@ impl Set {
             {
                 members.insert(element.clone());
             }
-            children.insert(element.clone(), child.with_declared(&of.step(element)));
+            children.insert(element.clone(), child.with_declared(of.step(element)));
         }
         Self { members, children }
     }
 
-    /// Returns every path, parents before what lies below them.
+    /// Returns every path: members of a place before what lies below them.
     pub fn paths(&self) -> Vec<Path> {
         let mut all = Vec::new();
         self.gather(&mut Vec::new(), &mut all);
@@ -148,15 +147,14 @@ impl Set {
     }
 
     fn gather(&self, above: &mut Vec<Element>, all: &mut Vec<Path>) {
-        let elements: BTreeSet<&Element> = self.members.iter().chain(self.children.keys()).collect();
-        for element in elements {
+        for element in &self.members {
             above.push(element.clone());
-            if self.members.contains(element) {
-                all.push(Path(above.clone()));
-            }
-            if let Some(child) = self.children.get(element) {
-                child.gather(above, all);
-            }
+            all.push(Path(above.clone()));
+            above.pop();
+        }
+        for (element, child) in &self.children {
+            above.push(element.clone());
+            child.gather(above, all);
             above.pop();
         }
     }

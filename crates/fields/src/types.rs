@@ -3,7 +3,7 @@
 //! Decides nothing about valid values; whoever knows the schema builds these.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
@@ -12,15 +12,30 @@ use crate::element::Element;
 /// The type of a value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Type {
-    /// One value, whatever it looks like: a scalar, or something that is owned as a whole.
-    #[default]
-    Leaf,
-    /// Members that are owned one by one.
+    /// A value without parts.
+    Scalar(Scalar),
+    /// Members with names.
     Map(Arc<Map>),
-    /// Items that are owned one by one, or as a whole.
+    /// Items in an order.
     List(Arc<List>),
     /// Nobody knows: maps are owned member by member, all else as a whole.
     Deduced,
+    /// Anything, owned as a whole.
+    #[default]
+    Opaque,
+}
+
+/// A value without parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    /// A number, whole or not.
+    Number,
+    /// A text.
+    Text,
+    /// True or false.
+    Boolean,
+    /// Any of these.
+    Any,
 }
 
 /// A map.
@@ -30,20 +45,28 @@ pub struct Map {
     pub fields: BTreeMap<String, Type>,
     /// The type of other members; absent where there may be none.
     pub others: Option<Type>,
+    /// Whether it is owned as a whole.
+    pub atomic: bool,
 }
 
-/// A list whose items are told apart.
+/// A list.
 #[derive(Clone, Debug, PartialEq)]
-pub enum List {
+pub struct List {
+    /// How its items are told apart.
+    pub relation: Relation,
+    /// The type of an item.
+    pub item: Type,
+}
+
+/// How the items of a list are told apart.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Relation {
+    /// Not at all: the list is owned as a whole.
+    Atomic,
     /// Items are their own keys.
     Set,
-    /// Some members of an item are its key.
-    Keyed {
-        /// The members, in the order of the schema.
-        keys: Vec<KeyField>,
-        /// The type of an item.
-        item: Type,
-    },
+    /// Some members of an item are its key, in the order of the schema.
+    Keyed(Vec<KeyField>),
 }
 
 /// A member that is part of an item's key.
@@ -55,14 +78,53 @@ pub struct KeyField {
     pub default: Option<Value>,
 }
 
+/// What a type says of one value at hand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Atom<'t> {
+    Scalar(Scalar),
+    Map(&'t Map),
+    List(&'t List),
+}
+
+static OPAQUE: Type = Type::Opaque;
+static OPEN_MAP: LazyLock<Map> = LazyLock::new(|| Map {
+    others: Some(Type::Deduced),
+    ..Map::default()
+});
+static CLOSED_MAP: LazyLock<Map> = LazyLock::new(|| Map {
+    others: Some(Type::Opaque),
+    atomic: true,
+    ..Map::default()
+});
+static CLOSED_LIST: List = List {
+    relation: Relation::Atomic,
+    item: Type::Opaque,
+};
+
 impl Type {
+    /// Returns what the type says of a value. Where it leaves a choice, the value decides; null and nothing count as maps.
+    pub(crate) fn atom(&self, value: Option<&Value>) -> Atom<'_> {
+        let open = match self {
+            Self::Scalar(scalar) => return Atom::Scalar(*scalar),
+            Self::Map(map) => return Atom::Map(map),
+            Self::List(list) => return Atom::List(list),
+            Self::Deduced => &*OPEN_MAP,
+            Self::Opaque => &*CLOSED_MAP,
+        };
+        match value {
+            Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => Atom::Scalar(Scalar::Any),
+            Some(Value::Array(_)) => Atom::List(&CLOSED_LIST),
+            Some(Value::Null | Value::Object(_)) | None => Atom::Map(open),
+        }
+    }
+
     /// Returns the type behind one step.
-    pub(crate) fn step(&self, element: &Element) -> Self {
+    pub(crate) fn step(&self, element: &Element) -> &Self {
         match (self, element) {
-            (Self::Map(map), Element::Field(name)) => map.member(name).unwrap_or_default(),
-            (Self::List(list), Element::Key(_) | Element::Value(_) | Element::Index(_)) => list.item(),
-            (Self::Deduced, Element::Field(_)) => Self::Deduced,
-            (Self::Leaf | Self::Map(_) | Self::List(_) | Self::Deduced, _) => Self::Leaf,
+            (Self::Map(map), Element::Field(name)) => map.member_or_opaque(name),
+            (Self::List(list), Element::Key(_) | Element::Value(_) | Element::Index(_)) => &list.item,
+            (Self::Deduced, Element::Field(_)) => self,
+            (Self::Scalar(_) | Self::Map(_) | Self::List(_) | Self::Deduced | Self::Opaque, _) => &OPAQUE,
         }
     }
 
@@ -70,23 +132,18 @@ impl Type {
     pub(crate) fn declares(&self, name: &str) -> bool {
         match self {
             Self::Map(map) => map.fields.contains_key(name),
-            Self::Leaf | Self::List(_) | Self::Deduced => false,
+            Self::Scalar(_) | Self::List(_) | Self::Deduced | Self::Opaque => false,
         }
     }
 }
 
 impl Map {
     /// Returns the type of a member, if there may be one of that name.
-    pub fn member(&self, name: &str) -> Option<Type> {
-        self.fields.get(name).or(self.others.as_ref()).cloned()
+    pub fn member(&self, name: &str) -> Option<&Type> {
+        self.fields.get(name).or(self.others.as_ref())
     }
-}
 
-impl List {
-    pub(crate) fn item(&self) -> Type {
-        match self {
-            Self::Set => Type::Leaf,
-            Self::Keyed { item, .. } => item.clone(),
-        }
+    pub(crate) fn member_or_opaque(&self, name: &str) -> &Type {
+        self.member(name).unwrap_or(&OPAQUE)
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn versions(store: &Store, definition: &Value, before: &[Arc<Served>]
                 resource,
                 table,
                 custom: Some(custom),
-                of: std::sync::OnceLock::new(),
+                ownable: std::sync::OnceLock::new(),
             }))
         })
         .collect()

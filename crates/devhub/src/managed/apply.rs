@@ -1,14 +1,15 @@
 //! Server-side apply: an intent laid over an object.
 //!
-//! Decides conflicts, in the words of Kubernetes. The object that comes out still has to be completed and checked.
+//! Decides who owns what afterwards and whether others mind. The object that comes out still has to be completed and checked.
 
-use fields::{Asked, Conflict, Path, Refusal, Set, Type, apply, compare, field_set};
+use fields::{Applied, Asked, Conflict, Duplicates, Refusal, Set, apply, check, compare, field_set};
 use serde_json::{Value, json};
 
+use super::conflict::conflicted;
 use super::entries::{Managers, Writer};
 use super::lists;
-use super::scope::Scope;
-use super::track::{strip, updated};
+use super::scope::{Scope, described, stripped};
+use super::track::updated;
 use crate::error::ApiError;
 
 /// Who owns the fields of an object that was never applied.
@@ -16,6 +17,8 @@ const BEFORE_FIRST: &str = "before-first-apply";
 /// The manager that takes over from client-side apply.
 const KUBECTL: &str = "kubectl";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// Bytes that all annotations of an object may have together.
+const MAX_ANNOTATIONS: usize = 256 * 1024;
 
 /// What somebody applies.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +29,6 @@ pub(crate) struct Intent<'a> {
     pub(crate) writer: &'a Writer,
     /// Whether to take what others own.
     pub(crate) force: bool,
-    /// Kind of the objects, for messages.
-    pub(crate) kind: &'a str,
 }
 
 /// Returns the object after an apply; `live` is absent when the apply creates it.
@@ -37,97 +38,105 @@ pub(crate) fn applied(
     intent: &Intent<'_>,
     now: &str,
 ) -> Result<Value, ApiError> {
-    let mut base = live.cloned().unwrap_or_else(|| json!({}));
+    check_head(scope, intent)?;
+    let mut base = live.unwrap_or(&scope.zero).clone();
     let stored = lists::take(&mut base);
     let mut managers = Managers::decode(&stored).unwrap_or_default();
     if managers.is_empty() && live.is_some() {
         let before = Writer {
             manager: BEFORE_FIRST.to_owned(),
             applies: false,
-            version: scope.version.clone(),
-            subresource: intent.writer.subresource.clone(),
+            ..intent.writer.clone()
         };
-        let all = updated(scope, &json!({}), &base, managers, (&before, now));
-        managers = all.unwrap_or_default();
+        managers = updated(scope, (&scope.zero, &base), &managers, &before, now).unwrap_or_default();
     }
-    let (object, owners) = lay_over(scope, &base, intent, &managers)?;
+    let Applied { object, owners } = laid_over(scope, &base, intent, &managers)?;
     managers.owners = owners;
     let identity = intent.writer.identity();
-    let same = compare(&base, &object, &scope.of).is_ok_and(|changed| changed.is_same());
-    if !same {
-        managers.stamp(intent.writer, now);
-    } else if !managers.records.contains_key(&identity) {
-        managers.stamp(intent.writer, now);
-        if let Some(record) = managers.records.get_mut(&identity) {
-            record.time = None;
-        }
-    } else if let Some(record) = managers.records.get_mut(&identity) {
-        record.writer = intent.writer.clone();
+    if object.is_some() || !managers.records.contains_key(&identity) {
+        // Who applies what is there already comes without a time.
+        managers.note(intent.writer, object.is_some().then_some(now));
     }
-    strip(&mut managers);
-    let mut object = if same { base } else { object };
+    if let Some(own) = managers.owners.get_mut(&identity) {
+        own.set = stripped(&own.set);
+    }
+    managers.owners.retain(|_, owned| !owned.set.is_empty());
+    let mut object = object.unwrap_or(base);
     remember(&mut object, intent);
     lists::put(&mut object, &managers);
     Ok(object)
 }
 
-fn lay_over(
+/// An intent is written for the kind and version to which it is applied, and leaves the owners to the server.
+fn check_head(scope: &Scope, intent: &Intent<'_>) -> Result<(), ApiError> {
+    let text = |name: &str| intent.object.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (version, kind) = (text("apiVersion"), text("kind"));
+    if version != scope.version || kind != scope.kind {
+        let found = described(version, kind);
+        return Err(ApiError::bad_request(format!("invalid object type: {found}")));
+    }
+    if !lists::raw(intent.object).is_null() {
+        return Err(ApiError::bad_request("metadata.managedFields must be nil"));
+    }
+    Ok(())
+}
+
+fn laid_over(
     scope: &Scope,
     base: &Value,
     intent: &Intent<'_>,
     managers: &Managers,
-) -> Result<(Value, fields::Owners), ApiError> {
+) -> Result<Applied, ApiError> {
     let identity = intent.writer.identity();
     let asked = Asked {
         owner: &identity,
+        version: &scope.version,
+        types: &scope.types,
         force: intent.force,
         ignored: &scope.ignored,
     };
-    let unfit = |fault: &fields::Fault| ill_typed(scope, intent.kind, fault);
-    match apply(base, intent.object, &scope.of, &managers.owners, &asked) {
-        Ok(outcome) => Ok(outcome),
-        Err(Refusal::Fault(fault)) => Err(unfit(&fault)),
-        Err(Refusal::Conflicts(conflicts)) => {
-            let allowed = match intent.writer.manager.as_str() {
-                KUBECTL => applied_by_client(base, &scope.of),
-                _ => Set::default(),
-            };
-            let left: Vec<Conflict> = conflicts
-                .into_iter()
-                .map(|conflict| Conflict {
-                    set: conflict.set.difference(&allowed),
-                    ..conflict
-                })
-                .filter(|conflict| !conflict.set.is_empty())
-                .collect();
-            if !left.is_empty() {
-                return Err(conflicted(&left, managers));
-            }
-            let forced = Asked { force: true, ..asked };
-            apply(base, intent.object, &scope.of, &managers.owners, &forced).map_err(
-                |refusal| match refusal {
-                    Refusal::Fault(fault) => unfit(&fault),
-                    Refusal::Conflicts(conflicts) => conflicted(&conflicts, managers),
-                },
-            )
-        }
+    let first = apply(base, intent.object, &managers.owners, &asked);
+    let Err(Refusal::Conflicts(conflicts)) = first else {
+        return first.map_err(|refusal| refused(scope, intent, base, &refusal, managers));
+    };
+    // Client-side apply of the same tool may have set what is in dispute; then it is no dispute.
+    let allowed = match intent.writer.manager.as_str() {
+        KUBECTL => applied_by_client(scope, base),
+        _ => Set::default(),
+    };
+    let left: Vec<Conflict> = conflicts
+        .into_iter()
+        .map(|Conflict { owner, set }| Conflict {
+            owner,
+            set: set.difference(&allowed),
+        })
+        .filter(|conflict| !conflict.set.is_empty())
+        .collect();
+    if !left.is_empty() {
+        return Err(conflicted(&left, managers));
     }
+    let forced = Asked { force: true, ..asked };
+    let outcome = apply(base, intent.object, &managers.owners, &forced);
+    outcome.map_err(|refusal| refused(scope, intent, base, &refusal, managers))
 }
 
-/// Fields that client-side apply set and nobody has changed since: server-side apply of the same tool may take them.
-fn applied_by_client(base: &Value, of: &Type) -> Set {
-    let text = base
-        .get("metadata")
-        .and_then(|metadata| metadata.get("annotations"))
-        .and_then(|annotations| annotations.get(LAST_APPLIED))
-        .and_then(Value::as_str);
-    let Some(last) = text.and_then(|text| serde_json::from_str::<Value>(text).ok()) else {
+/// Fields that client-side apply set and nobody has changed since.
+fn applied_by_client(scope: &Scope, base: &Value) -> Set {
+    let text = base.pointer("/metadata/annotations").and_then(|all| all.get(LAST_APPLIED));
+    let last = text
+        .and_then(Value::as_str)
+        .and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let (Some(last), Some(of)) = (last, scope.types.get(&scope.version)) else {
         return Set::default();
     };
-    let (Ok(set), Ok(changed)) = (field_set(&last, of), compare(&last, base, of)) else {
+    let is_version = last.get("apiVersion").and_then(Value::as_str) == Some(&scope.version);
+    let fits = |value: &Value| check(value, of, Duplicates::Refused).is_ok();
+    if !is_version || !fits(&last) || !fits(base) {
         return Set::default();
-    };
-    set.difference(&changed.modified)
+    }
+    let changed = compare(&last, base, of);
+    field_set(&last, of)
+        .difference(&changed.modified)
         .difference(&changed.added)
         .difference(&changed.removed)
 }
@@ -138,81 +147,47 @@ fn remember(object: &mut Value, intent: &Intent<'_>) {
         return;
     }
     let annotations = object
-        .get_mut("metadata")
-        .and_then(|metadata| metadata.get_mut("annotations"))
+        .pointer_mut("/metadata/annotations")
         .and_then(Value::as_object_mut);
-    let Some(annotations) = annotations.filter(|annotations| annotations.contains_key(LAST_APPLIED)) else {
+    let is_said = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+    let Some(annotations) = annotations.filter(|all| all.get(LAST_APPLIED).is_some_and(is_said)) else {
         return;
     };
     let mut last = intent.object.clone();
     if let Some(own) = last
-        .get_mut("metadata")
-        .and_then(|metadata| metadata.get_mut("annotations"))
+        .pointer_mut("/metadata/annotations")
         .and_then(Value::as_object_mut)
     {
         own.remove(LAST_APPLIED);
     }
     annotations.insert(LAST_APPLIED.to_owned(), json!(format!("{last}\n")));
-}
-
-fn ill_typed(scope: &Scope, kind: &str, fault: &fields::Fault) -> ApiError {
-    let version = &scope.version;
-    let (path, what) = (&fault.path, &fault.what);
-    let place = if path.is_empty() {
-        String::new()
-    } else {
-        format!("{path}: ")
-    };
-    let message = format!("failed to create typed patch object (/; {version}, Kind={kind}): {place}{what}");
-    ApiError::new(500, "", message)
-}
-
-fn conflicted(conflicts: &[Conflict], managers: &Managers) -> ApiError {
-    let mut all: Vec<(String, Path)> = Vec::new();
-    for conflict in conflicts {
-        let name = managers
-            .records
-            .get(&conflict.owner)
-            .map(|record| spell(&record.writer))
-            .unwrap_or_default();
-        all.extend(conflict.set.paths().into_iter().map(|path| (name.clone(), path)));
+    let size = |(name, value): (&String, &Value)| name.len() + value.as_str().map_or(0, str::len);
+    if annotations.iter().map(size).sum::<usize>() > MAX_ANNOTATIONS {
+        annotations.remove(LAST_APPLIED);
     }
-    all.sort();
-    let causes: Vec<Value> = all
-        .iter()
-        .map(|(name, path)| {
-            json!({"reason": "FieldManagerConflict", "message": format!("conflict with {name}"), "field": path.to_string()})
-        })
-        .collect();
-    let message = match all.as_slice() {
-        [(name, path)] => format!("Apply failed with 1 conflict: conflict with {name}: {path}"),
-        many => {
-            let mut message = format!("Apply failed with {} conflicts: ", many.len());
-            let mut last = None;
-            for (name, path) in many {
-                if last != Some(name) {
-                    let gap = if last.is_some() { "\n" } else { "" };
-                    message.push_str(&format!("{gap}conflicts with {name}:"));
-                }
-                message.push_str(&format!("\n- {path}"));
-                last = Some(name);
-            }
-            message
+}
+
+fn refused(
+    scope: &Scope,
+    intent: &Intent<'_>,
+    base: &Value,
+    refusal: &Refusal,
+    managers: &Managers,
+) -> ApiError {
+    let (which, object, faults) = match refusal {
+        Refusal::Intent(faults) => ("patch", intent.object, faults),
+        Refusal::Live(faults) => ("live", base, faults),
+        Refusal::Conflicts(conflicts) => return conflicted(conflicts, managers),
+        Refusal::Unknown(version) => {
+            return ApiError::internal(format!("no type is known in version {version}"));
         }
     };
-    ApiError::new(409, "Conflict", message).with_details(json!({"causes": causes}))
-}
-
-fn spell(writer: &Writer) -> String {
-    let manager = &writer.manager;
-    let through = if writer.subresource.is_empty() {
-        String::new()
-    } else {
-        format!(" with subresource \"{}\"", writer.subresource)
+    let part = |name: &str| {
+        let metadata = object.get("metadata").and_then(|metadata| metadata.get(name));
+        metadata.and_then(Value::as_str).unwrap_or_default()
     };
-    if writer.applies {
-        format!("\"{manager}\"{through}")
-    } else {
-        format!("\"{manager}\"{through} using {}", writer.version)
-    }
+    let (namespace, name) = (part("namespace"), part("name"));
+    let described = scope.described();
+    let message = format!("failed to create typed {which} object ({namespace}/{name}; {described}): {faults}");
+    ApiError::new(500, "", message)
 }

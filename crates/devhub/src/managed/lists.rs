@@ -27,14 +27,11 @@ pub(super) fn take(object: &mut Value) -> Value {
 
 /// Puts the list into an object; one without entries is left out.
 pub(super) fn put(object: &mut Value, managers: &Managers) {
-    let list = managers.encode();
-    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
+    if managers.is_empty() {
         return;
-    };
-    if list.as_array().is_some_and(|entries| !entries.is_empty()) {
-        metadata.insert(NAME.to_owned(), list);
-    } else {
-        metadata.remove(NAME);
+    }
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert(NAME.to_owned(), managers.encode());
     }
 }
 
@@ -53,7 +50,7 @@ pub(super) fn before(given: &Value, stored: &Value) -> Managers {
         return Managers::default();
     }
     match Managers::decode(given) {
-        Some(managers) if !managers.is_empty() => managers,
-        Some(_) | None => Managers::decode(stored).unwrap_or_default(),
+        Ok(managers) if !managers.is_empty() => managers,
+        Ok(_) | Err(_) => Managers::decode(stored).unwrap_or_default(),
     }
 }

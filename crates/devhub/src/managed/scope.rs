@@ -2,14 +2,14 @@
 //!
 //! Decides which fields nobody owns through it.
 
-use std::sync::Arc;
+use fields::{Element, Set, Types};
+use serde_json::{Value, json};
 
-use fields::{Element, Set, Type};
-
+use super::types::{Ownable, SCALE};
 use crate::resource::Resource;
 
 /// Fields that every object has and nobody owns.
-const HEAD: [&str; 2] = ["apiVersion", "kind"];
+const HEAD: [&str; 3] = ["apiVersion", "kind", "metadata"];
 const METADATA: [&str; 9] = [
     "name",
     "namespace",
@@ -22,67 +22,91 @@ const METADATA: [&str; 9] = [
     "resourceVersion",
 ];
 
+/// The version in which scales are written.
+pub(crate) const SCALE_VERSION: &str = "autoscaling/v1";
+
 /// What ownership needs to know of one kind of write.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope {
-    /// The type of the objects.
-    pub(super) of: Type,
-    /// `group/version` of the objects.
+    /// Types of the objects in all versions.
+    pub(super) types: Types,
+    /// `group/version` of the write.
     pub(super) version: String,
+    /// Kind, for messages.
+    pub(super) kind: String,
     /// Fields that this write cannot change.
-    pub(super) ignored: Arc<Set>,
+    pub(super) ignored: Set,
+    /// What a new object is compared with.
+    pub(super) zero: Value,
 }
 
 impl Scope {
-    /// Returns the scope of writes through a subresource, "" for the object itself.
-    pub(crate) fn new(resource: &Resource, of: &Type, subresource: &str) -> Self {
-        let mut ignored = Set::default();
-        let mut ignore = |path: &[&str]| {
-            let path: Vec<Element> = path
-                .iter()
-                .map(|name| Element::Field((*name).to_owned()))
-                .collect();
-            ignored.insert(&path);
+    /// Returns the scope of writes through a subresource, "" for the object itself; `types` are those of other versions.
+    pub(crate) fn new(resource: &Resource, ownable: &Ownable, mut types: Types, subresource: &str) -> Self {
+        let version = resource.api_version();
+        types.insert(version.clone(), ownable.of.clone());
+        let is_definition = resource.kind == "CustomResourceDefinition" && !resource.custom;
+        let ignored: &[&str] = match subresource {
+            "status" if resource.custom || is_definition => &["metadata", "spec"],
+            "status" => &["spec"],
+            "approval" => &["spec", "status"],
+            "finalize" => &["status"],
+            "" if resource.status => &["status"],
+            _ => &[],
         };
-        match subresource {
-            "status" if resource.custom => {
-                for name in top_level(of)
-                    .into_iter()
-                    .filter(|name| name != "status" && name != "metadata")
-                {
-                    ignore(&[&name]);
-                }
-                ignore(&["metadata"]);
-            }
-            "status" => ignore(&["spec"]),
-            "" if resource.status => ignore(&["status"]),
-            _ => {}
+        // Only the verdict on a request is decided through its approval.
+        let mut ignored: Set = set_of(ignored.iter().map(|name| vec![*name]));
+        if subresource == "approval" {
+            ignored = set_of([vec!["spec"], vec!["status", "certificate"]].into_iter());
         }
         Self {
-            of: of.clone(),
-            version: resource.api_version(),
-            ignored: Arc::new(ignored),
+            types,
+            version,
+            kind: resource.kind.clone(),
+            ignored,
+            zero: ownable.zero.clone(),
         }
     }
-}
 
-fn top_level(of: &Type) -> Vec<String> {
-    match of {
-        Type::Map(map) => map.fields.keys().cloned().collect(),
-        Type::Leaf | Type::List(_) | Type::Deduced => Vec::new(),
+    /// Returns the scope of writes of scales.
+    pub(crate) fn scale() -> Self {
+        Self {
+            types: Types::from([(SCALE_VERSION.to_owned(), SCALE.clone())]),
+            version: SCALE_VERSION.to_owned(),
+            kind: "Scale".to_owned(),
+            ignored: Set::default(),
+            zero: json!({}),
+        }
+    }
+
+    /// Returns group, version and kind as messages write them.
+    pub(super) fn described(&self) -> String {
+        described(&self.version, &self.kind)
     }
 }
 
-/// Returns what is never owned.
+/// Returns group, version and kind as messages write them.
+pub(super) fn described(version: &str, kind: &str) -> String {
+    let slash = if version.contains('/') { "" } else { "/" };
+    format!("{slash}{version}, Kind={kind}")
+}
+
+fn set_of<'n>(paths: impl Iterator<Item = Vec<&'n str>>) -> Set {
+    let mut set = Set::default();
+    for path in paths {
+        let path: Vec<Element> = path.into_iter().map(field).collect();
+        set.insert(&path);
+    }
+    set
+}
+
+fn field(name: &str) -> Element {
+    Element::Field(name.to_owned())
+}
+
+/// Returns a set without what is never owned.
 pub(super) fn stripped(set: &Set) -> Set {
-    let field = |name: &str| Element::Field(name.to_owned());
-    let mut head = Set::default();
-    for name in HEAD {
-        head.insert(&[field(name)]);
-    }
-    head.insert(&[field("metadata")]);
-    for name in METADATA {
-        head.insert(&[field("metadata"), field(name)]);
-    }
-    set.difference(&head)
+    let head = HEAD.iter().map(|name| vec![*name]);
+    let metadata = METADATA.iter().map(|name| vec!["metadata", *name]);
+    set.difference(&set_of(head.chain(metadata)))
 }

@@ -2,100 +2,92 @@
 //!
 //! Decides when nothing is tracked: an object that nobody ever applied and that has no owners stays without.
 
-use fields::{Asked, Owned, update};
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
-use super::entries::{Managers, Record, Writer};
+use fields::{Asked, Owned, update};
+use serde_json::Value;
+
+use super::entries::{Managers, Writer};
+use super::lists;
 use super::scope::{Scope, stripped};
-use super::{lists, scope};
 
 /// How many managers that only update are told apart.
 const MOST_UPDATERS: usize = 10;
 /// Who owns what the oldest of them owned.
 const OLDEST: &str = "ancient-changes";
 /// The write under way, until it is known whether it changed anything.
-const SELF: &str = "\u{0}self";
+const SELF: &str = "current-operation";
 
 /// Writes the owners into `new`, which `writer` makes of `old`; `old` is absent for a new object.
 pub(crate) fn track(scope: &Scope, old: Option<&Value>, new: &mut Value, writer: &Writer, now: &str) {
     let given = lists::take(new);
     let stored = old.map_or(&Value::Null, lists::raw);
-    let managers = lists::before(&given, stored);
+    // Through a subresource nobody rewrites the list.
+    let given = if writer.subresource.is_empty() { &given } else { &Value::Null };
+    let managers = lists::before(given, stored);
     if old.is_some() && managers.is_empty() {
-        lists::put(new, &managers);
         return;
     }
-    let mut live = old.cloned().unwrap_or_else(|| json!({}));
+    let mut live = old.unwrap_or(&scope.zero).clone();
     lists::take(&mut live);
-    match updated(scope, &live, new, managers.clone(), (writer, now)) {
-        Some(managers) => lists::put(new, &managers),
-        // What does not fit its type has no owner; the checks say so elsewhere.
-        None => lists::put(new, &managers),
-    }
+    // What does not fit its type gets no new owner; the checks refuse it elsewhere.
+    let managers = updated(scope, (&live, new), &managers, writer, now).unwrap_or(managers);
+    lists::put(new, &managers);
 }
 
 /// Returns the managers after a write.
 pub(super) fn updated(
     scope: &Scope,
-    live: &Value,
-    new: &Value,
-    mut managers: Managers,
-    (writer, now): (&Writer, &str),
+    (live, new): (&Value, &Value),
+    managers: &Managers,
+    writer: &Writer,
+    now: &str,
 ) -> Option<Managers> {
     let asked = Asked {
         owner: SELF,
+        version: &scope.version,
+        types: &scope.types,
         force: true,
         ignored: &scope.ignored,
     };
-    let mut owners = update(live, new, &scope.of, &managers.owners, &asked).ok()?;
-    let own = owners.remove(SELF).map(|own| scope::stripped(&own.set));
-    managers.owners = owners;
+    let mut owners = update(live, new, &managers.owners, &asked).ok()?;
+    let own = owners.remove(SELF).map(|own| stripped(&own.set));
+    let mut managers = Managers {
+        owners,
+        records: managers.records.clone(),
+    };
     if let Some(own) = own.filter(|own| !own.is_empty()) {
-        let identity = writer.identity();
-        let before = managers.owners.remove(&identity).unwrap_or_default();
-        let owned = Owned {
-            set: own.union(&before.set),
+        let owned = managers.owners.entry(writer.identity()).or_default();
+        *owned = Owned {
+            set: own.union(&owned.set),
             applied: writer.applies,
+            version: scope.version.clone(),
         };
-        managers.owners.insert(identity, owned);
-        managers.stamp(writer, now);
+        managers.note(writer, Some(now));
     }
-    strip(&mut managers);
     cap(&mut managers);
     Some(managers)
 }
 
-/// Takes from all managers what nobody owns.
-pub(super) fn strip(managers: &mut Managers) {
-    for owned in managers.owners.values_mut() {
-        owned.set = stripped(&owned.set);
-    }
-    managers.owners.retain(|_, owned| !owned.set.is_empty());
-    let owners = &managers.owners;
-    managers
-        .records
-        .retain(|identity, _| owners.contains_key(identity));
-}
-
 /// Puts the oldest updaters together until there are few enough.
 fn cap(managers: &mut Managers) {
-    let mut updaters: Vec<(String, Record)> = managers
-        .records
+    let time = |identity: &String| managers.records.get(identity).and_then(|record| record.time.clone());
+    let mut updaters: Vec<(Option<String>, String)> = managers
+        .owners
         .iter()
-        .filter(|(_, record)| !record.writer.applies)
-        .map(|(identity, record)| (identity.clone(), record.clone()))
+        .filter(|(_, owned)| !owned.applied)
+        .map(|(identity, _)| (time(identity), identity.clone()))
         .collect();
     let mut count = updaters.len();
-    if count <= MOST_UPDATERS {
-        return;
-    }
-    updaters.sort_by(|(_, one), (_, two)| one.time.cmp(&two.time).then_with(|| one.writer.cmp(&two.writer)));
-    let mut first: std::collections::BTreeMap<String, String> = std::collections::BTreeMap::new();
-    for (identity, record) in updaters {
+    updaters.sort();
+    let mut first: BTreeMap<String, String> = BTreeMap::new();
+    for (time, identity) in updaters {
         if count <= MOST_UPDATERS {
             return;
         }
-        let version = record.writer.version.clone();
+        let Some(version) = managers.owners.get(&identity).map(|owned| owned.version.clone()) else {
+            continue;
+        };
         let Some(earlier) = first.get(&version) else {
             first.insert(version, identity);
             continue;
@@ -106,21 +98,23 @@ fn cap(managers: &mut Managers) {
             version,
             subresource: String::new(),
         };
-        let key = bucket.identity();
-        if !managers.owners.contains_key(&key)
-            && let Some(owned) = managers.owners.remove(earlier)
-        {
-            managers.records.remove(earlier);
-            managers.owners.insert(key.clone(), owned);
-        }
-        let Some(merged) = managers.owners.remove(&identity) else {
-            continue;
-        };
-        managers.records.remove(&identity);
-        let owned = managers.owners.entry(key.clone()).or_default();
+        pour(managers, earlier, &identity, &bucket);
+        managers.note(&bucket, time.as_deref());
+        count = count.saturating_sub(1);
+    }
+}
+
+/// Puts what two updaters own into a bucket, which may be the earlier one itself.
+fn pour(managers: &mut Managers, earlier: &str, later: &str, bucket: &Writer) {
+    let key = bucket.identity();
+    if !managers.owners.contains_key(&key)
+        && let Some(owned) = managers.owners.remove(earlier)
+    {
+        managers.owners.insert(key.clone(), owned);
+    }
+    if let Some(merged) = managers.owners.remove(later)
+        && let Some(owned) = managers.owners.get_mut(&key)
+    {
         owned.set = owned.set.union(&merged.set);
-        let time = record.time;
-        managers.records.insert(key, Record { writer: bucket, time });
-        count -= 1;
     }
 }

@@ -1,56 +1,85 @@
 //! From schemas to the types that ownership needs.
 //!
 //! Decides what is owned as a whole: what the schema calls atomic, lists that do not say how items are told apart, and
-//! everything that the schema does not describe.
+//! what an open value holds that is no map.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use fields::{KeyField, List, Map, Type};
-use serde_json::Value;
+use fields::{KeyField, List, Map, Relation, Scalar, Type};
+use serde_json::{Value, json};
 
 use crate::builtin;
 use crate::resource::Resource;
 
-/// Returns the type of the objects of a resource.
-pub(crate) fn type_of_resource(resource: &Resource) -> Type {
-    let schema = if resource.custom {
-        resource.open_api.clone()
-    } else {
-        builtin::schema::structural(resource)
-    };
-    let schema = schema.unwrap_or_default();
-    object(&schema)
+/// What ownership needs to know of a resource.
+#[derive(Debug)]
+pub(crate) struct Ownable {
+    /// The type of its objects.
+    pub(crate) of: Type,
+    /// An object of which nothing is said: what a new object is compared with.
+    pub(crate) zero: Value,
 }
+
+impl Ownable {
+    /// Returns what ownership needs to know of a resource.
+    pub(crate) fn new(resource: &Resource) -> Self {
+        if resource.custom {
+            let schema = resource.open_api.clone().unwrap_or_default();
+            let of = object(&schema);
+            return Self { of, zero: json!({}) };
+        }
+        let schema = builtin::schema::structural(resource).unwrap_or_default();
+        let mut zero = json!({});
+        // Nothing is wrong with an object that says nothing.
+        drop(builtin::decode::object(resource, &mut zero, builtin::Dialect::Json));
+        Self {
+            of: object(&schema),
+            zero,
+        }
+    }
+}
+
+/// The type of a scale, which every scalable resource shows.
+pub(super) static SCALE: LazyLock<Type> = LazyLock::new(|| {
+    let number = json!({ "type": "integer" });
+    object(&json!({ "type": "object", "properties": {
+        "spec": { "type": "object", "properties": { "replicas": number } },
+        "status": { "type": "object", "properties": { "replicas": number, "selector": { "type": "string" } } },
+    } }))
+});
 
 /// An object has a head and metadata, whatever its schema says about them.
 fn object(schema: &Value) -> Type {
     let mut map = members(schema);
     for name in ["apiVersion", "kind"] {
-        map.fields.insert(name.to_owned(), Type::Leaf);
+        map.fields.insert(name.to_owned(), Type::Scalar(Scalar::Text));
     }
-    map.fields
-        .insert("metadata".to_owned(), type_of(&builtin::schema::object_meta()));
+    let metadata = type_of(&builtin::schema::object_meta());
+    map.fields.insert("metadata".to_owned(), metadata);
     Type::Map(Arc::new(map))
 }
 
 fn type_of(schema: &Value) -> Type {
     let is = |name: &str| schema.get(name) == Some(&Value::Bool(true));
-    let text = |name: &str| schema.get(name).and_then(Value::as_str);
-    if text("x-kubernetes-map-type") == Some("atomic") || is("x-kubernetes-int-or-string") {
-        return Type::Leaf;
+    if is("x-kubernetes-int-or-string") {
+        return Type::Scalar(Scalar::Any);
     }
     if is("x-kubernetes-embedded-resource") {
         return object(schema);
     }
-    if text("type") == Some("array") {
-        return list(schema);
+    match schema.get("type").and_then(Value::as_str) {
+        Some("array") => return Type::List(Arc::new(list(schema))),
+        Some("string") => return Type::Scalar(Scalar::Text),
+        Some("integer" | "number") => return Type::Scalar(Scalar::Number),
+        Some("boolean") => return Type::Scalar(Scalar::Boolean),
+        Some("object") => return Type::Map(Arc::new(members(schema))),
+        Some(_) | None => {}
     }
     let map = members(schema);
-    let is_object = text("type") == Some("object") || !map.fields.is_empty() || map.others.is_some();
-    if is_object {
-        Type::Map(Arc::new(map))
-    } else {
-        Type::Leaf
+    match (map.fields.is_empty(), &map.others) {
+        (true, None) => Type::Opaque,
+        (true, Some(Type::Deduced)) => Type::Deduced,
+        (true, Some(_)) | (false, _) => Type::Map(Arc::new(map)),
     }
 }
 
@@ -67,35 +96,67 @@ fn members(schema: &Value) -> Map {
         Some(schema @ Value::Object(_)) => Some(type_of(schema)),
         Some(Value::Bool(true)) => Some(Type::Deduced),
         Some(Value::Null | Value::Bool(false) | Value::Number(_) | Value::String(_) | Value::Array(_))
-        | None => is_open.then_some(Type::Leaf),
+        | None => is_open.then_some(Type::Deduced),
     };
-    Map { fields, others }
+    let atomic = schema.get("x-kubernetes-map-type").and_then(Value::as_str) == Some("atomic");
+    Map { fields, others, atomic }
 }
 
-fn list(schema: &Value) -> Type {
-    match schema.get("x-kubernetes-list-type").and_then(Value::as_str) {
-        Some("set") => Type::List(Arc::new(List::Set)),
-        Some("map") => {
-            let item = schema.get("items").cloned().unwrap_or_default();
-            let names = schema
-                .get("x-kubernetes-list-map-keys")
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str);
-            let keys = names.map(|name| KeyField {
-                name: name.to_owned(),
-                default: item
-                    .get("properties")
-                    .and_then(|properties| properties.get(name))
-                    .and_then(|field| field.get("default"))
-                    .cloned(),
-            });
-            Type::List(Arc::new(List::Keyed {
-                keys: keys.collect(),
-                item: type_of(&item),
-            }))
-        }
-        Some(_) | None => Type::Leaf,
+fn list(schema: &Value) -> List {
+    let item = schema.get("items").cloned().unwrap_or_default();
+    let relation = match schema.get("x-kubernetes-list-type").and_then(Value::as_str) {
+        Some("set") => Relation::Set,
+        Some("map") => Relation::Keyed(keys(schema, &item)),
+        Some(_) | None => Relation::Atomic,
+    };
+    List {
+        relation,
+        item: type_of(&item),
+    }
+}
+
+fn keys(schema: &Value, item: &Value) -> Vec<KeyField> {
+    let names = schema
+        .get("x-kubernetes-list-map-keys")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    let default = |name: &str| item.get("properties")?.get(name)?.get("default").cloned();
+    names
+        .map(|name| KeyField {
+            name: name.to_owned(),
+            default: default(name),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_says_what_is_owned_as_a_whole() {
+        let of = object(&json!({ "type": "object", "properties": { "spec": { "type": "object", "properties": {
+            "plain": { "type": "array", "items": { "type": "string" } },
+            "set": { "type": "array", "x-kubernetes-list-type": "set", "items": { "type": "string" } },
+            "ports": { "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port"],
+                "items": { "type": "object", "properties": { "port": { "type": "integer" } } } },
+            "atomic": { "type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": { "type": "string" } },
+            "open": { "x-kubernetes-preserve-unknown-fields": true },
+            "embedded": { "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true },
+        } } } }));
+        let value = json!({ "metadata": { "finalizers": ["a/b"], "ownerReferences": [{ "uid": "u", "name": "n" }] }, "spec": {
+            "plain": ["a"], "set": ["a"], "ports": [{ "port": 1 }], "atomic": { "a": "b" }, "open": { "a": { "b": [1] } },
+            "embedded": { "metadata": { "labels": { "l": "m" } }, "spec": { "x": 1 } } } });
+        assert_eq!(
+            fields::field_set(&value, &of).to_wire(),
+            json!({
+                "f:metadata": { "f:finalizers": { "v:\"a/b\"": {} }, "f:ownerReferences": { "k:{\"uid\":\"u\"}": {} } },
+                "f:spec": { "f:plain": {}, "f:set": { "v:\"a\"": {} }, "f:ports": { "k:{\"port\":1}": { ".": {}, "f:port": {} } },
+                    "f:atomic": {}, "f:open": { "f:a": { ".": {}, "f:b": {} } },
+                    "f:embedded": { "f:metadata": { "f:labels": { "f:l": {} } }, "f:spec": { ".": {}, "f:x": {} } } }
+            })
+        );
     }
 }

@@ -1,13 +1,13 @@
 //! Server-side apply.
 //!
-//! Decides what an intent must look like and whether it creates or changes; who owns what is the ownership room's work.
+//! Decides how an intent is read and whether it creates or changes; who owns what is the ownership room's work.
 
 use serde_json::Value;
 
 use super::call::Call;
 use super::decode::{self, Place};
 use super::errors::{conflict_because, not_found};
-use super::metadata::text;
+use super::metadata::{remove, text};
 use super::options::{FieldValidation, WriteOptions};
 use super::update::{Part, change};
 use super::{create, represent, shape};
@@ -16,8 +16,8 @@ use crate::builtin;
 use crate::error::ApiError;
 use crate::http::{Decoded, Reply, decode_yaml};
 use crate::hub::timestamp;
-use crate::managed::{self, Intent, Writer};
-use crate::patch::invalid_patch;
+use crate::managed::{self, Scope, Writer};
+use crate::patch::{go_json, invalid_patch};
 
 /// Returns whether a PATCH is an apply.
 pub(super) fn is_apply(call: &Call) -> bool {
@@ -27,133 +27,112 @@ pub(super) fn is_apply(call: &Call) -> bool {
 /// Answers an apply to an object or its status.
 pub(super) async fn apply(call: &Call, part: Part, warnings: &mut Warnings) -> Result<Reply, ApiError> {
     let options = WriteOptions::parse_apply(&call.query)?;
-    let Decoded {
-        value: mut intent,
-        faults,
-    } = read_intent(call, options.validation)?;
-    check_head(call, &intent)?;
-    if !managed::raw(&intent).is_null() {
-        return Err(ApiError::bad_request("metadata.managedFields must be nil"));
-    }
-    decode::check_location(call, &mut intent, Place::Object)?;
-    if options.validation == FieldValidation::Warn {
-        warnings.extend(faults);
-    }
-    let writer = call.writer(&options.manager, true, part.subresource());
-    let job = Job {
-        call,
-        part,
-        intent: &intent,
-        writer: &writer,
-        options: &options,
-    };
+    let intent = Intent::read(call, part.subresource(), &options)?;
     if call.served.table.read(&call.key()).is_none() {
         if part != Part::Object {
             return Err(not_found(&call.served.resource, &call.name));
         }
-        let object = job.new_object(warnings)?;
+        let object = new_object(call, &intent, warnings)?;
         match create::create_object(call, object, &options, warnings).await {
             Err(error) if error.reason == "AlreadyExists" => {}
             outcome => return represent::object(call, 201, &outcome?),
         }
     }
-    let propose = |old: &Value, warnings: &mut Warnings| job.changed_object(old, warnings);
+    let scope = call.scope(part.subresource());
+    let propose = |old: &Value, warnings: &mut Warnings| {
+        let mut object = intent.over(&scope, Some(old), warnings)?;
+        let given = text(&intent.object, "resourceVersion");
+        if !given.is_empty() {
+            super::metadata::set(&mut object, "resourceVersion", given.into());
+        }
+        complete(call, object, warnings)
+    };
     let stored = change(call, part, &propose, &options, warnings).await?;
     represent::object(call, 200, &stored)
 }
 
-/// Reads the body of an apply.
-pub(super) fn read_intent(call: &Call, mode: FieldValidation) -> Result<Decoded, ApiError> {
-    let decoded = decode_yaml(&call.body)
-        .map_err(|fault| ApiError::bad_request(format!("error decoding YAML: {fault}")))?;
-    if mode == FieldValidation::Strict && !decoded.faults.is_empty() {
-        let text = format!("error decoding YAML: {}", decoded.faults.join(", "));
-        return Err(ApiError::bad_request(text));
+fn new_object(call: &Call, intent: &Intent<'_>, warnings: &mut Warnings) -> Result<Value, ApiError> {
+    let mut object = intent.over(&call.scope(""), None, warnings)?;
+    let uid = text(&intent.object, "uid");
+    if !uid.is_empty() {
+        let cause =
+            format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+        return Err(conflict_because(&call.served.resource, &call.name, &cause));
     }
-    Ok(decoded)
+    // Nothing is there whose version could be meant.
+    remove(&mut object, "resourceVersion");
+    complete(call, object, warnings)
 }
 
-/// An intent says which version it is written for.
-fn check_head(call: &Call, intent: &Value) -> Result<(), ApiError> {
-    let resource = &call.served.resource;
-    let part = |name: &str| intent.get(name).and_then(Value::as_str).unwrap_or_default();
-    let (version, kind) = (part("apiVersion"), part("kind"));
-    for (given, shown) in [(kind, "Kind"), (version, "apiVersion")] {
-        if given.is_empty() {
-            return Err(ApiError::bad_request(format!(
-                "Object '{shown}' is missing in '{intent}'"
-            )));
-        }
-    }
-    let expected = resource.api_version();
-    if version != expected {
-        let text = format!(
-            "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {expected}"
-        );
-        return Err(ApiError::bad_request(text));
-    }
-    Ok(())
+/// Brings what an apply made into the form that is stored.
+fn complete(call: &Call, mut object: Value, warnings: &mut Warnings) -> Result<Value, ApiError> {
+    decode::check_location(call, &mut object, Place::Object)?;
+    let quoted = object.to_string();
+    let unknown = shape::decode(call, &mut object, builtin::Dialect::Json)
+        .map_err(|fault| invalid_patch(&quoted, &fault))?;
+    warnings.extend(unknown.iter().map(|path| format!("unknown field \"{path}\"")));
+    Ok(object)
 }
 
-/// One apply.
-struct Job<'a> {
-    call: &'a Call,
-    part: Part,
-    intent: &'a Value,
-    writer: &'a Writer,
+/// What somebody applies.
+pub(super) struct Intent<'a> {
+    object: Value,
+    /// Keys that are there twice.
+    faults: Vec<String>,
+    writer: Writer,
     options: &'a WriteOptions,
 }
 
-impl Job<'_> {
-    fn laid_over(&self, old: Option<&Value>) -> Result<Value, ApiError> {
-        let scope = self.call.scope(self.part.subresource());
-        let intent = Intent {
-            object: self.intent,
-            writer: self.writer,
-            force: self.options.force,
-            kind: &self.call.served.resource.kind,
+impl<'a> Intent<'a> {
+    /// Reads the intent of a request.
+    pub(super) fn read(call: &Call, subresource: &str, options: &'a WriteOptions) -> Result<Self, ApiError> {
+        let refused = |fault: &str| ApiError::bad_request(format!("error decoding YAML: {fault}"));
+        let Decoded { value, faults } = decode_yaml(&call.body).map_err(|fault| refused(&fault))?;
+        let object = match value {
+            Value::Object(_) => value,
+            Value::Null => serde_json::json!({}),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                let found = go_json::type_name(&value);
+                let fault = format!(
+                    "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+                );
+                return Err(refused(&fault));
+            }
         };
-        managed::applied(&scope, old, &intent, &timestamp())
+        Ok(Self {
+            object,
+            faults,
+            writer: call.writer(&options.manager, true, subresource),
+            options,
+        })
     }
 
-    fn new_object(&self, warnings: &mut Warnings) -> Result<Value, ApiError> {
-        let uid = text(self.intent, "uid");
-        if !uid.is_empty() {
-            let cause = format!(
-                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-            );
-            return Err(conflict_because(
-                &self.call.served.resource,
-                &self.call.name,
-                &cause,
-            ));
+    /// Lays the intent over an object, if there is one. Only an intent that is accepted is judged for its spelling.
+    pub(super) fn over(
+        &self,
+        scope: &Scope,
+        old: Option<&Value>,
+        warnings: &mut Warnings,
+    ) -> Result<Value, ApiError> {
+        let intent = managed::Intent {
+            object: &self.object,
+            writer: &self.writer,
+            force: self.options.force,
+        };
+        let object = managed::applied(scope, old, &intent, &timestamp())?;
+        match self.options.validation {
+            FieldValidation::Ignore => {}
+            FieldValidation::Warn => {
+                let lines = self.faults.iter().flat_map(|fault| fault.lines().skip(1));
+                warnings.extend(lines.map(|line| line.trim().to_owned()));
+            }
+            FieldValidation::Strict => {
+                if let Some(fault) = self.faults.first() {
+                    let text = format!("error strict decoding YAML: error converting YAML to JSON: {fault}");
+                    return Err(ApiError::bad_request(text));
+                }
+            }
         }
-        let mut object = self.laid_over(None)?;
-        // Nothing is there whose version could be meant.
-        super::metadata::remove(&mut object, "resourceVersion");
-        self.complete(object, warnings)
-    }
-
-    fn changed_object(&self, old: &Value, warnings: &mut Warnings) -> Result<Value, ApiError> {
-        let mut object = self.laid_over(Some(old))?;
-        let given = text(self.intent, "resourceVersion");
-        if !given.is_empty() {
-            super::metadata::set(&mut object, "resourceVersion", Value::String(given.to_owned()));
-        }
-        let object = self.complete(object, warnings)?;
-        Ok(object)
-    }
-
-    fn complete(&self, mut object: Value, warnings: &mut Warnings) -> Result<Value, ApiError> {
-        let quoted = object.to_string();
-        let unknown = shape::decode(self.call, &mut object, builtin::Dialect::Json)
-            .map_err(|fault| invalid_patch(&quoted, &fault))?;
-        warnings.extend(
-            unknown
-                .iter()
-                .map(|path| format!("unknown field \"{path}\""))
-                .collect::<Vec<_>>(),
-        );
         Ok(object)
     }
 }

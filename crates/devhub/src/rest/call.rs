@@ -91,7 +91,14 @@ impl Call {
 
     /// Returns what ownership needs to know of a write through a subresource.
     pub(crate) fn scope(&self, subresource: &str) -> Scope {
-        Scope::new(&self.served.resource, self.served.type_of(), subresource)
+        let resource = &self.served.resource;
+        let registry = self.hub.directory.load();
+        let others = self.served.custom.iter().flat_map(|custom| &custom.other_versions);
+        let types = others
+            .filter_map(|version| registry.find(&resource.group, version, &resource.plural))
+            .map(|other| (other.resource.api_version(), other.ownable().of.clone()))
+            .collect();
+        Scope::new(resource, self.served.ownable(), types, subresource)
     }
 
     /// Returns the key of the named object.

@@ -48,6 +48,7 @@ pub(super) async fn create_object(
     };
     let name = text(&object, "name").to_owned();
     let mut object = object;
+    metadata::wipe(&mut object);
     if !options.applies {
         let writer = call.writer(&options.manager, false, "");
         managed::track(&call.scope(""), None, &mut object, &writer, &timestamp());

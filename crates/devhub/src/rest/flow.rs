@@ -10,6 +10,9 @@ use crate::admission::{Attributes, Kind, Operation, Warnings};
 use crate::error::ApiError;
 use crate::managed;
 
+/// What is said when a webhook leaves owners that cannot be read.
+const BROKEN: &str = ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests";
+
 /// One write on its way through admission.
 #[derive(Debug)]
 pub(super) struct Flow<'a> {
@@ -91,9 +94,8 @@ impl Flow<'_> {
             .await?;
         let mut object = object.unwrap_or_default();
         // A webhook may put other owners in, but only such that can be read.
-        if self.subresource != "scale" && !managed::is_valid(managed::raw(&object)) {
-            let text = ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests";
-            warnings.extend(vec![text.to_owned()]);
+        if let Some(fault) = managed::fault(managed::raw(&object)) {
+            warnings.extend([format!("{BROKEN}: {fault}")]);
             metadata::set(&mut object, "managedFields", owners);
         }
         Ok(object)

@@ -79,16 +79,17 @@ pub(crate) fn set_generation(object: &mut Value, generation: i64) {
     }
 }
 
-/// Fills what the server owns in a new object and drops what a client may not set.
-pub(crate) fn fill_new(object: &mut Value) {
-    for name in [
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "selfLink",
-        "generation",
-    ] {
+/// Drops what a client may not say of a new object.
+pub(crate) fn wipe(object: &mut Value) {
+    for name in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         remove(object, name);
     }
+}
+
+/// Fills what the server owns in a new object and drops what a client may not set.
+pub(crate) fn fill_new(object: &mut Value) {
+    wipe(object);
+    remove(object, "generation");
     set(object, "creationTimestamp", Value::String(timestamp()));
     set(object, "uid", Value::String(uuid::Uuid::new_v4().to_string()));
 }

@@ -81,7 +81,8 @@ impl WriteOptions {
                 dry_run,
                 validation,
                 manager,
-                force: query.text("force") == "true",
+                // As Kubernetes reads it: whatever does not say no says yes.
+                force: query.first("force").is_some_and(|text| !matches!(text, "false" | "0")),
                 applies,
                 given_validation,
             })

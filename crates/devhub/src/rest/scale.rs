@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::apply::{is_apply, read_intent};
+use super::apply::{Intent, is_apply};
 use super::call::Call;
 use super::decode;
 use super::errors::{conflict, not_found};
@@ -18,8 +18,8 @@ use crate::admission::{Operation, Warnings};
 use crate::error::ApiError;
 use crate::http::Reply;
 use crate::hub::timestamp;
-use crate::managed::{self, Intent};
-use crate::patch::{self, go_json, invalid_patch};
+use crate::managed::{self, SCALE_VERSION, Scaled, Scope};
+use crate::patch::{go_json, invalid_patch};
 use crate::resource::ScalePaths;
 use crate::store::Unwritten;
 
@@ -83,7 +83,24 @@ fn shown(object: &Value, paths: &ScalePaths, replicas: &Value) -> Value {
     {
         status.insert("selector".to_owned(), json!(selector));
     }
-    json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": about, "spec": { "replicas": replicas }, "status": status })
+    json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": about, "spec": spec(replicas), "status": status })
+}
+
+/// No replicas are not said.
+fn spec(replicas: &Value) -> Value {
+    if replicas.as_i64() == Some(0) {
+        json!({})
+    } else {
+        json!({ "replicas": replicas })
+    }
+}
+
+fn set_owners(object: &mut Value, owners: Value) {
+    if owners.is_null() {
+        metadata::remove(object, "managedFields");
+    } else {
+        metadata::set(object, "managedFields", owners);
+    }
 }
 
 /// Answers a GET.
@@ -111,13 +128,8 @@ pub(super) async fn replace(call: &Call, warnings: &mut Warnings) -> Result<Repl
 pub(super) async fn patch(call: &Call, warnings: &mut Warnings) -> Result<Reply, ApiError> {
     if is_apply(call) {
         let options = WriteOptions::parse_apply(&call.query)?;
-        let intent = read_intent(call, options.validation)?.value;
-        check(&intent).map_err(|fault| invalid_patch(&intent.to_string(), &fault))?;
-        let propose = |old: &Value| {
-            let mut wanted = old.clone();
-            patch::merge::apply(&mut wanted, &intent);
-            Ok(wanted)
-        };
+        let intent = Intent::read(call, "scale", &options)?;
+        let propose = |old: &Value| intent.over(&Scope::scale(), Some(old), &mut Warnings::new());
         return write(call, &propose, &options, warnings).await;
     }
     let dialect = Dialect::of(call)?;
@@ -144,35 +156,14 @@ fn check(scale: &Value) -> Result<(), String> {
     }
 }
 
-/// Notes who owns the replicas.
-fn own(
-    call: &Call,
-    paths: &ScalePaths,
-    old: &Value,
-    object: &mut Value,
-    options: &WriteOptions,
-) -> Result<(), ApiError> {
-    let scope = call.scope("scale");
-    let writer = call.writer(&options.manager, options.applies, "scale");
-    if !options.applies {
-        managed::track(&scope, Some(old), object, &writer, &timestamp());
-        return Ok(());
+/// Notes who owns the replicas of a scale that is about to be written.
+fn own(call: &Call, old: &Value, scale: &mut Value, options: &WriteOptions) {
+    if options.applies {
+        return;
     }
-    let mut fields = Value::Object(Map::new());
-    let replicas = at(object, &paths.spec_replicas).cloned().unwrap_or_default();
-    put(&mut fields, &paths.spec_replicas, replicas);
-    let intent = Intent {
-        object: &fields,
-        writer: &writer,
-        force: options.force,
-        kind: &call.served.resource.kind,
-    };
-    let version = text(object, "resourceVersion").to_owned();
-    *object = managed::applied(&scope, Some(old), &intent, &timestamp())?;
-    if !version.is_empty() {
-        metadata::set(object, "resourceVersion", json!(version));
-    }
-    Ok(())
+    let mut writer = call.writer(&options.manager, false, "scale");
+    SCALE_VERSION.clone_into(&mut writer.version);
+    managed::track(&Scope::scale(), Some(old), scale, &writer, &timestamp());
 }
 
 async fn write(
@@ -196,8 +187,20 @@ async fn write(
         let current = at(&old, &paths.spec_replicas)
             .cloned()
             .unwrap_or_else(|| json!(0));
-        let old_scale = shown(&old, &paths, &current);
-        let wanted = propose(&old_scale)?;
+        let mut old_scale = shown(&old, &paths, &current);
+        let owners = Scaled {
+            list: managed::raw(&old),
+            path: &paths.spec_replicas,
+            version: &call.served.resource.api_version(),
+        };
+        set_owners(&mut old_scale, owners.to_scale());
+        let mut wanted = propose(&old_scale)?;
+        if let Some(said) = wanted.get_mut("spec")
+            && let Some(replicas) = said.get("replicas").cloned()
+        {
+            *said = spec(&replicas);
+        }
+        own(call, &old_scale, &mut wanted, options);
         let wanted = flow
             .mutate(&call.name, wanted, Some(&old_scale), warnings)
             .await?;
@@ -213,7 +216,7 @@ async fn write(
             metadata::set(&mut object, "resourceVersion", json!(given));
         }
         check_version(call, &record, &object)?;
-        own(call, &paths, &old, &mut object, options)?;
+        set_owners(&mut object, owners.to_object(managed::raw(&wanted)));
         let object = complete(call, Part::Object, object, &old, warnings)?;
         flow.validate(
             &call.name,
