@@ -132,38 +132,75 @@ mod tests {
 
     fn map(fields: &[(&str, Type)]) -> Type {
         Type::Map(Arc::new(Map {
-            fields: fields.iter().map(|(name, of)| ((*name).to_owned(), of.clone())).collect(),
+            fields: fields
+                .iter()
+                .map(|(name, of)| ((*name).to_owned(), of.clone()))
+                .collect(),
             ..Map::default()
         }))
     }
 
     #[test]
     fn says_what_does_not_fit_and_where() {
-        let keys = ["a", "b"].map(|name| KeyField { name: name.to_owned(), default: None });
+        let keys = ["a", "b"].map(|name| KeyField {
+            name: name.to_owned(),
+            default: None,
+        });
         let keyed = list(Relation::Keyed(keys.to_vec()), Type::Opaque);
         let set = list(Relation::Set, Type::Scalar(Scalar::Text));
         let of = map(&[
             ("keyed", keyed),
             ("set", set),
             ("size", Type::Scalar(Scalar::Number)),
-            ("whole", list(Relation::Atomic, map(&[("x", Type::Scalar(Scalar::Boolean))]))),
+            (
+                "whole",
+                list(Relation::Atomic, map(&[("x", Type::Scalar(Scalar::Boolean))])),
+            ),
         ]);
         let rows = [
             (json!({"zz": 1}), ".zz: field not declared in schema"),
-            (json!({"size": "x"}), ".size: expected numeric (int or float), got string"),
+            (
+                json!({"size": "x"}),
+                ".size: expected numeric (int or float), got string",
+            ),
             (json!({"size": null}), ""),
-            (json!({"set": ["a", "a"]}), r#".set: duplicate entries for key [="a"]"#),
-            (json!({"set": [5]}), ".set[=5]: expected string, got &value.valueUnstructured{Value:5}"),
-            (json!({"set": [{}]}), ".set: element 0: associative list without keys has an element that's a map type"),
-            (json!({"set": {"a": [1, "b"]}}), ".set: expected list, got &{map[a:[1 b]]}"),
-            (json!({"whole": [{"x": 1}]}), ".whole[0].x: expected boolean, got &{1}"),
-            (json!({"keyed": [{"a": 1}, {}]}), r#".keyed: element 1: associative list with keys has an element that omits all key fields ["a" "b"] (and doesn't have default values for any key fields)"#),
-            (json!({"keyed": 1, "size": true}), "errors:\n  .keyed: expected list, got &{1}\n  .size: expected numeric (int or float), got bool"),
+            (
+                json!({"set": ["a", "a"]}),
+                r#".set: duplicate entries for key [="a"]"#,
+            ),
+            (
+                json!({"set": [5]}),
+                ".set[=5]: expected string, got &value.valueUnstructured{Value:5}",
+            ),
+            (
+                json!({"set": [{}]}),
+                ".set: element 0: associative list without keys has an element that's a map type",
+            ),
+            (
+                json!({"set": {"a": [1, "b"]}}),
+                ".set: expected list, got &{map[a:[1 b]]}",
+            ),
+            (
+                json!({"whole": [{"x": 1}]}),
+                ".whole[0].x: expected boolean, got &{1}",
+            ),
+            (
+                json!({"keyed": [{"a": 1}, {}]}),
+                r#".keyed: element 1: associative list with keys has an element that omits all key fields ["a" "b"] (and doesn't have default values for any key fields)"#,
+            ),
+            (
+                json!({"keyed": 1, "size": true}),
+                "errors:\n  .keyed: expected list, got &{1}\n  .size: expected numeric (int or float), got bool",
+            ),
         ];
         for (value, wanted) in rows {
-            let found = check(&value, &of, Duplicates::Refused).map_or_else(|faults| faults.to_string(), |()| String::new());
+            let found = check(&value, &of, Duplicates::Refused)
+                .map_or_else(|faults| faults.to_string(), |()| String::new());
             assert_eq!(found, wanted, "{value}");
         }
-        assert_eq!(check(&json!({"set": ["a", "a"]}), &of, Duplicates::Allowed), Ok(()));
+        assert_eq!(
+            check(&json!({"set": ["a", "a"]}), &of, Duplicates::Allowed),
+            Ok(())
+        );
     }
 }

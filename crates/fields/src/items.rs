@@ -27,7 +27,11 @@ pub(crate) fn step(relation: &Relation, item: &Value, position: usize) -> Result
 
 fn key(keys: &[KeyField], item: &Value) -> Result<Element, String> {
     let Some(fields) = item.as_object() else {
-        let what = if item.is_null() { "a null element" } else { "non-map elements" };
+        let what = if item.is_null() {
+            "a null element"
+        } else {
+            "non-map elements"
+        };
         return Err(format!("associative list with keys may not have {what}"));
     };
     let mut pairs: Vec<(String, Value)> = keys

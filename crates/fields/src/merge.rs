@@ -24,8 +24,12 @@ fn values(base: Option<&Value>, over: Option<&Value>, of: &Type) -> Option<Value
 }
 
 fn members(base: Option<&Value>, over: Option<&Value>, map: &Map) -> Option<Value> {
-    let own = base.and_then(Value::as_object).filter(|members| !members.is_empty());
-    let new = over.and_then(Value::as_object).filter(|members| !members.is_empty());
+    let own = base
+        .and_then(Value::as_object)
+        .filter(|members| !members.is_empty());
+    let new = over
+        .and_then(Value::as_object)
+        .filter(|members| !members.is_empty());
     // Where both are bare, the difference between null and empty is kept.
     if map.atomic || (own.is_none() && new.is_none()) {
         return over.or(base).cloned();
@@ -34,7 +38,10 @@ fn members(base: Option<&Value>, over: Option<&Value>, map: &Map) -> Option<Valu
     let merged: Members<String, Value> = names
         .into_iter()
         .filter_map(|name| {
-            let (own, new) = (own.and_then(|own| own.get(name)), new.and_then(|new| new.get(name)));
+            let (own, new) = (
+                own.and_then(|own| own.get(name)),
+                new.and_then(|new| new.get(name)),
+            );
             let value = values(own, new, map.member_or_opaque(name))?;
             Some((name.clone(), value))
         })
@@ -47,17 +54,24 @@ fn all_items(base: Option<&Value>, over: Option<&Value>, list: &List) -> Option<
     if list.relation == Relation::Atomic || (own.is_empty() && new.is_empty()) {
         return over.or(base).cloned();
     }
-    let (own, new) = (items::steps(&list.relation, own), items::steps(&list.relation, new));
+    let (own, new) = (
+        items::steps(&list.relation, own),
+        items::steps(&list.relation, new),
+    );
     let mut by_step: BTreeMap<&Element, &Value> = BTreeMap::new();
     for (step, item) in &own {
         by_step.entry(step).or_insert(item);
     }
-    let steps = |items: &[(Element, &'_ Value)]| -> Vec<Element> { items.iter().map(|(step, _)| step.clone()).collect() };
+    let steps = |items: &[(Element, &'_ Value)]| -> Vec<Element> {
+        items.iter().map(|(step, _)| step.clone()).collect()
+    };
     let mut merged = Vec::with_capacity(own.len().max(new.len()));
     for place in order(&steps(&own), &steps(&new)) {
         let item = match place {
             // An item of the base alone is taken by position: those that cannot be told apart all stay.
-            Place::Base(at) => own.get(at).and_then(|(_, item)| values(Some(item), None, &list.item)),
+            Place::Base(at) => own
+                .get(at)
+                .and_then(|(_, item)| values(Some(item), None, &list.item)),
             Place::Over(at) => new
                 .get(at)
                 .and_then(|(step, item)| values(by_step.get(step).copied(), Some(item), &list.item)),
@@ -154,7 +168,11 @@ mod tests {
     #[test]
     fn what_nobody_declared_is_merged_by_its_form() {
         let rows = [
-            (json!({"a": 1}), json!({"b": {"c": 2}}), json!({"a": 1, "b": {"c": 2}})),
+            (
+                json!({"a": 1}),
+                json!({"b": {"c": 2}}),
+                json!({"a": 1, "b": {"c": 2}}),
+            ),
             (json!({"a": 1}), json!([1]), json!([1])),
             (json!({"a": 1}), json!(null), json!({"a": 1})),
             (json!([1]), json!(null), json!(null)),

@@ -82,7 +82,9 @@ pub struct Applied {
 
 /// Applies an intent to an object.
 pub fn apply(live: &Value, intent: &Value, owners: &Owners, asked: &Asked<'_>) -> Result<Applied, Refusal> {
-    let of = asked.of().ok_or_else(|| Refusal::Unknown(asked.version.to_owned()))?;
+    let of = asked
+        .of()
+        .ok_or_else(|| Refusal::Unknown(asked.version.to_owned()))?;
     check(intent, of, Duplicates::Refused).map_err(Refusal::Intent)?;
     check(live, of, Duplicates::Allowed).map_err(Refusal::Live)?;
     let mut owners = known(owners, asked.types);
@@ -103,11 +105,16 @@ pub fn apply(live: &Value, intent: &Value, owners: &Owners, asked: &Asked<'_>) -
 
 /// Returns the owners after `asked.owner` has changed the object from `live` to `new` by any other write.
 pub fn update(live: &Value, new: &Value, owners: &Owners, asked: &Asked<'_>) -> Result<Owners, Refusal> {
-    let of = asked.of().ok_or_else(|| Refusal::Unknown(asked.version.to_owned()))?;
+    let of = asked
+        .of()
+        .ok_or_else(|| Refusal::Unknown(asked.version.to_owned()))?;
     check(new, of, Duplicates::Allowed).map_err(Refusal::Intent)?;
     check(live, of, Duplicates::Allowed).map_err(Refusal::Live)?;
     let mut owners = known(owners, asked.types);
-    let forced = Asked { force: true, ..*asked };
+    let forced = Asked {
+        force: true,
+        ..*asked
+    };
     let changed = settle(live, new, &mut owners, &forced).map_err(Refusal::Conflicts)?;
     let own = owners.remove(asked.owner).unwrap_or_default();
     let set = own

@@ -1,6 +1,6 @@
 //! A value without some of its paths.
 //!
-//! Decides nothing about ownership. A map or list that loses everything leaves a null, as Kubernetes' removal does.
+//! Decides nothing about ownership. A map or list that loses everything stays as an empty one.
 
 use serde_json::{Map as Members, Value};
 
@@ -28,19 +28,18 @@ fn members_left(members: &Members<String, Value>, gone: &Set, map: &Map) -> Valu
         let value = part(value, &step, gone, map.member_or_opaque(name));
         left.extend(value.map(|value| (name.clone(), value)));
     }
-    if left.is_empty() { Value::Null } else { Value::Object(left) }
+    Value::Object(left)
 }
 
 fn items_left(items: &[Value], gone: &Set, list: &List) -> Value {
-    let each = items.iter().enumerate().filter_map(|(position, item)| {
+    let left = items.iter().enumerate().filter_map(|(position, item)| {
         // An item to which no step leads is nobody's.
         match items::step(&list.relation, item, position) {
             Ok(step) => part(item, &step, gone, &list.item),
             Err(_) => Some(item.clone()),
         }
     });
-    let left: Vec<Value> = each.collect();
-    if left.is_empty() { Value::Null } else { Value::Array(left) }
+    Value::Array(left.collect())
 }
 
 fn part(value: &Value, step: &Element, gone: &Set, of: &Type) -> Option<Value> {

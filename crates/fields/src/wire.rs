@@ -96,13 +96,23 @@ mod tests {
         let paths: Vec<String> = set.paths().iter().map(ToString::to_string).collect();
         assert_eq!(
             paths,
-            [".a", ".l", r#".l[name="x",port=80]"#, r#".l[="s"]"#, ".l[3]", r#".l[name="x",port=80].v"#]
+            [
+                ".a",
+                ".l",
+                r#".l[name="x",port=80]"#,
+                r#".l[="s"]"#,
+                ".l[3]",
+                r#".l[name="x",port=80].v"#
+            ]
         );
     }
 
     #[test]
     fn says_what_is_no_set() {
-        assert_eq!(Set::from_wire(&json!({"f": {}})), Err("missing colon: f".to_owned()));
+        assert_eq!(
+            Set::from_wire(&json!({"f": {}})),
+            Err("missing colon: f".to_owned())
+        );
         assert!(Set::from_wire(&json!({"v:{": {}})).is_err());
         assert!(Set::from_wire(&json!({"f:a": 1})).is_err());
         assert!(Set::from_wire(&json!({"x:y": {}})).expect("left out").is_empty());

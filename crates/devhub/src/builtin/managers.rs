@@ -19,7 +19,11 @@ pub(super) fn validate(metadata: &Value) -> Vec<FieldError> {
         let at = |name: &str| format!("metadata.managedFields[{position}].{name}");
         let (operation, kind) = (text(entry, "/operation"), text(entry, "/fieldsType"));
         if !matches!(operation, "Apply" | "Update") {
-            errors.push(invalid(&at("operation"), operation, "must be `Apply` or `Update`"));
+            errors.push(invalid(
+                &at("operation"),
+                operation,
+                "must be `Apply` or `Update`",
+            ));
         }
         if !matches!(kind, "" | "FieldsV1") {
             errors.push(invalid(&at("fieldsType"), kind, "must be `FieldsV1`"));

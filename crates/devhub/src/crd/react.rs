@@ -64,7 +64,12 @@ fn update(definitions: &Served, name: &str, record: &Record, definition: &mut Va
         version: definitions.resource.api_version(),
         subresource: "status".to_owned(),
     };
-    let scope = Scope::new(&definitions.resource, definitions.ownable(), Types::new(), "status");
+    let scope = Scope::new(
+        &definitions.resource,
+        definitions.ownable(),
+        Types::new(),
+        "status",
+    );
     let before = definitions.decode(record, record.version);
     managed::track(&scope, Some(&before), definition, &writer, &timestamp());
     if let Err(unwritten) = definitions

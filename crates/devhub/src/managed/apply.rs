@@ -69,7 +69,13 @@ pub(crate) fn applied(
 
 /// An intent is written for the kind and version to which it is applied, and leaves the owners to the server.
 fn check_head(scope: &Scope, intent: &Intent<'_>) -> Result<(), ApiError> {
-    let text = |name: &str| intent.object.get(name).and_then(Value::as_str).unwrap_or_default();
+    let text = |name: &str| {
+        intent
+            .object
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     let (version, kind) = (text("apiVersion"), text("kind"));
     if version != scope.version || kind != scope.kind {
         let found = described(version, kind);
@@ -122,7 +128,9 @@ fn laid_over(
 
 /// Fields that client-side apply set and nobody has changed since.
 fn applied_by_client(scope: &Scope, base: &Value) -> Set {
-    let text = base.pointer("/metadata/annotations").and_then(|all| all.get(LAST_APPLIED));
+    let text = base
+        .pointer("/metadata/annotations")
+        .and_then(|all| all.get(LAST_APPLIED));
     let last = text
         .and_then(Value::as_str)
         .and_then(|text| serde_json::from_str::<Value>(text).ok());
@@ -188,6 +196,7 @@ fn refused(
     };
     let (namespace, name) = (part("namespace"), part("name"));
     let described = scope.described();
-    let message = format!("failed to create typed {which} object ({namespace}/{name}; {described}): {faults}");
+    let message =
+        format!("failed to create typed {which} object ({namespace}/{name}; {described}): {faults}");
     ApiError::new(500, "", message)
 }

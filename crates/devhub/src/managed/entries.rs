@@ -44,7 +44,10 @@ impl Writer {
     /// Returns what tells this writer from others, in the form by which Kubernetes sorts managers.
     pub(super) fn identity(&self) -> String {
         let operation = if self.applies { "Apply" } else { "Update" };
-        let mut identity = format!("{{\"manager\":{},\"operation\":\"{operation}\"", json!(self.manager));
+        let mut identity = format!(
+            "{{\"manager\":{},\"operation\":\"{operation}\"",
+            json!(self.manager)
+        );
         let parts = [
             ("apiVersion", &self.version, !self.applies),
             ("subresource", &self.subresource, true),
@@ -78,9 +81,15 @@ impl Managers {
         for (position, entry) in entries.iter().enumerate() {
             let (writer, owned, time) = decode(entry, position)?;
             let identity = writer.identity();
-            let Writer { manager, subresource, .. } = writer;
+            let Writer {
+                manager, subresource, ..
+            } = writer;
             managers.owners.insert(identity.clone(), owned);
-            let record = Record { manager, subresource, time };
+            let record = Record {
+                manager,
+                subresource,
+                time,
+            };
             managers.records.insert(identity, record);
         }
         Ok(managers)
@@ -94,7 +103,11 @@ impl Managers {
             .filter_map(|(identity, owned)| Some((self.records.get(identity)?, owned)))
             .collect();
         entries.sort_by_key(|(record, owned)| {
-            let Record { manager, subresource, time } = record;
+            let Record {
+                manager,
+                subresource,
+                time,
+            } = record;
             (!owned.applied, time, manager, &owned.version, subresource)
         });
         entries
@@ -136,7 +149,9 @@ fn decode(entry: &Value, position: usize) -> Result<(Writer, Owned, Option<Strin
     }
     let set = match entry.get("fieldsV1") {
         None | Some(Value::Null) => Set::default(),
-        Some(wire) => Set::from_wire(wire).map_err(|fault| format!("error decoding set from json: {fault}"))?,
+        Some(wire) => {
+            Set::from_wire(wire).map_err(|fault| format!("error decoding set from json: {fault}"))?
+        }
     };
     let writer = Writer {
         manager: text("manager").to_owned(),
@@ -147,7 +162,15 @@ fn decode(entry: &Value, position: usize) -> Result<(Writer, Owned, Option<Strin
     let time = Some(text("time"))
         .filter(|time| !time.is_empty())
         .map(str::to_owned);
-    Ok((writer, Owned { set, applied, version }, time))
+    Ok((
+        writer,
+        Owned {
+            set,
+            applied,
+            version,
+        },
+        time,
+    ))
 }
 
 fn render(record: &Record, owned: &Owned) -> Value {
@@ -221,7 +244,11 @@ mod tests {
             ("operation", "Bogus", "operation must be `Apply` or `Update`"),
             ("apiVersion", "", "apiVersion must not be empty"),
             ("fieldsType", "", "missing fieldsType in managed fields entry 0"),
-            ("fieldsType", "X", "invalid fieldsType \"X\" in managed fields entry 0"),
+            (
+                "fieldsType",
+                "X",
+                "invalid fieldsType \"X\" in managed fields entry 0",
+            ),
         ];
         for (name, value, wanted) in rows {
             assert_eq!(with(name, value).as_deref(), Some(wanted));
@@ -235,6 +262,9 @@ mod tests {
         let mut swapped = list("2", "1");
         swapped.as_array_mut().expect("a list").reverse();
         assert!(same_but_times(&list("1", "2"), &swapped));
-        assert!(!same_but_times(&list("1", "2"), &json!([entry("a", "Update", "1")])));
+        assert!(!same_but_times(
+            &list("1", "2"),
+            &json!([entry("a", "Update", "1")])
+        ));
     }
 }

@@ -57,7 +57,10 @@ impl Scaled<'_> {
             if !owned.set.has(&elements(".spec.replicas")) {
                 continue;
             }
-            record.time = managers.records.get(&identity).and_then(|record| record.time.clone());
+            record.time = managers
+                .records
+                .get(&identity)
+                .and_then(|record| record.time.clone());
             managers.records.insert(identity.clone(), record);
             let owned = Owned {
                 set: own.clone(),
@@ -86,7 +89,11 @@ fn replicas() -> Set {
 }
 
 fn listed(managers: &Managers) -> Value {
-    if managers.is_empty() { json!(null) } else { managers.encode() }
+    if managers.is_empty() {
+        json!(null)
+    } else {
+        managers.encode()
+    }
 }
 
 #[cfg(test)]
@@ -103,7 +110,12 @@ mod tests {
 
     #[test]
     fn who_scales_takes_the_replicas_and_nothing_else() {
-        let list = json!([entry("a", "g/v1", json!({ "f:spec": { "f:n": {}, "f:x": {} } }), Some("t"))]);
+        let list = json!([entry(
+            "a",
+            "g/v1",
+            json!({ "f:spec": { "f:n": {}, "f:x": {} } }),
+            Some("t")
+        )]);
         let scaled = Scaled {
             list: &list,
             path: ".spec.n",

@@ -23,7 +23,11 @@ pub(crate) fn track(scope: &Scope, old: Option<&Value>, new: &mut Value, writer:
     let given = lists::take(new);
     let stored = old.map_or(&Value::Null, lists::raw);
     // Through a subresource nobody rewrites the list.
-    let given = if writer.subresource.is_empty() { &given } else { &Value::Null };
+    let given = if writer.subresource.is_empty() {
+        &given
+    } else {
+        &Value::Null
+    };
     let managers = lists::before(given, stored);
     if old.is_some() && managers.is_empty() {
         return;
@@ -71,7 +75,12 @@ pub(super) fn updated(
 
 /// Puts the oldest updaters together until there are few enough.
 fn cap(managers: &mut Managers) {
-    let time = |identity: &String| managers.records.get(identity).and_then(|record| record.time.clone());
+    let time = |identity: &String| {
+        managers
+            .records
+            .get(identity)
+            .and_then(|record| record.time.clone())
+    };
     let mut updaters: Vec<(Option<String>, String)> = managers
         .owners
         .iter()

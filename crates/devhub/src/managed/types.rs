@@ -29,9 +29,19 @@ impl Ownable {
             return Self { of, zero: json!({}) };
         }
         let schema = builtin::schema::structural(resource).unwrap_or_default();
-        let mut zero = json!({});
+        // The one kind whose written form does not begin with all of its empty parts.
+        let is_definition = resource.kind == "CustomResourceDefinition";
+        let mut zero = if is_definition {
+            json!({ "spec": { "names": {} } })
+        } else {
+            json!({})
+        };
         // Nothing is wrong with an object that says nothing.
-        drop(builtin::decode::object(resource, &mut zero, builtin::Dialect::Json));
+        drop(builtin::decode::object(
+            resource,
+            &mut zero,
+            builtin::Dialect::Json,
+        ));
         Self {
             of: object(&schema),
             zero,
@@ -99,7 +109,11 @@ fn members(schema: &Value) -> Map {
         | None => is_open.then_some(Type::Deduced),
     };
     let atomic = schema.get("x-kubernetes-map-type").and_then(Value::as_str) == Some("atomic");
-    Map { fields, others, atomic }
+    Map {
+        fields,
+        others,
+        atomic,
+    }
 }
 
 fn list(schema: &Value) -> List {
@@ -137,7 +151,8 @@ mod tests {
 
     #[test]
     fn a_schema_says_what_is_owned_as_a_whole() {
-        let of = object(&json!({ "type": "object", "properties": { "spec": { "type": "object", "properties": {
+        let of = object(
+            &json!({ "type": "object", "properties": { "spec": { "type": "object", "properties": {
             "plain": { "type": "array", "items": { "type": "string" } },
             "set": { "type": "array", "x-kubernetes-list-type": "set", "items": { "type": "string" } },
             "ports": { "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port"],
@@ -145,7 +160,8 @@ mod tests {
             "atomic": { "type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": { "type": "string" } },
             "open": { "x-kubernetes-preserve-unknown-fields": true },
             "embedded": { "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true },
-        } } } }));
+        } } } }),
+        );
         let value = json!({ "metadata": { "finalizers": ["a/b"], "ownerReferences": [{ "uid": "u", "name": "n" }] }, "spec": {
             "plain": ["a"], "set": ["a"], "ports": [{ "port": 1 }], "atomic": { "a": "b" }, "open": { "a": { "b": [1] } },
             "embedded": { "metadata": { "labels": { "l": "m" } }, "spec": { "x": 1 } } } });

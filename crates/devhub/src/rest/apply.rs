@@ -55,8 +55,9 @@ fn new_object(call: &Call, intent: &Intent<'_>, warnings: &mut Warnings) -> Resu
     let mut object = intent.over(&call.scope(""), None, warnings)?;
     let uid = text(&intent.object, "uid");
     if !uid.is_empty() {
-        let cause =
-            format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+        let cause = format!(
+            "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        );
         return Err(conflict_because(&call.served.resource, &call.name, &cause));
     }
     // Nothing is there whose version could be meant.

@@ -93,7 +93,11 @@ impl Call {
     pub(crate) fn scope(&self, subresource: &str) -> Scope {
         let resource = &self.served.resource;
         let registry = self.hub.directory.load();
-        let others = self.served.custom.iter().flat_map(|custom| &custom.other_versions);
+        let others = self
+            .served
+            .custom
+            .iter()
+            .flat_map(|custom| &custom.other_versions);
         let types = others
             .filter_map(|version| registry.find(&resource.group, version, &resource.plural))
             .map(|other| (other.resource.api_version(), other.ownable().of.clone()))

@@ -187,20 +187,21 @@ async fn write(
         let current = at(&old, &paths.spec_replicas)
             .cloned()
             .unwrap_or_else(|| json!(0));
-        let mut old_scale = shown(&old, &paths, &current);
+        let old_scale = shown(&old, &paths, &current);
         let owners = Scaled {
             list: managed::raw(&old),
             path: &paths.spec_replicas,
             version: &call.served.resource.api_version(),
         };
-        set_owners(&mut old_scale, owners.to_scale());
-        let mut wanted = propose(&old_scale)?;
+        let mut owned_scale = old_scale.clone();
+        set_owners(&mut owned_scale, owners.to_scale());
+        let mut wanted = propose(&owned_scale)?;
         if let Some(said) = wanted.get_mut("spec")
             && let Some(replicas) = said.get("replicas").cloned()
         {
             *said = spec(&replicas);
         }
-        own(call, &old_scale, &mut wanted, options);
+        own(call, &owned_scale, &mut wanted, options);
         let wanted = flow
             .mutate(&call.name, wanted, Some(&old_scale), warnings)
             .await?;
