@@ -10,3 +10,4 @@ mod rig;
 mod robust;
 mod seeds;
 mod serve;
+mod server_side;
