@@ -71,13 +71,14 @@ fn by_pairs(one: &[(String, Value)], two: &[(String, Value)]) -> Ordering {
 /// Orders values: numbers, strings, booleans, null, lists, maps; numbers by size, whatever their spelling.
 pub(crate) fn by_value(one: &Value, two: &Value) -> Ordering {
     match (one, two) {
-        (Value::Number(one), Value::Number(two)) => match (one.as_i64(), two.as_i64()) {
-            (Some(one), Some(two)) => one.cmp(&two),
-            (Some(_) | None, _) => {
+        (Value::Number(one), Value::Number(two)) => {
+            if let (Some(one), Some(two)) = (one.as_i64(), two.as_i64()) {
+                one.cmp(&two)
+            } else {
                 let float = |number: &serde_json::Number| number.as_f64().unwrap_or(f64::INFINITY);
                 float(one).total_cmp(&float(two))
             }
-        },
+        }
         (Value::String(one), Value::String(two)) => one.cmp(two),
         (Value::Bool(one), Value::Bool(two)) => one.cmp(two),
         (Value::Array(one), Value::Array(two)) => {

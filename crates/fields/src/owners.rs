@@ -72,7 +72,7 @@ pub struct Asked<'a> {
 }
 
 /// What an apply makes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
     /// The object; absent if it stays as it is.
     pub object: Option<Value>,

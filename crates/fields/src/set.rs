@@ -23,7 +23,7 @@ impl fmt::Display for Path {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Set {
     pub(crate) members: BTreeSet<Element>,
-    pub(crate) children: BTreeMap<Element, Set>,
+    pub(crate) children: BTreeMap<Element, Self>,
 }
 
 impl Set {

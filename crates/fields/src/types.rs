@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::element::Element;
 
 /// The type of a value.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Type {
     /// A value without parts.
     Scalar(Scalar),
@@ -39,7 +39,7 @@ pub enum Scalar {
 }
 
 /// A map.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Map {
     /// Declared members.
     pub fields: BTreeMap<String, Type>,
@@ -50,7 +50,7 @@ pub struct Map {
 }
 
 /// A list.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
     /// How its items are told apart.
     pub relation: Relation,
@@ -59,7 +59,7 @@ pub struct List {
 }
 
 /// How the items of a list are told apart.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// Not at all: the list is owned as a whole.
     Atomic,
@@ -70,7 +70,7 @@ pub enum Relation {
 }
 
 /// A member that is part of an item's key.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyField {
     /// Its name.
     pub name: String,
