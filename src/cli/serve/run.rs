@@ -3,11 +3,14 @@
 //! Starts both, tells when they serve, and ends them in order. Decides nothing about add-ons.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
+
 use super::reload;
-use crate::cli::{CliError, ServeArgs, connect, signals};
-use crate::controllers::Tide;
+use crate::cli::{CliError, LeasePlace, ServeArgs, connect, rulebook, signals};
+use crate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
 use crate::server::{Gate, GateOptions, Limits};
 
 pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
@@ -20,16 +23,22 @@ pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
 
 async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
+    let rulebook = rulebook::read(&args.gate)?;
     let files = reload::Files::new(args.certificate.clone(), args.key.clone());
     let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
     let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
-    let tide = Tide::start(client, (&args.tide).into())
+    let options = TideOptions {
+        election: args.elect.clone().map(election),
+        ..TideOptions::from(&args.tide)
+    };
+    let tide = Tide::start(client, options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     let options = GateOptions {
         bind: args.bind,
         certificate,
         facts: tide.facts(),
+        rulebook: Arc::new(ArcSwap::from_pointee(rulebook)),
     };
     let limits = Limits {
         linger: Duration::from_secs(args.linger),
@@ -49,6 +58,17 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     tide.shutdown().await;
     gate.shutdown().await;
     told
+}
+
+/// The name of a pod says where a leader runs; the rest tells two lives of the same pod apart.
+fn election(place: LeasePlace) -> ElectionOptions {
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "tidegate".to_owned());
+    ElectionOptions {
+        namespace: place.namespace,
+        name: place.name,
+        identity: format!("{host}_{}", uuid::Uuid::new_v4()),
+        pace: Pace::default(),
+    }
 }
 
 /// Prints the line that scripts wait for.
