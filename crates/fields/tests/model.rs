@@ -48,19 +48,19 @@ fn units_of(object: &Value) -> BTreeMap<Unit, Value> {
         let field = format!(".{name}");
         match name.as_str() {
             "m" => {
-                put(&[field.clone()], Value::Null);
+                put(std::slice::from_ref(&field), Value::Null);
                 for (key, value) in value.as_object().into_iter().flatten() {
                     put(&[field.clone(), format!(".{key}")], value.clone());
                 }
             }
             "s" => {
-                put(&[field.clone()], Value::Null);
+                put(std::slice::from_ref(&field), Value::Null);
                 for item in value.as_array().into_iter().flatten() {
                     put(&[field.clone(), format!("[={item}]")], Value::Null);
                 }
             }
             "l" => {
-                put(&[field.clone()], Value::Null);
+                put(std::slice::from_ref(&field), Value::Null);
                 for item in value.as_array().into_iter().flatten() {
                     let step = format!("[k={}]", item["k"]);
                     put(&[field.clone(), step.clone()], Value::Null);
@@ -280,7 +280,7 @@ impl Real {
                         false
                     }
                     Err(Refusal::Conflicts(_)) => true,
-                    Err(other) => panic!("{other:?}"),
+                    Err(other) => unreachable!("what is generated fits: {other:?}"),
                 }
             }
             Op::Update { object, .. } => {

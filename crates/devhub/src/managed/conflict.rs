@@ -47,10 +47,10 @@ fn spelled(owner: &str, managers: &Managers) -> String {
     };
     let mut text = format!("{:?}", record.manager);
     if !record.subresource.is_empty() {
-        text.push_str(&format!(" with subresource {:?}", record.subresource));
+        text = format!("{text} with subresource {:?}", record.subresource);
     }
     if !owned.applied {
-        text.push_str(&format!(" using {}", owned.version));
+        text = format!("{text} using {}", owned.version);
     }
     text
 }

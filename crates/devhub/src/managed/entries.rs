@@ -54,7 +54,7 @@ impl Writer {
         ];
         for (name, part, counts) in parts {
             if counts && !part.is_empty() {
-                identity.push_str(&format!(",\"{name}\":{}", json!(part)));
+                identity = format!("{identity},\"{name}\":{}", json!(part));
             }
         }
         identity.push('}');

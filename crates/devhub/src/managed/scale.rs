@@ -100,7 +100,7 @@ fn listed(managers: &Managers) -> Value {
 mod tests {
     use super::*;
 
-    fn entry(manager: &str, version: &str, fields: Value, time: Option<&str>) -> Value {
+    fn entry(manager: &str, version: &str, fields: &Value, time: Option<&str>) -> Value {
         let mut entry = json!({ "apiVersion": version, "fieldsType": "FieldsV1", "fieldsV1": fields, "manager": manager, "operation": "Update" });
         if let Some(time) = time {
             entry["time"] = json!(time);
@@ -113,7 +113,7 @@ mod tests {
         let list = json!([entry(
             "a",
             "g/v1",
-            json!({ "f:spec": { "f:n": {}, "f:x": {} } }),
+            &json!({ "f:spec": { "f:n": {}, "f:x": {} } }),
             Some("t")
         )]);
         let scaled = Scaled {
@@ -124,12 +124,12 @@ mod tests {
         let replicas = || json!({ "f:spec": { "f:replicas": {} } });
         assert_eq!(
             scaled.to_scale(),
-            json!([entry("a", SCALE_VERSION, replicas(), Some("t"))])
+            json!([entry("a", SCALE_VERSION, &replicas(), Some("t"))])
         );
-        let taken = json!([entry("b", SCALE_VERSION, replicas(), Some("now"))]);
+        let taken = json!([entry("b", SCALE_VERSION, &replicas(), Some("now"))]);
         let wanted = json!([
-            entry("b", "g/v1", json!({ "f:spec": { "f:n": {} } }), None),
-            entry("a", "g/v1", json!({ "f:spec": { "f:x": {} } }), Some("t")),
+            entry("b", "g/v1", &json!({ "f:spec": { "f:n": {} } }), None),
+            entry("a", "g/v1", &json!({ "f:spec": { "f:x": {} } }), Some("t")),
         ]);
         assert_eq!(scaled.to_object(&taken), wanted);
     }

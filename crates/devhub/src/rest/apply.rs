@@ -8,7 +8,7 @@ use super::call::Call;
 use super::decode::{self, Place};
 use super::errors::{conflict_because, not_found};
 use super::metadata::{remove, text};
-use super::options::{FieldValidation, WriteOptions};
+use super::options::{FieldValidation, How, WriteOptions};
 use super::update::{Part, change};
 use super::{create, represent, shape};
 use crate::admission::Warnings;
@@ -118,7 +118,7 @@ impl<'a> Intent<'a> {
         let intent = managed::Intent {
             object: &self.object,
             writer: &self.writer,
-            force: self.options.force,
+            force: self.options.how == How::ApplyByForce,
         };
         let object = managed::applied(scope, old, &intent, &timestamp())?;
         match self.options.validation {

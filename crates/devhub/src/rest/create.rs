@@ -10,7 +10,7 @@ use super::errors::already_exists;
 use super::finish::commit;
 use super::flow::Flow;
 use super::metadata::{self, text};
-use super::options::WriteOptions;
+use super::options::{How, WriteOptions};
 use super::{lifecycle, represent, shape};
 use crate::admission::{Operation, Warnings};
 use crate::error::ApiError;
@@ -49,7 +49,7 @@ pub(super) async fn create_object(
     let name = text(&object, "name").to_owned();
     let mut object = object;
     metadata::wipe(&mut object);
-    if !options.applies {
+    if options.how == How::Update {
         let writer = call.writer(&options.manager, false, "");
         managed::track(&call.scope(""), None, &mut object, &writer, &timestamp());
     }

@@ -20,6 +20,17 @@ pub(crate) enum FieldValidation {
     Strict,
 }
 
+/// How a write treats what others own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// It is no apply and takes what it changes.
+    Update,
+    /// It is an apply, and others may mind.
+    Apply,
+    /// It is an apply that takes what it sets.
+    ApplyByForce,
+}
+
 /// Options of a create, update or patch.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteOptions {
@@ -29,10 +40,8 @@ pub(crate) struct WriteOptions {
     pub(crate) validation: FieldValidation,
     /// Who writes, as the client says; empty if it does not.
     pub(crate) manager: String,
-    /// Whether an apply takes what others own.
-    pub(crate) force: bool,
-    /// Whether the write is an apply.
-    pub(crate) applies: bool,
+    /// Whether the write is an apply, and how far it goes.
+    pub(crate) how: How,
     given_validation: String,
 }
 
@@ -81,9 +90,12 @@ impl WriteOptions {
                 dry_run,
                 validation,
                 manager,
-                // As Kubernetes reads it: whatever does not say no says yes.
-                force: query.first("force").is_some_and(|text| !matches!(text, "false" | "0")),
-                applies,
+                how: match (applies, query.first("force")) {
+                    (false, _) => How::Update,
+                    // As Kubernetes reads it: whatever does not say no says yes.
+                    (true, None | Some("false" | "0")) => How::Apply,
+                    (true, Some(_)) => How::ApplyByForce,
+                },
                 given_validation,
             })
         } else {

@@ -10,7 +10,7 @@ use super::decode;
 use super::errors::{conflict, not_found};
 use super::flow::Flow;
 use super::metadata::{self, text};
-use super::options::{FieldValidation, WriteOptions};
+use super::options::{FieldValidation, How, WriteOptions};
 use super::patch::{Dialect, apply};
 use super::represent;
 use super::update::{Part, check_version, complete, store};
@@ -156,14 +156,25 @@ fn check(scale: &Value) -> Result<(), String> {
     }
 }
 
-/// Notes who owns the replicas of a scale that is about to be written.
-fn own(call: &Call, old: &Value, scale: &mut Value, options: &WriteOptions) {
-    if options.applies {
-        return;
+/// Returns the scale that a request wants, with its owners.
+fn wanted(
+    call: &Call,
+    old: &Value,
+    propose: &(dyn Fn(&Value) -> Result<Value, ApiError> + Send + Sync),
+    options: &WriteOptions,
+) -> Result<Value, ApiError> {
+    let mut wanted = propose(old)?;
+    if let Some(said) = wanted.get_mut("spec")
+        && let Some(replicas) = said.get("replicas").cloned()
+    {
+        *said = spec(&replicas);
     }
-    let mut writer = call.writer(&options.manager, false, "scale");
-    SCALE_VERSION.clone_into(&mut writer.version);
-    managed::track(&Scope::scale(), Some(old), scale, &writer, &timestamp());
+    if options.how == How::Update {
+        let mut writer = call.writer(&options.manager, false, "scale");
+        SCALE_VERSION.clone_into(&mut writer.version);
+        managed::track(&Scope::scale(), Some(old), &mut wanted, &writer, &timestamp());
+    }
+    Ok(wanted)
 }
 
 async fn write(
@@ -195,13 +206,7 @@ async fn write(
         };
         let mut owned_scale = old_scale.clone();
         set_owners(&mut owned_scale, owners.to_scale());
-        let mut wanted = propose(&owned_scale)?;
-        if let Some(said) = wanted.get_mut("spec")
-            && let Some(replicas) = said.get("replicas").cloned()
-        {
-            *said = spec(&replicas);
-        }
-        own(call, &owned_scale, &mut wanted, options);
+        let wanted = wanted(call, &owned_scale, propose, options)?;
         let wanted = flow
             .mutate(&call.name, wanted, Some(&old_scale), warnings)
             .await?;

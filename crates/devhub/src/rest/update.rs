@@ -10,7 +10,7 @@ use super::errors::{conflict, conflict_because, invalid_resource, not_found};
 use super::finish::commit;
 use super::flow::Flow;
 use super::metadata::{self, text};
-use super::options::WriteOptions;
+use super::options::{How, WriteOptions};
 use super::{create, lifecycle, represent, shape};
 use crate::admission::{Operation, Warnings};
 use crate::builtin::traits::Unconditional;
@@ -101,7 +101,7 @@ pub(super) async fn change(
         let record = call.served.table.read(&key).ok_or_else(missing)?;
         let old = call.served.decode(&record, record.version);
         let mut wanted = propose(&old, warnings)?;
-        if !options.applies {
+        if options.how == How::Update {
             let writer = call.writer(&options.manager, false, part.subresource());
             let scope = call.scope(part.subresource());
             managed::track(&scope, Some(&old), &mut wanted, &writer, &timestamp());
