@@ -4,6 +4,7 @@
 
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use devhub::DevHub;
@@ -52,6 +53,7 @@ impl Scene {
             bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             certificate: issued.certificate().clone(),
             facts: tide.facts(),
+            rulebook: Arc::default(),
         };
         let gate = Gate::start(options).await.expect("the gate starts");
         let endpoint = Endpoint::Url(format!("https://{}", gate.address()));

@@ -46,19 +46,16 @@ impl Scope {
         let version = resource.api_version();
         types.insert(version.clone(), ownable.of.clone());
         let is_definition = resource.kind == "CustomResourceDefinition" && !resource.custom;
-        let ignored: &[&str] = match subresource {
-            "status" if resource.custom || is_definition => &["metadata", "spec"],
-            "status" => &["spec"],
-            "approval" => &["spec", "status"],
-            "finalize" => &["status"],
-            "" if resource.status => &["status"],
+        let ignored: &[&[&str]] = match subresource {
+            "status" if resource.custom || is_definition => &[&["metadata"], &["spec"]],
+            "status" => &[&["spec"]],
+            // Only the verdict on a request is decided through its approval.
+            "approval" => &[&["spec"], &["status", "certificate"]],
+            "finalize" => &[&["status"]],
+            "" if resource.status => &[&["status"]],
             _ => &[],
         };
-        // Only the verdict on a request is decided through its approval.
-        let mut ignored: Set = set_of(ignored.iter().map(|name| vec![*name]));
-        if subresource == "approval" {
-            ignored = set_of([vec!["spec"], vec!["status", "certificate"]].into_iter());
-        }
+        let ignored = set_of(ignored.iter().map(|path| path.to_vec()));
         Self {
             types,
             version,
