@@ -16,7 +16,7 @@ const ADDON: &str = "addon.open-cluster-management.io/v1alpha1";
 const NAMESPACE: &str = "/spec/installNamespace";
 
 /// An add-on instance as Git says it.
-fn wish(cluster: &str, spec: Value) -> Value {
+fn wish(cluster: &str, spec: &Value) -> Value {
     json!({ "apiVersion": ADDON, "kind": "ManagedClusterAddOn",
         "metadata": { "name": "placed", "namespace": cluster, "labels": { "team": "fruit" } }, "spec": spec })
 }
@@ -28,8 +28,8 @@ fn manifests() -> Vec<Value> {
     let placement = json!({ "name": "all", "namespace": "default",
         "rolloutStrategy": { "type": "Progressive", "progressive": { "maxConcurrency": "25%", "minSuccessTime": "5m" } } });
     vec![
-        wish("cluster1", json!({})),
-        wish("cluster2", json!({ "configs": configs })),
+        wish("cluster1", &json!({})),
+        wish("cluster2", &json!({ "configs": configs })),
         json!({ "apiVersion": ADDON, "kind": "AddOnDeploymentConfig", "metadata": { "name": "settings", "namespace": "default" },
             "spec": { "customizedVariables": [{ "name": "A", "value": "1" }] } }),
         json!({ "apiVersion": ADDON, "kind": "ClusterManagementAddOn", "metadata": { "name": "minimal" }, "spec": {} }),
@@ -49,7 +49,7 @@ async fn stays_in_sync(tool: &dyn Tool) {
             "at once: {manifest}"
         );
     }
-    scene.settled(&wish("cluster1", json!({}))).await;
+    scene.settled(&wish("cluster1", &json!({}))).await;
     for manifest in manifests() {
         let before = scene.live(&manifest).await;
         assert_eq!(
@@ -82,7 +82,7 @@ async fn stays_in_sync(tool: &dyn Tool) {
 /// The namespace that the gate fills in stays when the tool applies again, and Git's own choice is Git's.
 async fn fills_in_and_keeps(tool: &dyn Tool) {
     let scene = Scene::start().await;
-    let silent = wish("cluster1", json!({}));
+    let silent = wish("cluster1", &json!({}));
     scene.apply(tool, &silent).await;
     let live = scene.live(&silent).await;
     assert_eq!(live.pointer(NAMESPACE), Some(&json!("placed-here")), "{live:#}");
@@ -99,7 +99,7 @@ async fn fills_in_and_keeps(tool: &dyn Tool) {
     // The default of the definition, but written by the user: it stays.
     let spoken = wish(
         "cluster2",
-        json!({ "installNamespace": "open-cluster-management-agent-addon" }),
+        &json!({ "installNamespace": "open-cluster-management-agent-addon" }),
     );
     scene.apply(tool, &spoken).await;
     let live = scene.live(&spoken).await;
@@ -111,7 +111,7 @@ async fn fills_in_and_keeps(tool: &dyn Tool) {
 /// A tool that could not see drift would make every test above worthless.
 async fn sees_real_drift(tool: &dyn Tool) {
     let scene = Scene::start().await;
-    let spoken = wish("cluster1", json!({ "installNamespace": "chosen" }));
+    let spoken = wish("cluster1", &json!({ "installNamespace": "chosen" }));
     scene.apply(tool, &spoken).await;
     assert_eq!(scene.difference(tool, &spoken).await, None);
     scene
@@ -157,7 +157,7 @@ stories! {
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_owns_what_the_gate_fills_in() {
     let scene = Scene::start().await;
-    let silent = wish("cluster1", json!({}));
+    let silent = wish("cluster1", &json!({}));
     scene.apply(&Flux, &silent).await;
     let live = scene.live_with_owners(&silent).await;
     let owners = live["metadata"]["managedFields"]
@@ -178,7 +178,7 @@ async fn nobody_owns_what_the_gate_fills_in() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bare_create_is_never_second_guessed() {
     let scene = Scene::start().await;
-    let silent = wish("cluster1", json!({}));
+    let silent = wish("cluster1", &json!({}));
     scene.create(&silent).await;
     let live = scene.live(&silent).await;
     assert_eq!(

@@ -270,15 +270,13 @@ fn name(manifest: &Value) -> &str {
 }
 
 fn plain<E: Display>(outcome: Result<DynamicObject, E>, manifest: &Value) -> Value {
-    match outcome {
-        Ok(object) => serde_json::to_value(object).expect("an object is JSON"),
-        Err(error) => panic!("{error}: {manifest}"),
-    }
+    let outcome = outcome.map_err(|error| format!("{error}: {manifest}"));
+    serde_json::to_value(outcome.expect("the hub accepts it")).expect("an object is JSON")
 }
 
 /// Waits until something holds.
 async fn eventually(what: &str, holds: impl AsyncFn() -> bool) {
-    let patience = tokio::time::Instant::now() + Duration::from_secs(60);
+    let patience = tokio::time::Instant::now() + Duration::from_mins(1);
     while !holds().await {
         assert!(tokio::time::Instant::now() < patience, "still not so: {what}");
         tokio::time::sleep(Duration::from_millis(50)).await;

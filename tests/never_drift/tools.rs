@@ -57,9 +57,9 @@ impl Tool for ArgoServerSide {
             return unequal(&comparable(predicted), &comparable(live));
         }
         // Only what the tool itself owns in the predicted object counts, laid over the object as it is.
-        let entries = predicted["metadata"]["managedFields"]
-            .as_array()
-            .expect("owners are shown");
+        let Some(entries) = predicted["metadata"]["managedFields"].as_array() else {
+            return Some("the dry run shows no owners".to_owned());
+        };
         let own = entries
             .iter()
             .filter(|entry| entry["manager"] == "argocd-controller" && entry["operation"] == "Apply");
