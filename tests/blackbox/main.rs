@@ -11,4 +11,5 @@ mod rig;
 mod robust;
 mod seeds;
 mod serve;
+mod server_side;
 mod tools;
