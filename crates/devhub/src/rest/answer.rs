@@ -214,7 +214,7 @@ async fn built_in(call: &Call, incoming: &Incoming, warnings: &mut Warnings) -> 
         return built_in_part(call, part, incoming, warnings).await;
     }
     match incoming.method.as_str() {
-        "POST" if call.traits().review && !named => review::review(call),
+        "POST" if call.traits().review && !named => review::review(call, warnings),
         "GET" if is_watch(call, incoming) && offers("watch") => watch::watch(call),
         "GET" if named && offers("get") => represent::read(call).await,
         "GET" if !named && offers("list") => list::list(call).await,

@@ -8,14 +8,16 @@ use serde_json::{Map, Value, json};
 use super::call::Call;
 use super::decode;
 use super::errors::invalid_kind;
-use crate::admission::UserInfo;
+use super::options::WriteOptions;
+use crate::admission::{UserInfo, Warnings};
 use crate::error::ApiError;
 use crate::http::Reply;
 use crate::hub::timestamp;
 
 /// Answers a POST of a review.
-pub(super) fn review(call: &Call) -> Result<Reply, ApiError> {
-    let body = decode::body(call)?.value;
+pub(super) fn review(call: &Call, warnings: &mut Warnings) -> Result<Reply, ApiError> {
+    let options = WriteOptions::parse(&call.query, "CreateOptions")?;
+    let body = decode::object(call, options.validation, warnings)?;
     let spec = body.get("spec").cloned().unwrap_or_else(|| json!({}));
     let kind = call.served.resource.kind.as_str();
     let status = match kind {
