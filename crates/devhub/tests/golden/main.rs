@@ -30,18 +30,9 @@ use report::{Outcome, Report, print};
 use scenario::Scenario;
 use target::Target;
 
-/// Areas that the hub does not cover yet, with the reason.
-const OUT_OF_SCOPE: &[(&str, &str)] = &[("protobuf-requests", "protobuf bodies are not read yet")];
-
 /// Returns why a scenario is not replayed.
 fn out_of_scope(scenario: &Scenario) -> Option<&'static str> {
-    let area = OUT_OF_SCOPE
-        .iter()
-        .find(|(area, _)| *area == scenario.header.area)
-        .map(|(_, reason)| *reason);
-    area.or_else(|| {
-        (scenario.header.tier != "must").then_some("not needed by the clients of this project yet")
-    })
+    (scenario.header.tier != "must").then_some("not needed by the clients of this project yet")
 }
 
 #[test]
