@@ -206,9 +206,9 @@ fn member(number: u32, shape: Shape, value: &Value, out: &mut Vec<u8>) {
             within(number, out, |out| named(inner, Shape::Part(below), members, out));
         }
         (Parameters, Value::Array(parameters)) => {
-            parameters
-                .iter()
-                .for_each(|one| within(number, out, |out| parameter(one, out)));
+            for one in parameters {
+                within(number, out, |out| parameter(one, out));
+            }
         }
         (Responses, Value::Object(responses)) => within(number, out, |out| {
             for (code, response) in responses {

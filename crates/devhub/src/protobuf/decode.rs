@@ -258,17 +258,10 @@ fn time(bytes: &[u8], micro: bool) -> Result<Value, Fault> {
     let (mut seconds, mut nanoseconds) = (0, 0);
     let mut reader = Reader::new(bytes);
     while let Some(tag) = reader.tag("Timestamp")? {
+        let wire = |field| Wire { tag, field };
         match tag.number {
-            1 => {
-                seconds = signed(
-                    Wire {
-                        tag,
-                        field: "Seconds",
-                    }
-                    .number(&mut reader)?,
-                )
-            }
-            2 => nanoseconds = narrow(Wire { tag, field: "Nanos" }.number(&mut reader)?),
+            1 => seconds = signed(wire("Seconds").number(&mut reader)?),
+            2 => nanoseconds = narrow(wire("Nanos").number(&mut reader)?),
             _ => reader.skip(tag.wire)?,
         }
     }

@@ -57,7 +57,7 @@ pub enum Kind {
     /// A message whose first field is a list of texts.
     Texts,
     /// A map from texts to values of a kind.
-    Map(&'static Kind),
+    Map(&'static Self),
     /// A message.
     Object(&'static Message),
     /// A message whose fields stand in the object around it.

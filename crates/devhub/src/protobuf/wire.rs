@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
     /// Returns bytes that are preceded by their length.
     pub fn delimited(&mut self) -> Result<&'a [u8], Fault> {
         let length = i64::from_le_bytes(self.varint()?.to_le_bytes());
-        let length = usize::try_from(length).map_err(|_| Fault::NegativeLength)?;
+        let length = usize::try_from(length).map_err(|_negative| Fault::NegativeLength)?;
         self.take(length)
     }
 
