@@ -2,8 +2,6 @@
 //!
 //! kubectl itself decides what it sends; these tests only read what it says.
 
-#![expect(clippy::panic, reason = "a test that sees something else has failed")]
-
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -125,6 +123,22 @@ async fn kubectl_creates_and_deletes_built_in_kinds_as_it_sends_them_by_itself()
     ] {
         rig.says(words, said);
     }
+    check_what_was_created(&rig).await;
+    let (succeeded, said) = rig.kubectl("create configmap settings -n team --from-literal=a=b", "");
+    assert!(!succeeded && said.contains("already exists"), "{said}");
+    rig.says(
+        "delete configmap settings -n team",
+        "configmap \"settings\" deleted",
+    );
+    rig.says(
+        "delete namespace team --timeout=20s",
+        "namespace \"team\" deleted",
+    );
+    let namespaces = Api::<Namespace>::all(rig.hub.client());
+    assert!(namespaces.get_opt("team").await.unwrap().is_none());
+}
+
+async fn check_what_was_created(rig: &Rig) {
     let client = rig.hub.client();
     let map = Api::<ConfigMap>::namespaced(client.clone(), "team")
         .get("settings")
@@ -161,23 +175,6 @@ async fn kubectl_creates_and_deletes_built_in_kinds_as_it_sends_them_by_itself()
             ],
         ])
     );
-    let (succeeded, said) = rig.kubectl("create configmap settings -n team --from-literal=a=b", "");
-    assert!(!succeeded && said.contains("already exists"), "{said}");
-    rig.says(
-        "delete configmap settings -n team",
-        "configmap \"settings\" deleted",
-    );
-    rig.says(
-        "delete namespace team --timeout=20s",
-        "namespace \"team\" deleted",
-    );
-    assert!(
-        Api::<Namespace>::all(client)
-            .get_opt("team")
-            .await
-            .unwrap()
-            .is_none()
-    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -187,6 +184,73 @@ async fn kubectl_asks_what_it_may_do_and_who_it_is() {
     rig.says("auth can-i get /metrics", "yes");
     rig.says("auth can-i --list", "*.*");
     rig.says("auth whoami", "system:masters");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_of_a_service_account_opens_the_door_until_the_account_goes() {
+    let rig = Rig::start().await;
+    rig.says("create serviceaccount robot -n default", "created");
+    let (succeeded, token) = rig.kubectl("create token robot -n default --duration=15m", "");
+    assert!(succeeded && token.split('.').count() == 3, "{token}");
+    let mut config = rig.hub.config();
+    config.auth_info = kube::config::AuthInfo::default();
+    config.auth_info.token = Some(token.clone().into());
+    let robot = kube::Client::try_from(config).expect("a client");
+    let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+    let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let asks = async || {
+        let request = http::Request::post(path).header(CONTENT_TYPE, "application/json");
+        robot
+            .request::<Value>(request.body(review.to_string().into_bytes()).expect("a request"))
+            .await
+    };
+    let user = asks().await.expect("an answer")["status"]["userInfo"].clone();
+    assert_eq!(user["username"], "system:serviceaccount:default:robot");
+    assert_eq!(
+        user["groups"],
+        json!([
+            "system:serviceaccounts",
+            "system:serviceaccounts:default",
+            "system:authenticated"
+        ])
+    );
+
+    let (succeeded, foreign) = rig.kubectl("create token robot -n default --audience=elsewhere", "");
+    assert!(succeeded, "{foreign}");
+    let reviewed = async |token: &str, audience: &str| {
+        let body = json!({"spec": {"token": token, "audiences": [audience]}}).to_string();
+        let path = "/apis/authentication.k8s.io/v1/tokenreviews";
+        let (_, answer) = rig
+            .ask(
+                "POST",
+                path,
+                &[(CONTENT_TYPE, "application/json")],
+                body.as_bytes(),
+            )
+            .await;
+        answer["status"]["authenticated"] == true
+    };
+    assert!(reviewed(&foreign, "elsewhere").await && !reviewed(&token, "elsewhere").await);
+
+    for (words, refusal) in [
+        (
+            "create token robot -n default --duration=5m",
+            "may not specify a duration less than 10 minutes",
+        ),
+        (
+            "create token nobody -n default",
+            "serviceaccounts \"nobody\" not found",
+        ),
+        (
+            "create token robot -n default --bound-object-kind=Secret --bound-object-name=none",
+            "secrets \"none\" not found",
+        ),
+    ] {
+        let (succeeded, said) = rig.kubectl(words, "");
+        assert!(!succeeded && said.contains(refusal), "kubectl {words}: {said}");
+    }
+    rig.says("delete serviceaccount robot -n default", "deleted");
+    assert!(asks().await.is_err(), "the account is gone");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -86,7 +86,7 @@ where
     if let Route::Health(name) = &route {
         return Ok(documents::health(name, &query));
     }
-    let user = hub.users.identify(peer, &head.headers)?;
+    let user = hub.users.identify(peer, &head.headers, &hub.store)?;
     let read_only = head.method == http::Method::GET;
     let accept = header(&head.headers, ACCEPT);
     let etag = header(&head.headers, http::header::IF_NONE_MATCH);

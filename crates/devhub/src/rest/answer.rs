@@ -9,7 +9,7 @@ use serde_json::json;
 use super::call::{Call, Incoming};
 use super::errors::not_found;
 use super::update::{Part, replace};
-use super::{collection, create, delete, list, patch, represent, review, scale, watch};
+use super::{collection, create, delete, list, patch, represent, review, scale, token, watch};
 use crate::admission::Warnings;
 use crate::builtin;
 use crate::error::ApiError;
@@ -239,6 +239,7 @@ async fn built_in_part(
         ("status" | "approval", "GET") => represent::read(call).await,
         ("status", "PUT") => replace(call, Part::Status, warnings).await,
         ("status", "PATCH") => patch::patch(call, Part::Status, warnings).await,
+        ("token", "POST") => token::issue(call, warnings),
         ("finalize", "PUT") => replace(call, Part::Finalize, warnings).await,
         ("approval", "PUT") => replace(call, Part::Approval, warnings).await,
         ("approval", "PATCH") => patch::patch(call, Part::Approval, warnings).await,

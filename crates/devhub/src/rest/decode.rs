@@ -134,7 +134,8 @@ fn drop_content(object: &mut Value) -> Vec<String> {
     foreign
 }
 
-fn report(
+/// Adds unknown fields to the faults of a body and refuses or warns, as was asked for.
+pub(super) fn report(
     mut faults: Vec<String>,
     unknown: &[String],
     mode: FieldValidation,

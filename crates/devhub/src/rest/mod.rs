@@ -24,6 +24,7 @@ mod review;
 mod scale;
 mod selection;
 mod shape;
+mod token;
 mod update;
 mod watch;
 

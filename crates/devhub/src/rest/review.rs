@@ -13,6 +13,7 @@ use crate::admission::{UserInfo, Warnings};
 use crate::error::ApiError;
 use crate::http::Reply;
 use crate::hub::timestamp;
+use crate::identity::API_AUDIENCE;
 
 /// Answers a POST of a review.
 pub(super) fn review(call: &Call, warnings: &mut Warnings) -> Result<Reply, ApiError> {
@@ -75,9 +76,25 @@ fn token(call: &Call, spec: &Value) -> Result<Value, ApiError> {
             "token is required for TokenReview in authentication",
         ));
     }
-    Ok(match call.hub.users.by_token(token) {
-        Some(user) => json!({
-            "authenticated": true, "user": shown(user), "audiences": ["https://kubernetes.default.svc"],
+    let wanted: Vec<&str> = spec
+        .get("audiences")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let is_wanted = |audience: &String| match wanted.as_slice() {
+        [] => audience == API_AUDIENCE,
+        wanted => wanted.contains(&audience.as_str()),
+    };
+    let holder = call.hub.users.by_token(token, &call.hub.store);
+    let shared = holder.map(|mut holder| {
+        holder.audiences.retain(is_wanted);
+        holder
+    });
+    Ok(match shared.filter(|holder| !holder.audiences.is_empty()) {
+        Some(holder) => json!({
+            "authenticated": true, "user": shown(&holder.user), "audiences": holder.audiences,
         }),
         None => json!({ "user": {}, "error": "invalid bearer token" }),
     })
