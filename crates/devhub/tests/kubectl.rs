@@ -143,30 +143,33 @@ async fn check_what_was_created(rig: &Rig) {
     let map = Api::<ConfigMap>::namespaced(client.clone(), "team")
         .get("settings")
         .await
-        .unwrap();
-    assert_eq!(serde_json::to_value(map.data).unwrap(), json!({"a": "b"}));
+        .expect("an object");
+    assert_eq!(
+        serde_json::to_value(map.data).expect("an object"),
+        json!({"a": "b"})
+    );
     let secret = Api::<Secret>::namespaced(client.clone(), "team")
         .get("key")
         .await
-        .unwrap();
+        .expect("an object");
     assert_eq!(
-        serde_json::to_value((&secret.data, &secret.type_)).unwrap(),
+        serde_json::to_value((&secret.data, &secret.type_)).expect("an object"),
         json!([{"a": "Yg=="}, "Opaque"])
     );
     let role = Api::<Role>::namespaced(client.clone(), "team")
         .get("reader")
         .await
-        .unwrap();
+        .expect("an object");
     assert_eq!(
-        serde_json::to_value(role.rules).unwrap(),
+        serde_json::to_value(role.rules).expect("an object"),
         json!([{"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["settings"], "verbs": ["get", "list"]}])
     );
     let binding = Api::<RoleBinding>::namespaced(client.clone(), "team")
         .get("readers")
         .await
-        .unwrap();
+        .expect("an object");
     assert_eq!(
-        serde_json::to_value((&binding.role_ref, &binding.subjects)).unwrap(),
+        serde_json::to_value((&binding.role_ref, &binding.subjects)).expect("an object"),
         json!([
             {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
             [
@@ -232,6 +235,14 @@ async fn a_token_of_a_service_account_opens_the_door_until_the_account_goes() {
     };
     assert!(reviewed(&foreign, "elsewhere").await && !reviewed(&token, "elsewhere").await);
 
+    rig.says("delete serviceaccount robot -n default", "deleted");
+    assert!(asks().await.is_err(), "the account is gone");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_that_are_too_short_or_for_nobody_are_refused() {
+    let rig = Rig::start().await;
+    rig.says("create serviceaccount robot -n default", "created");
     for (words, refusal) in [
         (
             "create token robot -n default --duration=5m",
@@ -249,8 +260,6 @@ async fn a_token_of_a_service_account_opens_the_door_until_the_account_goes() {
         let (succeeded, said) = rig.kubectl(words, "");
         assert!(!succeeded && said.contains(refusal), "kubectl {words}: {said}");
     }
-    rig.says("delete serviceaccount robot -n default", "deleted");
-    assert!(asks().await.is_err(), "the account is gone");
 }
 
 #[tokio::test(flavor = "multi_thread")]

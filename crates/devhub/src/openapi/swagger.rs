@@ -203,7 +203,7 @@ mod tests {
             "\"content\":{",
             "#/components/",
             "\"allOf\":[",
-            "\"nullable\":",
+            "\"nullable\":true",
         ] {
             assert!(!text.contains(word), "{word}");
         }
