@@ -31,7 +31,7 @@ pub mod wire;
 pub use catalogue::{Entry, catalogue, reference_page};
 pub use decide::decide;
 pub use enforcement::{Action, Enforcement, EnforcementError, Scope};
-pub use registration::{Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations};
+pub use registration::{BREAK_GLASS, Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations};
 pub use request::{Door, Operation, Request};
 pub use rulebook::{BlastRadius, Rulebook};
 pub use subject::Operations;

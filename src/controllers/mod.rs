@@ -17,6 +17,8 @@ mod second_look;
 mod sign;
 mod tide;
 mod watch;
+mod witness;
 
 pub use events::EventBudget;
 pub use tide::{Progress, StartError, Tide, TideOptions};
+pub use witness::exists;

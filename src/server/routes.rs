@@ -14,11 +14,12 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Request, Response, StatusCode, header};
 use axum::routing::{get, post};
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tracing::error;
 
+use super::body::{self, Broken};
 use super::limits::Limits;
 use super::turnstile::Turnstile;
+use super::witness::Witness;
 use crate::admission::wire::{self, Review};
 use crate::admission::{self, Door, Facts, MUTATE_PATH, Rulebook, VALIDATE_PATH, Verdict};
 
@@ -31,16 +32,19 @@ pub(super) struct Desk {
     rulebook: Arc<ArcSwap<Rulebook>>,
     pub(super) decide: Decide,
     pub(super) draining: AtomicBool,
+    witness: Option<Witness>,
     limits: Limits,
     deciding: Turnstile,
+    /// Requests that wait for the hub's word; nobody queues here.
+    confirming: Turnstile,
     /// One place per KiB of body.
     buffering: Turnstile,
 }
 
 impl Desk {
     pub(super) fn new(
-        facts: Arc<ArcSwap<Facts>>,
-        rulebook: Arc<ArcSwap<Rulebook>>,
+        (facts, rulebook): (Arc<ArcSwap<Facts>>, Arc<ArcSwap<Rulebook>>),
+        witness: Option<Witness>,
         limits: Limits,
         decide: Decide,
     ) -> Self {
@@ -49,8 +53,10 @@ impl Desk {
             rulebook,
             decide,
             draining: AtomicBool::new(false),
+            witness,
             limits,
             deciding: Turnstile::new(limits.concurrent, limits.waiting, limits.patience),
+            confirming: Turnstile::new(limits.confirming, 0, limits.patience),
             buffering: Turnstile::new(
                 limits.buffered_bytes.div_ceil(1024),
                 limits.waiting,
@@ -112,20 +118,54 @@ async fn question(desk: &Desk, door: Door, request: Request<Body>) -> Result<Res
     if let Some(exceeded) = desk.limits.json.exceeded_by(&bytes) {
         return Err(plain(StatusCode::BAD_REQUEST, exceeded));
     }
-    let _turn = desk.deciding.enter(1).await.ok_or_else(busy)?;
+    let turn = desk.deciding.enter(1).await.ok_or_else(busy)?;
     let review =
         Review::decode(&bytes).map_err(|error| plain(StatusCode::BAD_REQUEST, &error.to_string()))?;
-    Ok(decided(desk, door, &review))
+    let request = review.request(door);
+    let facts = desk.facts.load_full();
+    let mut verdict = decided(desk, &request, &facts);
+    // Whoever waits for the hub must not keep others from being decided.
+    drop(turn);
+    if let Some(first) = verdict.take_if(|first| !first.asks().is_empty()) {
+        verdict = confirmed(desk, &request, &facts, first).await;
+    }
+    Ok(answered(&review, verdict.as_ref()))
 }
 
-fn decided(desk: &Desk, door: Door, review: &Review<'_>) -> Response<Body> {
-    let (facts, rulebook) = (desk.facts.load(), desk.rulebook.load());
-    // Facts, rulebook and request are only read, so that a panic leaves nothing half-done behind.
-    let verdict = catch_unwind(AssertUnwindSafe(|| {
-        let verdict = (desk.decide)(&review.request(door), &facts, &rulebook);
-        wire::encode(review.uid(), &verdict)
-    }));
-    if let Ok(bytes) = verdict {
+/// Decides; nothing comes of a decision that panics. Facts, rulebook and request are only read, so that a panic leaves
+/// nothing half-done behind.
+fn decided(desk: &Desk, request: &admission::Request<'_>, facts: &Facts) -> Option<Verdict> {
+    let rulebook = desk.rulebook.load_full();
+    catch_unwind(AssertUnwindSafe(|| (desk.decide)(request, facts, &rulebook))).ok()
+}
+
+/// Decides again with what the hub says of the objects in doubt. Where it says nothing in time, the first verdict stands:
+/// it refuses nothing that rests on them.
+async fn confirmed(
+    desk: &Desk,
+    request: &admission::Request<'_>,
+    facts: &Facts,
+    first: Verdict,
+) -> Option<Verdict> {
+    let Some(witness) = &desk.witness else {
+        return Some(first);
+    };
+    let Some(_place) = desk.confirming.enter(1).await else {
+        return Some(first);
+    };
+    let answers = witness.answers(first.asks(), desk.limits.confirm).await;
+    if answers.is_empty() {
+        return Some(first);
+    }
+    let Some(_turn) = desk.deciding.enter(1).await else {
+        return Some(first);
+    };
+    decided(desk, request, &facts.clone().confirmed_by(answers))
+}
+
+fn answered(review: &Review<'_>, verdict: Option<&Verdict>) -> Response<Body> {
+    let encode = |verdict| catch_unwind(AssertUnwindSafe(|| wire::encode(review.uid(), verdict))).ok();
+    if let Some(bytes) = verdict.and_then(encode) {
         return json(StatusCode::OK, bytes);
     }
     error!(uid = review.uid(), "a decision panicked");
@@ -136,13 +176,12 @@ fn decided(desk: &Desk, door: Door, review: &Review<'_>) -> Response<Body> {
 }
 
 async fn read(desk: &Desk, request: Request<Body>) -> Result<Bytes, Response<Body>> {
-    let body = Limited::new(request.into_body(), desk.limits.body_bytes);
-    match tokio::time::timeout(desk.limits.body, body.collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(plain(StatusCode::BAD_REQUEST, "the body ended early")),
-        Err(_) => Err(plain(StatusCode::REQUEST_TIMEOUT, "the body took too long")),
-    }
+    let read = body::read(request.into_body(), &desk.limits).await;
+    read.map_err(|broken| match broken {
+        Broken::TooLarge => too_large(),
+        Broken::TooSlow => plain(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+        Broken::EndedEarly => plain(StatusCode::BAD_REQUEST, "the body ended early"),
+    })
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -5,6 +5,7 @@
 mod admission;
 mod command_line;
 mod gitops;
+mod kill;
 mod main_job;
 mod rig;
 mod robust;

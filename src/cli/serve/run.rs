@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use futures::FutureExt as _;
 
 use super::reload;
 use crate::cli::{CliError, ServeArgs, connect, rulebook, signals};
-use crate::controllers::Tide;
-use crate::server::{Gate, GateOptions, Limits};
+use crate::controllers::{self, Tide};
+use crate::server::{Gate, GateOptions, Limits, Witness};
 
 pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -27,14 +28,16 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let files = reload::Files::new(args.certificate.clone(), args.key.clone());
     let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
     let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
-    let tide = Tide::start(client, (&args.tide).into())
+    let tide = Tide::start(client.clone(), (&args.tide).into())
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
+    let rulebook = Arc::new(ArcSwap::from_pointee(rulebook));
     let options = GateOptions {
         bind: args.bind,
         certificate,
         facts: tide.facts(),
-        rulebook: Arc::new(ArcSwap::from_pointee(rulebook)),
+        rulebook: Arc::clone(&rulebook),
+        witness: Some(witness(client)),
     };
     let limits = Limits {
         linger: Duration::from_secs(args.linger),
@@ -48,12 +51,18 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         tokio::select! {
             () = end.requested() => {}
             () = files.follow(&mut seen, &gate) => {}
+            () = rulebook::follow(&args.gate, &rulebook) => {}
         }
     }
     // The gate answers to the end, from facts that no longer move: a hub must not be left without an answer.
     tide.shutdown().await;
     gate.shutdown().await;
     told
+}
+
+/// The hub itself, asked about what the watch has not seen.
+fn witness(client: kube::Client) -> Witness {
+    Witness::new(move |object| controllers::exists(client.clone(), object).boxed())
 }
 
 /// Prints the line that scripts wait for.
