@@ -13,6 +13,6 @@ mod run;
 mod serve;
 mod signals;
 
-pub use args::{Cli, Command, CrdsArgs, DevArgs, GateArgs, Reasons, ReferenceArgs, ServeArgs, Topic};
+pub use args::{Cli, Command, CrdsArgs, DevArgs, GateArgs, LeasePlace, Reasons, ReferenceArgs, ServeArgs, Topic};
 pub use error::CliError;
 pub use run::run;

@@ -70,8 +70,8 @@ fn read(text: &str) -> Option<Quantity> {
         .unwrap_or(unsigned.len());
     let (number, suffix) = unsigned.split_at_checked(end)?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let is_number = !(whole.is_empty() && fraction.is_empty()) && !fraction.contains('.');
-    if !is_number || text.len() > LONGEST {
+    let is_bare = whole.is_empty() && fraction.is_empty();
+    if is_bare || fraction.contains('.') || text.len() > LONGEST {
         return None;
     }
     let (factor, power) = factor_of(suffix)?;

@@ -247,7 +247,7 @@ impl WrittenFacts {
 
 fn kind_of(kind: &str) -> Kind {
     let known = Kind::ALL.into_iter().find(|known| known.address().kind == kind);
-    known.unwrap_or_else(|| panic!("no kind of the store is called {kind}"))
+    known.expect("a kind of the store")
 }
 
 fn config_type(text: &str) -> ConfigType {

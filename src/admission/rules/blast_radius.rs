@@ -139,13 +139,12 @@ fn moved(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     if !subject.effort.spend(peers.clusters.saturating_mul(4)) {
         return;
     }
-    let waves: Vec<Wave> = match changed_default(old, &subject.body) {
-        Some(path) => everywhere(subject, peers, path),
-        None => {
-            let placements = subject.body.placements.iter();
-            let changed = placements.filter(|placement| gives_another(old, placement));
-            changed.map(|placement| wave(subject, peers, placement)).collect()
-        }
+    let waves: Vec<Wave> = if let Some(path) = changed_default(old, &subject.body) {
+        everywhere(subject, peers, path)
+    } else {
+        let placements = subject.body.placements.iter();
+        let changed = placements.filter(|placement| gives_another(old, placement));
+        changed.map(|placement| wave(subject, peers, placement)).collect()
     };
     let at_once = waves.iter().map(|wave| wave.at_once).sum();
     let share = subject.rulebook.blast_radius;

@@ -95,12 +95,11 @@ fn warn_absent<K: subject::Kind>(
             continue;
         }
         let path = at.path.key("name");
-        let lacks = match key(&reference) {
-            Some(object) => subject.lacks(object, NOT_FOUND, &path),
-            None => {
-                subject.doubts.note(NOT_FOUND, &path, None);
-                true
-            }
+        let lacks = if let Some(object) = key(&reference) {
+            subject.lacks(object, NOT_FOUND, &path)
+        } else {
+            subject.doubts.note(NOT_FOUND, &path, None);
+            true
         };
         if !lacks {
             continue;

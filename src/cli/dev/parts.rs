@@ -8,7 +8,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use futures::FutureExt as _;
 use spokes::{Faults, Fleet, FleetOptions};
 use tokio::sync::broadcast;
 
@@ -16,9 +15,9 @@ use super::demo;
 use super::folder::Folder;
 use super::hub::Hub;
 use crate::admission::{Endpoint, Rulebook};
-use crate::cli::{CliError, DevArgs, rulebook};
-use crate::controllers::{self, Progress, Tide};
-use crate::server::{Authority, Gate, GateOptions, Witness};
+use crate::cli::{CliError, DevArgs, connect, rulebook};
+use crate::controllers::{Progress, Tide};
+use crate::server::{Authority, Gate, GateOptions};
 
 /// Everything that runs.
 pub(super) struct Parts {
@@ -109,15 +108,12 @@ async fn open_gate(hub: &Hub, tide: &Tide, folder: &Folder, rulebook: Rulebook) 
         .issue(["127.0.0.1", "localhost"])
         .map_err(|error| cannot_start("the gate", error))?;
     folder.write_private("gate-ca.crt", authority.ca_pem())?;
-    let client = hub.client();
     let options = GateOptions {
         bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         certificate: issued.certificate().clone(),
         facts: tide.facts(),
         rulebook: Arc::new(ArcSwap::from_pointee(rulebook)),
-        witness: Some(Witness::new(move |object| {
-            controllers::exists(client.clone(), object).boxed()
-        })),
+        witness: Some(connect::witness(hub.client())),
     };
     let gate = Gate::start(options)
         .await

@@ -7,12 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use futures::FutureExt as _;
 
 use super::reload;
-use crate::cli::{CliError, ServeArgs, connect, rulebook, signals};
-use crate::controllers::{self, Tide};
-use crate::server::{Gate, GateOptions, Limits, Witness};
+use crate::cli::{CliError, LeasePlace, ServeArgs, connect, rulebook, signals};
+use crate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
+use crate::server::{Gate, GateOptions, Limits};
 
 pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -28,7 +27,11 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let files = reload::Files::new(args.certificate.clone(), args.key.clone());
     let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
     let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
-    let tide = Tide::start(client.clone(), (&args.tide).into())
+    let options = TideOptions {
+        election: args.elect.clone().map(election),
+        ..TideOptions::from(&args.tide)
+    };
+    let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     let rulebook = Arc::new(ArcSwap::from_pointee(rulebook));
@@ -37,7 +40,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         certificate,
         facts: tide.facts(),
         rulebook: Arc::clone(&rulebook),
-        witness: Some(witness(client)),
+        witness: Some(connect::witness(client)),
     };
     let limits = Limits {
         linger: Duration::from_secs(args.linger),
@@ -60,9 +63,15 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     told
 }
 
-/// The hub itself, asked about what the watch has not seen.
-fn witness(client: kube::Client) -> Witness {
-    Witness::new(move |object| controllers::exists(client.clone(), object).boxed())
+/// The name of a pod says where a leader runs; the rest tells two lives of the same pod apart.
+fn election(place: LeasePlace) -> ElectionOptions {
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "tidegate".to_owned());
+    ElectionOptions {
+        namespace: place.namespace,
+        name: place.name,
+        identity: format!("{host}_{}", uuid::Uuid::new_v4()),
+        pace: Pace::default(),
+    }
 }
 
 /// Prints the line that scripts wait for.

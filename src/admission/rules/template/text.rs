@@ -14,9 +14,9 @@ pub(super) enum Trail<'t> {
     /// The manifest itself.
     Root(&'t Path),
     /// A field of what stands at the trail.
-    Field(&'t Trail<'t>, &'t str),
+    Field(&'t Self, &'t str),
     /// An item of it.
-    Item(&'t Trail<'t>, usize),
+    Item(&'t Self, usize),
 }
 
 impl Trail<'_> {
