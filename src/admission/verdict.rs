@@ -2,9 +2,12 @@
 //!
 //! Decides nothing: it carries what `decide` found, in the order in which it is shown.
 
+use std::collections::BTreeSet;
+
 use json_patch::Patch;
 
 use crate::field::{Findings, Identity, Status, Violation, Warning};
+use crate::snapshot::ObjectKey;
 
 /// Whether an object may be stored, why not, what else to say, and what to add to it.
 #[must_use = "a verdict does nothing until it is answered"]
@@ -15,6 +18,7 @@ pub struct Verdict {
     warnings: Vec<Warning>,
     audited: Vec<Violation>,
     patch: Patch,
+    asks: BTreeSet<ObjectKey>,
 }
 
 impl Verdict {
@@ -37,7 +41,19 @@ impl Verdict {
             warnings,
             audited,
             patch,
+            asks: BTreeSet::new(),
         }
+    }
+
+    /// Returns this verdict with the objects that the hub should be asked for before anybody relies on it.
+    pub fn asking(mut self, objects: BTreeSet<ObjectKey>) -> Self {
+        self.asks = objects;
+        self
+    }
+
+    /// Returns the objects whose absence this verdict rests on, as far as only the watch has not seen them.
+    pub fn asks(&self) -> &BTreeSet<ObjectKey> {
+        &self.asks
     }
 
     /// Returns whether the object may be stored.

@@ -20,7 +20,9 @@ mod sign;
 mod tide;
 mod unkept;
 mod watch;
+mod witness;
 
 pub use election::{ElectionOptions, Pace};
 pub use events::EventBudget;
 pub use tide::{Progress, StartError, Tide, TideOptions};
+pub use witness::exists;

@@ -15,7 +15,7 @@ use super::demo;
 use super::folder::Folder;
 use super::hub::Hub;
 use crate::admission::{Endpoint, Rulebook};
-use crate::cli::{CliError, DevArgs, rulebook};
+use crate::cli::{CliError, DevArgs, connect, rulebook};
 use crate::controllers::{Progress, Tide};
 use crate::server::{Authority, Gate, GateOptions};
 use crate::telemetry::Metrics;
@@ -115,6 +115,7 @@ async fn open_gate(hub: &Hub, tide: &Tide, folder: &Folder, rulebook: Rulebook) 
         certificate: issued.certificate().clone(),
         facts: tide.facts(),
         rulebook: Arc::new(ArcSwap::from_pointee(rulebook)),
+        witness: Some(connect::witness(hub.client())),
     };
     let gate = Gate::start(options)
         .await

@@ -34,7 +34,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         election: args.elect.clone().map(election),
         ..TideOptions::from(&args.tide)
     };
-    let tide = Tide::start(client, options)
+    let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     let _page = match args.metrics {
@@ -45,12 +45,14 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         ),
         None => None,
     };
+    let rulebook = Arc::new(ArcSwap::from_pointee(rulebook));
     let options = GateOptions {
         metrics,
         bind: args.bind,
         certificate,
         facts: tide.facts(),
-        rulebook: Arc::new(ArcSwap::from_pointee(rulebook)),
+        rulebook: Arc::clone(&rulebook),
+        witness: Some(connect::witness(client)),
     };
     let limits = Limits {
         linger: Duration::from_secs(args.linger),
@@ -64,6 +66,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         tokio::select! {
             () = end.requested() => {}
             () = files.follow(&mut seen, &gate) => {}
+            () = rulebook::follow(&args.gate, &rulebook) => {}
         }
     }
     // The gate answers to the end, from facts that no longer move: a hub must not be left without an answer.
