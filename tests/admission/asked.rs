@@ -204,7 +204,7 @@ impl WrittenFacts {
         store.publish(known).unwrap_or_default()
     }
 
-    fn written_objects(&self) -> Vec<Value> {
+    pub(crate) fn written_objects(&self) -> Vec<Value> {
         let mut objects = self.objects.clone();
         for (name, labels) in &self.clusters {
             objects.push(
