@@ -11,6 +11,7 @@ pub mod field;
 pub mod hash;
 pub mod model;
 pub mod plan;
+pub mod policy;
 pub mod server;
 pub mod snapshot;
 pub mod telemetry;

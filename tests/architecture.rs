@@ -14,7 +14,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("model", &["field", "api"]),
     ("snapshot", &["field", "api", "model", "hash"]),
     ("plan", &["api", "model", "snapshot", "hash"]),
-    ("policy", &["field"]),
+    ("policy", &["field", "api"]),
     ("admission", &["api", "model", "field", "snapshot", "policy"]),
     ("controllers", &["api", "snapshot", "plan", "telemetry"]),
     ("server", &["admission", "telemetry"]),

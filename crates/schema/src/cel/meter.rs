@@ -47,11 +47,17 @@ impl Budget {
         Self::of(EXPRESSION_BUDGET)
     }
 
-    fn of(units: u64) -> Self {
+    /// A budget of so many units.
+    pub(crate) fn of(units: u64) -> Self {
         Self {
             left: Arc::new(AtomicU64::new(units)),
             floor: Arc::new(AtomicU64::new(0)),
         }
+    }
+
+    /// Returns what is left.
+    pub(crate) fn left(&self) -> u64 {
+        self.left.load(Ordering::Relaxed)
     }
 
     /// Starts an expression: it may spend its own limit at most.

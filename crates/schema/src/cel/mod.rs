@@ -3,14 +3,19 @@
 mod convert;
 mod engine;
 mod library;
+mod literals;
 mod meter;
 mod names;
 mod program;
 mod scope;
+mod stage;
+mod survey;
 mod typing;
 
 pub(crate) use meter::Budget;
 pub use program::Program;
+pub use stage::{Answer, Failure, Stage};
+pub use survey::{Mention, ResultKind, Step};
 pub(crate) use program::{CompileError, EvalError};
 pub(crate) use scope::{Place, Reading, Scope};
 pub(crate) use typing::{Wanted, check};

@@ -63,6 +63,14 @@ impl Program {
 
     /// Compiles an expression and tells wrong from unsupported.
     pub(crate) fn build(source: &str) -> Result<Self, CompileError> {
+        Self::build_from(source, |parsed| Ok(parsed.expression().clone()))
+    }
+
+    /// Compiles what `plain` makes of the parsed text.
+    pub(super) fn build_from(
+        source: &str,
+        plain: impl FnOnce(&Parsed) -> Result<IdedExpr, CompileError>,
+    ) -> Result<Self, CompileError> {
         if source.len() > LONGEST {
             return Err(CompileError::Wrong(format!(
                 "expression is longer than {LONGEST} bytes"
@@ -71,8 +79,9 @@ impl Program {
         let parsed = engine()
             .compile(source)
             .map_err(|errors| CompileError::Wrong(syntax_errors(&errors, source)))?;
-        check_functions(parsed.expression(), source, &parsed)?;
-        let metered = meter::metered(parsed.expression().clone());
+        let expr = plain(&parsed)?;
+        check_functions(&expr, source, &parsed)?;
+        let metered = meter::metered(expr);
         let (reads_self, reads_old) = (
             needs(parsed.expression(), "self"),
             needs(parsed.expression(), "oldSelf"),
