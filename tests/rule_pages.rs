@@ -61,7 +61,8 @@ fn every_example_gets_the_answer_on_its_page() {
 
 #[test]
 fn every_rule_is_shown_on_a_page() {
-    let spoken: BTreeSet<&str> = answers()
+    let answers = answers();
+    let spoken: BTreeSet<&str> = answers
         .iter()
         .flat_map(|(_, verdict)| verdict.rules())
         .collect();

@@ -1,14 +1,16 @@
 //! The one question of this room: may this object be stored?
 //!
-//! Decides by running the stages one after another: schema, model, defaults, rules, ratchet, verdict. Pure: the same
-//! request and the same facts give the same bytes, whether it is a dry run or not.
+//! Decides by running the stages one after another: schema, model, defaults, rules, enforcement, ratchet, verdict. Pure:
+//! the same request, facts and rulebook give the same bytes, whether it is a dry run or not.
 
 use json_patch::Patch;
 use serde_json::Value;
 
 use super::defaults;
+use super::enforcement::Scope;
 use super::ratchet;
 use super::request::{Operation, Request};
+use super::rulebook::Rulebook;
 use super::shape::{self, Shape};
 use super::subject::{Addon, ClusterAddon, HubConfig, Kind, Subject};
 use super::verdict::Verdict;
@@ -16,7 +18,7 @@ use crate::field::{Class, Fault, Findings, Identity, Path, Violation};
 use crate::snapshot::Facts;
 
 /// Decides whether the object of a request may be stored, and what is added to it.
-pub fn decide(request: &Request<'_>, facts: &Facts) -> Verdict {
+pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let Some(shape) = shape::of(request).filter(|_| !request.passes_unseen()) else {
         return Verdict::pass();
     };
@@ -32,13 +34,22 @@ pub fn decide(request: &Request<'_>, facts: &Facts) -> Verdict {
     let patch = defaults::fill(request, &documents, &name, facts);
     form.add(&patch);
     let faults = form.faults(shape, &documents);
+    let case = Case {
+        request,
+        name: &name,
+        facts,
+        rulebook,
+    };
     let findings = match request.resource {
-        Addon::RESOURCE => examine::<Addon>(request, &name, &form, &documents, facts),
-        ClusterAddon::RESOURCE => examine::<ClusterAddon>(request, &name, &form, &documents, facts),
-        HubConfig::RESOURCE => examine::<HubConfig>(request, &name, &form, &documents, facts),
+        Addon::RESOURCE => examine::<Addon>(&case, &form, &documents),
+        ClusterAddon::RESOURCE => examine::<ClusterAddon>(&case, &form, &documents),
+        HubConfig::RESOURCE => examine::<HubConfig>(&case, &form, &documents),
         _ => Findings::new(),
     };
-    let findings = merge(findings, faults, form.unknown);
+    let shapely = rulebook
+        .enforcement
+        .apply(shape_findings(faults, form.unknown), &case.scope());
+    let findings = merge(findings, shapely);
     Verdict::of(identity(request, &documents.object), findings, patch)
 }
 
@@ -142,61 +153,86 @@ impl Form {
     }
 }
 
-fn examine<K: Kind>(
-    request: &Request<'_>,
-    name: &str,
-    form: &Form,
-    documents: &Documents,
-    facts: &Facts,
-) -> Findings {
+/// Everything that the rules of one request share.
+struct Case<'a> {
+    request: &'a Request<'a>,
+    name: &'a str,
+    facts: &'a Facts,
+    rulebook: &'a Rulebook,
+}
+
+impl Case<'_> {
+    fn scope(&self) -> Scope<'_> {
+        let addon = match self.request.resource {
+            Addon::RESOURCE | ClusterAddon::RESOURCE => Some(self.name),
+            _ => None,
+        };
+        Scope {
+            addon,
+            namespace: self.request.namespace,
+        }
+    }
+}
+
+fn examine<K: Kind>(case: &Case<'_>, form: &Form, documents: &Documents) -> Findings {
     let object = form.seen();
     let old = documents.old.as_ref();
-    let findings = check::<K>(request, name, (object, old), facts);
+    let findings = check::<K>(case, object, old);
     match old {
         Some(old) if !findings.allows() => {
-            let before = check::<K>(request, name, (old, Some(old)), facts);
+            let before = check::<K>(case, old, Some(old));
             ratchet::soften(findings, object, &before, old)
         }
         Some(_) | None => findings,
     }
 }
 
-fn check<K: Kind>(
-    request: &Request<'_>,
-    name: &str,
-    (object, old): (&Value, Option<&Value>),
-    facts: &Facts,
-) -> Findings {
+fn check<K: Kind>(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Findings {
     let subject = Subject::<K> {
-        name,
-        namespace: request.namespace,
+        name: case.name,
+        namespace: case.request.namespace,
         body: K::read(object),
         old: old.map(K::read),
-        facts,
+        facts: case.facts,
     };
     let mut findings = Findings::new();
     let rules = K::families().iter().copied().flatten();
-    for rule in rules.filter(|rule| rule.on.includes(request.operation)) {
+    for rule in rules.filter(|rule| rule.on.includes(case.request.operation)) {
         (rule.check)(&subject, &mut findings);
+    }
+    case.rulebook.enforcement.apply(findings, &case.scope())
+}
+
+fn shape_findings(faults: Vec<Violation>, unknown: Vec<Violation>) -> Findings {
+    let mut findings = Findings::new();
+    for fault in faults {
+        findings.deny(fault);
+    }
+    for field in unknown {
+        findings.warn(field);
     }
     findings
 }
 
 /// Joins what the rules and what the schema say: about one field a rule speaks alone, because it says more.
-fn merge(mut findings: Findings, faults: Vec<Violation>, unknown: Vec<Violation>) -> Findings {
+fn merge(mut findings: Findings, shapely: Findings) -> Findings {
     let told: Vec<Path> = findings
         .violations()
         .iter()
         .map(|violation| violation.path().clone())
         .collect();
+    let (faults, warnings, audited) = shapely.into_parts();
     for fault in faults
         .into_iter()
         .filter(|fault| !told.iter().any(|path| speaks_of(fault, path)))
     {
         findings.deny(fault);
     }
-    for field in unknown {
-        findings.warn(field);
+    for warning in warnings {
+        findings.warn(warning.violation().clone());
+    }
+    for violation in audited {
+        findings.audit(violation);
     }
     findings
 }

@@ -14,9 +14,11 @@ mod body;
 mod catalogue;
 mod decide;
 mod defaults;
+mod enforcement;
 mod ratchet;
 mod registration;
 mod request;
+mod rulebook;
 mod rules;
 mod shape;
 mod subject;
@@ -25,8 +27,10 @@ pub mod wire;
 
 pub use catalogue::{Entry, catalogue, reference_page};
 pub use decide::decide;
+pub use enforcement::{Action, Enforcement, EnforcementError, Scope};
 pub use registration::{Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations};
 pub use request::{Door, Operation, Request};
+pub use rulebook::Rulebook;
 pub use subject::Operations;
 pub use verdict::Verdict;
 

@@ -13,6 +13,7 @@ pub struct Verdict {
     identity: Identity,
     violations: Vec<Violation>,
     warnings: Vec<Warning>,
+    audited: Vec<Violation>,
     patch: Patch,
 }
 
@@ -24,7 +25,7 @@ impl Verdict {
 
     /// Returns the verdict of these findings; a refused object gets no patch.
     pub fn of(identity: Identity, findings: Findings, patch: Patch) -> Self {
-        let (violations, warnings) = findings.settled().into_parts();
+        let (violations, warnings, audited) = findings.settled().into_parts();
         let patch = if violations.is_empty() {
             patch
         } else {
@@ -34,6 +35,7 @@ impl Verdict {
             identity,
             violations,
             warnings,
+            audited,
             patch,
         }
     }
@@ -53,6 +55,11 @@ impl Verdict {
         &self.warnings
     }
 
+    /// Returns what is recorded and told nobody.
+    pub fn audited(&self) -> &[Violation] {
+        &self.audited
+    }
+
     /// Returns what the gate adds to the object.
     pub fn patch(&self) -> &Patch {
         &self.patch
@@ -63,11 +70,11 @@ impl Verdict {
         (!self.allowed()).then(|| Status::invalid(&self.identity, &self.violations))
     }
 
-    /// Returns the ids of the rules that spoke, sorted, each once.
-    pub fn rules(&self) -> Vec<&'static str> {
+    /// Returns the ids of the rules that refused or warned, sorted, each once.
+    pub fn rules(&self) -> Vec<&str> {
         let refused = self.violations.iter().map(Violation::rule);
         let warned = self.warnings.iter().map(|warning| warning.violation().rule());
-        let mut rules: Vec<&'static str> = refused.chain(warned).collect();
+        let mut rules: Vec<&str> = refused.chain(warned).collect();
         rules.sort_unstable();
         rules.dedup();
         rules

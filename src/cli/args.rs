@@ -86,6 +86,9 @@ pub struct DevArgs {
     /// `hook-hang`, `offline`.
     #[arg(long = "fault", value_name = "CLUSTER=FAULT")]
     pub faults: Vec<String>,
+    /// What the gate decides by.
+    #[command(flatten)]
+    pub gate: GateArgs,
     /// How the controllers behave.
     #[command(flatten)]
     pub tide: TideArgs,
@@ -110,12 +113,26 @@ pub struct ServeArgs {
     /// Private key of the certificate (PEM).
     #[arg(long, value_name = "FILE", default_value = "/certs/tls.key")]
     pub key: PathBuf,
+    /// What the gate decides by.
+    #[command(flatten)]
+    pub gate: GateArgs,
     /// How the controllers behave.
     #[command(flatten)]
     pub tide: TideArgs,
     /// How many seconds to go on serving after a signal, until routes to this server are withdrawn.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=300))]
     pub linger: u64,
+}
+
+/// What the gate decides by, whatever hub it guards.
+#[derive(Args, Clone, Debug, Default)]
+pub struct GateArgs {
+    /// What findings of rules do, by rule, add-on and namespace: a YAML list of settings (`docs/enforcement.md`).
+    ///
+    /// For instance `[{rule: "rollout/*", action: Warn, addons: ["edge-*"]}]`; actions are Off, Audit, Warn and Deny, and
+    /// the last setting that matches counts. Without the file every rule does what its page says.
+    #[arg(long, value_name = "FILE")]
+    pub enforcement: Option<PathBuf>,
 }
 
 /// The words of the `Progressing` condition.

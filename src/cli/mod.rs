@@ -8,10 +8,11 @@ mod crds;
 mod dev;
 mod error;
 mod reference;
+mod rulebook;
 mod run;
 mod serve;
 mod signals;
 
-pub use args::{Cli, Command, CrdsArgs, DevArgs, Reasons, ReferenceArgs, ServeArgs, Topic};
+pub use args::{Cli, Command, CrdsArgs, DevArgs, GateArgs, Reasons, ReferenceArgs, ServeArgs, Topic};
 pub use error::CliError;
 pub use run::run;

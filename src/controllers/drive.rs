@@ -29,7 +29,7 @@ use super::queue::Queue;
 use super::second_look::look_again;
 use super::tide::{Progress, TideOptions};
 use crate::plan::{self, Action, Plan};
-use crate::snapshot::{Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store, View};
+use crate::snapshot::{Completeness, Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store, View};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
@@ -195,7 +195,8 @@ impl Driver {
 
     fn publish(&mut self) {
         let complete = self.is_synced();
-        if let Some(facts) = self.store.publish(complete) {
+        let known = Completeness::of(self.listed.iter().copied());
+        if let Some(facts) = self.store.publish(known) {
             self.outlets.facts.store(Arc::new(facts));
         }
         self.outlets

@@ -21,7 +21,7 @@ use super::certificate::{Certificate, Shown};
 use super::connection::{self, Hall};
 use super::limits::Limits;
 use super::routes::{self, Decide, Desk};
-use crate::admission::{self, Facts};
+use crate::admission::{self, Facts, Rulebook};
 
 /// What a gate is started with.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub struct GateOptions {
     pub certificate: Certificate,
     /// Facts of the fleet; whoever watches the fleet replaces them.
     pub facts: Arc<ArcSwap<Facts>>,
+    /// What the rules do and which policies hold; whoever reads them replaces them.
+    pub rulebook: Arc<ArcSwap<Rulebook>>,
 }
 
 /// Why a gate cannot start.
@@ -82,6 +84,7 @@ impl Gate {
             bind,
             certificate,
             facts,
+            rulebook,
         } = options;
         let listen = |source| StartError::Listen {
             address: bind,
@@ -91,7 +94,7 @@ impl Gate {
         let address = listener.local_addr().map_err(listen)?;
         let shown = Arc::new(Shown::new(&certificate));
         let tls = acceptor(Arc::clone(&shown)).map_err(StartError::SetUpTls)?;
-        let desk = Arc::new(Desk::new(facts, limits, decide));
+        let desk = Arc::new(Desk::new(facts, rulebook, limits, decide));
         let (stopping, closing) = (CancellationToken::new(), CancellationToken::new());
         let hall = Hall {
             tls,

@@ -20,14 +20,15 @@ use tracing::error;
 use super::limits::Limits;
 use super::turnstile::Turnstile;
 use crate::admission::wire::{self, Review};
-use crate::admission::{self, Door, Facts, MUTATE_PATH, VALIDATE_PATH, Verdict};
+use crate::admission::{self, Door, Facts, MUTATE_PATH, Rulebook, VALIDATE_PATH, Verdict};
 
 /// The function that answers a question.
-pub(super) type Decide = fn(&admission::Request<'_>, &Facts) -> Verdict;
+pub(super) type Decide = fn(&admission::Request<'_>, &Facts, &Rulebook) -> Verdict;
 
 /// What every request shares.
 pub(super) struct Desk {
     pub(super) facts: Arc<ArcSwap<Facts>>,
+    rulebook: Arc<ArcSwap<Rulebook>>,
     pub(super) decide: Decide,
     pub(super) draining: AtomicBool,
     limits: Limits,
@@ -37,9 +38,15 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    pub(super) fn new(facts: Arc<ArcSwap<Facts>>, limits: Limits, decide: Decide) -> Self {
+    pub(super) fn new(
+        facts: Arc<ArcSwap<Facts>>,
+        rulebook: Arc<ArcSwap<Rulebook>>,
+        limits: Limits,
+        decide: Decide,
+    ) -> Self {
         Self {
             facts,
+            rulebook,
             decide,
             draining: AtomicBool::new(false),
             limits,
@@ -73,7 +80,7 @@ async fn ready(State(desk): State<Arc<Desk>>) -> Response<Body> {
     if desk.draining.load(Ordering::Acquire) {
         return plain(StatusCode::SERVICE_UNAVAILABLE, "shutting down");
     }
-    if !desk.facts.load().complete {
+    if !desk.facts.load().is_complete() {
         return plain(StatusCode::SERVICE_UNAVAILABLE, "still reading the fleet");
     }
     plain(StatusCode::OK, "ok")
@@ -112,10 +119,10 @@ async fn question(desk: &Desk, door: Door, request: Request<Body>) -> Result<Res
 }
 
 fn decided(desk: &Desk, door: Door, review: &Review<'_>) -> Response<Body> {
-    let facts = desk.facts.load();
-    // Facts and request are only read, so that a panic leaves nothing half-done behind.
+    let (facts, rulebook) = (desk.facts.load(), desk.rulebook.load());
+    // Facts, rulebook and request are only read, so that a panic leaves nothing half-done behind.
     let verdict = catch_unwind(AssertUnwindSafe(|| {
-        let verdict = (desk.decide)(&review.request(door), &facts);
+        let verdict = (desk.decide)(&review.request(door), &facts, &rulebook);
         wire::encode(review.uid(), &verdict)
     }));
     if let Ok(bytes) = verdict {

@@ -7,7 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-use tidegate::admission::{Door, Operation, Request, Verdict, decide};
+use tidegate::admission::{Door, Operation, Request, Rulebook, Verdict, decide};
 use tidegate::api::v1alpha1::ClusterManagementAddOnSpec;
 use tidegate::model::ConfigType;
 use tidegate::snapshot::{AddonFacts, Facts};
@@ -33,6 +33,11 @@ impl Asked {
 
     /// Asks at one of the doors.
     pub(crate) fn at(&self, door: Door, facts: &Facts) -> Verdict {
+        self.under(&Rulebook::default(), door, facts)
+    }
+
+    /// Asks at one of the doors, under a rulebook.
+    pub(crate) fn under(&self, rulebook: &Rulebook, door: Door, facts: &Facts) -> Verdict {
         let text = |name: &str| {
             self.object
                 .get(name)
@@ -66,13 +71,14 @@ impl Asked {
             old: old.as_deref(),
             dry_run: false,
         };
-        let verdict = decide(&request, facts);
+        let verdict = decide(&request, facts, rulebook);
         let dry = decide(
             &Request {
                 dry_run: true,
                 ..request
             },
             facts,
+            rulebook,
         );
         assert_eq!(verdict, dry, "a dry run gets the same answer");
         verdict
@@ -118,10 +124,10 @@ impl Default for WrittenFacts {
 
 impl WrittenFacts {
     pub(crate) fn read(&self) -> Facts {
-        let mut facts = Facts {
-            complete: self.complete,
-            ..Facts::default()
-        };
+        let mut facts = Facts::default();
+        if self.complete {
+            facts = facts.completed();
+        }
         for (name, spec) in &self.addons {
             facts = facts.with_addon(name, AddonFacts::of(spec));
         }

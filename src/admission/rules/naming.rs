@@ -6,6 +6,7 @@
 use crate::admission::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use crate::field::{Class, Fault, Findings, Path, nearest, quoted};
 use crate::model::{AddonName, rule};
+use crate::snapshot::Kind;
 
 const UNKNOWN_ADDON: &str = "naming/unknown-addon";
 
@@ -41,7 +42,7 @@ fn addon_name(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 
 fn unknown_addon(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let Subject { name, facts, .. } = subject;
-    if name.is_empty() || !facts.complete || facts.addon(name).is_some() {
+    if name.is_empty() || !facts.knows(Kind::AddOn) || facts.addon(name).is_some() {
         return;
     }
     let hint = nearest(name, facts.addon_names()).map(|known| format!("did you mean {}?", quoted(known)));

@@ -3,10 +3,13 @@
 //! Starts both, tells when they serve, and ends them in order. Decides nothing about add-ons.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
+
 use super::reload;
-use crate::cli::{CliError, ServeArgs, connect, signals};
+use crate::cli::{CliError, ServeArgs, connect, rulebook, signals};
 use crate::controllers::Tide;
 use crate::server::{Gate, GateOptions, Limits};
 
@@ -20,6 +23,7 @@ pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
 
 async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
+    let rulebook = rulebook::read(&args.gate)?;
     let files = reload::Files::new(args.certificate.clone(), args.key.clone());
     let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
     let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
@@ -30,6 +34,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         bind: args.bind,
         certificate,
         facts: tide.facts(),
+        rulebook: Arc::new(ArcSwap::from_pointee(rulebook)),
     };
     let limits = Limits {
         linger: Duration::from_secs(args.linger),

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::rig::{Rig, get, quick, read, review};
-use crate::admission::{Facts, Request, Verdict};
+use crate::admission::{Facts, Request, Rulebook, Verdict};
 use crate::server::{JsonBounds, Limits};
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn connections_beyond_the_limit_wait_for_a_place() {
     assert!(second.await.is_ok(), "the place is free again");
 }
 
-fn slow(_: &Request<'_>, _: &Facts) -> Verdict {
+fn slow(_: &Request<'_>, _: &Facts, _: &Rulebook) -> Verdict {
     std::thread::sleep(Duration::from_millis(600));
     Verdict::pass()
 }

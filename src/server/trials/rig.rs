@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::admission::{Facts, decide};
+use crate::admission::{Facts, Rulebook, decide};
 use crate::server::gate::{Gate, GateOptions};
 use crate::server::routes::Decide;
 use crate::server::{Authority, Limits};
@@ -47,6 +47,7 @@ impl Rig {
             bind,
             certificate,
             facts: Arc::clone(&facts),
+            rulebook: Arc::new(ArcSwap::from_pointee(Rulebook::default())),
         };
         let gate = Gate::start_deciding(options, limits, decide)
             .await

@@ -1,0 +1,12 @@
+//! What the gate decides by, besides the request and the facts: the operator's choices.
+//!
+//! Decides nothing. The default holds every built-in rule as it is documented, and nothing else.
+
+use super::enforcement::Enforcement;
+
+/// The operator's choices.
+#[derive(Clone, Debug, Default)]
+pub struct Rulebook {
+    /// What the findings of rules do.
+    pub enforcement: Enforcement,
+}
