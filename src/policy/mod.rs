@@ -33,7 +33,7 @@ pub use document::{Origin, Source, is_policy};
 pub use export::{NotNative, native};
 pub use fact::{Fact, KnownFacts, NoFacts};
 pub use fault::{Caret, PolicyFault};
-pub use lint::{Note, lint};
+pub use lint::{Note, Schemas, lint};
 pub use mutate::Mutated;
 pub use outcome::{Finding, Judgement, Outcome, Saw, Seen};
 pub use question::{Question, Target};
