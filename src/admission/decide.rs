@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::defaults;
 use super::enforcement::Scope;
+use super::policies;
 use super::ratchet;
 use super::request::{Operation, Request};
 use super::rulebook::Rulebook;
@@ -31,15 +32,25 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
     }
     let name = name_of(request, &documents.object).to_owned();
     let mut form = Form::of(shape, &documents);
-    let patch = defaults::fill(request, &documents, &name, facts);
+    let mut patch = defaults::fill(request, &documents, &name, facts);
     form.add(&patch);
-    let faults = form.faults(shape, &documents);
     let case = Case {
         request,
         name: &name,
         facts,
         rulebook,
     };
+    let asked = policies::Asked {
+        request,
+        name: &name,
+        facts,
+        rulebook,
+        scope: case.scope(),
+    };
+    let added = policies::mutate(&asked, &documents, &patch);
+    form.add(&added.patch);
+    patch.0.extend(added.patch.0);
+    let faults = form.faults(shape, &documents);
     let findings = match request.resource {
         Addon::RESOURCE => examine::<Addon>(&case, &form, &documents),
         ClusterAddon::RESOURCE => examine::<ClusterAddon>(&case, &form, &documents),
@@ -49,8 +60,12 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
     let shapely = rulebook
         .enforcement
         .apply(shape_findings(faults, form.unknown), &case.scope());
-    let findings = merge(findings, shapely);
-    Verdict::of(identity(request, &documents.object), findings, patch)
+    let shaped = shapely.allows();
+    let mut findings = merge(findings, shapely);
+    let judged = policies::examine(&asked, &form.stored, documents.old.as_ref(), shaped);
+    findings.extend(added.findings);
+    findings.extend(judged.findings);
+    Verdict::of(identity(request, &documents.object), findings, patch).noting(judged.annotations)
 }
 
 /// The object and its stored predecessor.

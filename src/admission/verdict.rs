@@ -2,6 +2,8 @@
 //!
 //! Decides nothing: it carries what `decide` found, in the order in which it is shown.
 
+use std::collections::BTreeMap;
+
 use json_patch::Patch;
 
 use crate::field::{Findings, Identity, Status, Violation, Warning};
@@ -15,6 +17,7 @@ pub struct Verdict {
     warnings: Vec<Warning>,
     audited: Vec<Violation>,
     patch: Patch,
+    annotations: BTreeMap<String, String>,
 }
 
 impl Verdict {
@@ -37,7 +40,18 @@ impl Verdict {
             warnings,
             audited,
             patch,
+            annotations: BTreeMap::new(),
         }
+    }
+
+    /// Returns the verdict with what policies want to be recorded.
+    pub(super) fn noting(self, annotations: BTreeMap<String, String>) -> Self {
+        Self { annotations, ..self }
+    }
+
+    /// Returns what policies want to be recorded with the request.
+    pub fn annotations(&self) -> &BTreeMap<String, String> {
+        &self.annotations
     }
 
     /// Returns whether the object may be stored.

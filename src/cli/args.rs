@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::PolicyArgs;
 use crate::controllers::TideOptions;
 use crate::model::GoDuration;
 use crate::snapshot::{
@@ -50,6 +51,8 @@ pub enum Command {
     Dev(DevArgs),
     /// Guard and drive a hub that is already there: the gate and the tide, nothing simulated.
     Serve(ServeArgs),
+    /// Test, look over, measure and export policies: rules that users write themselves.
+    Policy(PolicyArgs),
     /// Print the custom resource definitions (YAML) that Tidegate serves and reads.
     Crds(CrdsArgs),
     /// Print generated references: the rules of the gate, the command line, the webhook configurations.
@@ -133,6 +136,12 @@ pub struct GateArgs {
     /// the last setting that matches counts. Without the file every rule does what its page says.
     #[arg(long, value_name = "FILE")]
     pub enforcement: Option<PathBuf>,
+    /// Folder of policies (YAML): users' own rules, beside those on the hub. Changed files are taken up without a restart.
+    ///
+    /// Reads AddOnPolicy, and Kubernetes' ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings. A policy
+    /// that does not compile leaves its last good version in force (`docs/policies.md`).
+    #[arg(long, value_name = "DIR")]
+    pub policies: Option<PathBuf>,
 }
 
 /// The words of the `Progressing` condition.

@@ -15,6 +15,14 @@ pub enum CliError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A file or folder cannot be read.
+    #[error("cannot read \"{}\"", path.display())]
+    ReadFile {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// A file cannot be written.
     #[error("cannot write file \"{}\"", path.display())]
     WriteFile {
@@ -22,6 +30,14 @@ pub enum CliError {
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// A document cannot be understood.
+    #[error("cannot read \"{}\": {reason}", path.display())]
+    ReadDocument {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
     },
     /// A flag's value makes no sense.
     #[error("invalid value for --{flag}: {reason}")]
@@ -57,6 +73,8 @@ impl CliError {
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::PrepareFolder { .. }
+            | Self::ReadFile { .. }
+            | Self::ReadDocument { .. }
             | Self::WriteFile { .. }
             | Self::ReadFlag { .. }
             | Self::Start { .. } => 2,

@@ -7,6 +7,7 @@ mod connect;
 mod crds;
 mod dev;
 mod error;
+pub mod policy;
 mod reference;
 mod rulebook;
 mod run;
@@ -15,4 +16,5 @@ mod signals;
 
 pub use args::{Cli, Command, CrdsArgs, DevArgs, GateArgs, Reasons, ReferenceArgs, ServeArgs, Topic};
 pub use error::CliError;
+pub use policy::PolicyArgs;
 pub use run::run;

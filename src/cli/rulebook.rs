@@ -18,6 +18,7 @@ pub(super) fn read(args: &GateArgs) -> Result<Rulebook, CliError> {
     let enforcement = args.enforcement.as_deref().map(enforcement).transpose()?;
     Ok(Rulebook {
         enforcement: enforcement.unwrap_or_default(),
+        ..Rulebook::default()
     })
 }
 
@@ -47,6 +48,7 @@ mod tests {
         std::fs::write(&path, text).expect("writable");
         let args = GateArgs {
             enforcement: Some(path),
+            ..GateArgs::default()
         };
         match read(&args) {
             Ok(_) => "read".to_owned(),
@@ -70,6 +72,7 @@ mod tests {
     fn a_missing_file_is_told_with_its_name() {
         let args = GateArgs {
             enforcement: Some("/nowhere/enforcement.yaml".into()),
+            ..GateArgs::default()
         };
         let error = read(&args).expect_err("there is no file");
         assert!(

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::{Cli, CliError, Command, crds, dev, reference, serve};
+use super::{Cli, CliError, Command, crds, dev, policy, reference, serve};
 use crate::telemetry;
 
 /// Runs the program with the words of the command line; returns its exit status.
@@ -15,7 +15,7 @@ use crate::telemetry;
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
     match start_logs().and_then(|()| perform(cli.command)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(CliError::Print(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             complain(&error);
@@ -24,13 +24,15 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn perform(command: Command) -> Result<(), CliError> {
+fn perform(command: Command) -> Result<ExitCode, CliError> {
     match command {
         Command::Dev(args) => dev::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Crds(args) => crds::run(&args),
         Command::Reference(args) => reference::run(&args),
+        Command::Policy(args) => return policy::run(&args.command),
     }
+    .map(|()| ExitCode::SUCCESS)
 }
 
 fn start_logs() -> Result<(), CliError> {

@@ -15,6 +15,7 @@ use axum::http::{HeaderMap, Request, Response, StatusCode, header};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use jiff::Timestamp;
 use tracing::error;
 
 use super::limits::Limits;
@@ -122,7 +123,9 @@ fn decided(desk: &Desk, door: Door, review: &Review<'_>) -> Response<Body> {
     let (facts, rulebook) = (desk.facts.load(), desk.rulebook.load());
     // Facts, rulebook and request are only read, so that a panic leaves nothing half-done behind.
     let verdict = catch_unwind(AssertUnwindSafe(|| {
-        let verdict = (desk.decide)(&review.request(door), &facts, &rulebook);
+        let mut request = review.request(door);
+        request.circumstances.now = Some(Timestamp::now());
+        let verdict = (desk.decide)(&request, &facts, &rulebook);
         wire::encode(review.uid(), &verdict)
     }));
     if let Ok(bytes) = verdict {
