@@ -16,7 +16,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("plan", &["api", "model", "snapshot", "hash"]),
     ("policy", &["field", "api"]),
     ("admission", &["api", "model", "field", "snapshot", "policy"]),
-    ("controllers", &["api", "snapshot", "plan", "telemetry"]),
+    ("controllers", &["api", "snapshot", "plan", "policy", "telemetry"]),
     ("server", &["admission", "telemetry"]),
     ("telemetry", &[]),
     (

@@ -7,6 +7,7 @@ mod connect;
 mod crds;
 mod dev;
 mod error;
+mod policies;
 pub mod policy;
 mod reference;
 mod rulebook;

@@ -11,6 +11,7 @@ mod events;
 mod herald;
 mod lookout;
 mod pauses;
+mod policies;
 mod queue;
 mod raw;
 mod second_look;
@@ -19,4 +20,5 @@ mod tide;
 mod watch;
 
 pub use events::EventBudget;
+pub use policies::{PolicyDocuments, PolicyWatch};
 pub use tide::{Progress, StartError, Tide, TideOptions};

@@ -3,13 +3,11 @@
 //! Starts both, tells when they serve, and ends them in order. Decides nothing about add-ons.
 
 use std::io::Write;
-use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 
 use super::reload;
-use crate::cli::{CliError, ServeArgs, connect, rulebook, signals};
+use crate::cli::{CliError, ServeArgs, connect, policies, rulebook, signals};
 use crate::controllers::Tide;
 use crate::server::{Gate, GateOptions, Limits};
 
@@ -24,17 +22,26 @@ pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
 async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
     let rulebook = rulebook::read(&args.gate)?;
+    let opened = policies::open(args.gate.policies.as_deref())?;
     let files = reload::Files::new(args.certificate.clone(), args.key.clone());
     let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
     let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
-    let tide = Tide::start(client, (&args.tide).into())
+    let tide = Tide::start(client.clone(), (&args.tide).into())
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
+    // Nothing passes a gate that has not read its policies yet.
+    let (policies, rulebook) = tokio::select! {
+        started = policies::start(client, opened, rulebook) => started,
+        () = end.requested() => {
+            tide.shutdown().await;
+            return Ok(());
+        }
+    };
     let options = GateOptions {
         bind: args.bind,
         certificate,
         facts: tide.facts(),
-        rulebook: Arc::new(ArcSwap::from_pointee(rulebook)),
+        rulebook,
     };
     let limits = Limits {
         linger: Duration::from_secs(args.linger),
@@ -52,6 +59,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     }
     // The gate answers to the end, from facts that no longer move: a hub must not be left without an answer.
     tide.shutdown().await;
+    policies.shutdown().await;
     gate.shutdown().await;
     told
 }
