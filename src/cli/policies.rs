@@ -93,7 +93,13 @@ fn read_whole(folder: &Path) -> Result<PolicyDocuments, CliError> {
         None => Ok(documents),
         Some((report, fault)) => Err(CliError::ReadFlag {
             flag: "policies",
-            reason: format!("{}: {} \"{}\": {}", report.origin, report.kind, report.name, fault.one_line()),
+            reason: format!(
+                "{}: {} \"{}\": {}",
+                report.origin,
+                report.kind,
+                report.name,
+                fault.one_line()
+            ),
         }),
     }
 }

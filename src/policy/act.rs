@@ -43,10 +43,7 @@ pub(super) enum Trouble {
 pub(super) type FactValues = BTreeMap<Fact, Value>;
 
 /// Asks for the facts that these policies have declared.
-pub(super) fn facts<'p>(
-    policies: impl Iterator<Item = &'p Policy>,
-    question: &Question<'_>,
-) -> FactValues {
+pub(super) fn facts<'p>(policies: impl Iterator<Item = &'p Policy>, question: &Question<'_>) -> FactValues {
     let mut values = FactValues::new();
     for fact in policies.flat_map(|policy| policy.facts.iter().copied()) {
         if !values.contains_key(&fact) {
@@ -104,7 +101,9 @@ impl<'s, 'v> Act<'s, 'v> {
 
     /// Takes what was spent out of the purse.
     pub(super) fn end(self, purse: &mut Purse) {
-        purse.0 = purse.0.saturating_sub(self.granted.saturating_sub(self.stage.left()));
+        purse.0 = purse
+            .0
+            .saturating_sub(self.granted.saturating_sub(self.stage.left()));
     }
 
     /// Evaluates an expression of the policy.
@@ -160,10 +159,10 @@ impl<'s, 'v> Act<'s, 'v> {
                     .next()
                     .unwrap_or_else(|| Trouble::Failed("a variable has no value".to_owned()))
             }
-            "no such attribute(s): facts" => expression
-                .facts
-                .first()
-                .map_or_else(|| Trouble::Failed("a fact has no value".to_owned()), |fact| Trouble::Unknown(*fact)),
+            "no such attribute(s): facts" => expression.facts.first().map_or_else(
+                || Trouble::Failed("a fact has no value".to_owned()),
+                |fact| Trouble::Unknown(*fact),
+            ),
             "no such attribute(s): namespaceObject" => {
                 Trouble::Failed("the namespace of the object is not known".to_owned())
             }

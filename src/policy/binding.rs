@@ -93,7 +93,10 @@ impl Binding {
                 (Some(kind), Some(reference)) => referenced(kind, reference, objects, faults),
                 (Some(_) | None, None) => Params::None,
                 (None, Some(_)) => {
-                    faults.push(PolicyFault::at(root.key("paramRef"), "the policy has no paramKind"));
+                    faults.push(PolicyFault::at(
+                        root.key("paramRef"),
+                        "the policy has no paramKind",
+                    ));
                     Params::None
                 }
             },
@@ -114,9 +117,7 @@ impl Binding {
                     .iter()
                     .filter(|object| {
                         let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
-                        namespace.is_none_or(|name| {
-                            !beside || name == question.target.namespace
-                        })
+                        namespace.is_none_or(|name| !beside || name == question.target.namespace)
                     })
                     .collect();
                 if here.is_empty() && *when_missing == Missing::Deny {
@@ -162,7 +163,10 @@ fn referenced(
     let text = |name: &str| reference.get(name).and_then(Value::as_str).unwrap_or_default();
     let selector = reference.get("selector");
     if text("name").is_empty() == selector.is_none() {
-        faults.push(PolicyFault::at(path.clone(), "must have either a name or a selector"));
+        faults.push(PolicyFault::at(
+            path.clone(),
+            "must have either a name or a selector",
+        ));
     }
     let when_missing = match text("parameterNotFoundAction") {
         "Allow" => Missing::Allow,
@@ -183,9 +187,17 @@ fn referenced(
         ));
     }
     let is_meant = |object: &&Value| {
-        let field = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let field = |pointer: &str| {
+            object
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
         let selected = labels.into_iter().flatten().all(|(key, value)| {
-            object.get("metadata").and_then(|meta| meta.get("labels")?.get(key)) == Some(value)
+            object
+                .get("metadata")
+                .and_then(|meta| meta.get("labels")?.get(key))
+                == Some(value)
         });
         field("/apiVersion") == kind.api_version
             && field("/kind") == kind.kind

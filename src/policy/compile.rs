@@ -94,21 +94,45 @@ impl Policy {
             move |index: usize| Path::parse("spec").key(list).index(index).key(field)
         };
         let place = at("matchConditions", "expression");
-        let conditions = self.conditions.iter().enumerate().map(move |(n, (_, one))| (place(n), one));
+        let conditions = self
+            .conditions
+            .iter()
+            .enumerate()
+            .map(move |(n, (_, one))| (place(n), one));
         let place = at("variables", "expression");
-        let variables = self.variables.iter().enumerate().map(move |(n, (_, one))| (place(n), one));
+        let variables = self
+            .variables
+            .iter()
+            .enumerate()
+            .map(move |(n, (_, one))| (place(n), one));
         let place = at("validations", "expression");
-        let checks = self.validations.iter().enumerate().map(move |(n, check)| (place(n), &check.expression));
+        let checks = self
+            .validations
+            .iter()
+            .enumerate()
+            .map(move |(n, check)| (place(n), &check.expression));
         let place = at("validations", "messageExpression");
         let messages = self.validations.iter().enumerate();
         let messages =
             messages.filter_map(move |(n, check)| Some((place(n), check.message_expression.as_ref()?)));
         let place = at("schemas", "expression");
-        let schemas = self.schemas.iter().enumerate().map(move |(n, part)| (place(n), &part.expression));
+        let schemas = self
+            .schemas
+            .iter()
+            .enumerate()
+            .map(move |(n, part)| (place(n), &part.expression));
         let place = at("mutations", "expression");
-        let mutations = self.mutations.iter().enumerate().map(move |(n, part)| (place(n), &part.expression));
+        let mutations = self
+            .mutations
+            .iter()
+            .enumerate()
+            .map(move |(n, part)| (place(n), &part.expression));
         let place = at("auditAnnotations", "valueExpression");
-        let notes = self.annotations.iter().enumerate().map(move |(n, (_, one))| (place(n), one));
+        let notes = self
+            .annotations
+            .iter()
+            .enumerate()
+            .map(move |(n, (_, one))| (place(n), one));
         conditions
             .chain(variables)
             .chain(checks)
@@ -277,7 +301,8 @@ impl Parts {
                 .then(|| self.compile(message, Wanted::Text, &path.key("messageExpression")))
                 .flatten();
             let field = self.field_path(&raw.field_path, &path);
-            let Some(expression) = self.compile(&raw.expression, Wanted::Bool, &path.key("expression")) else {
+            let Some(expression) = self.compile(&raw.expression, Wanted::Bool, &path.key("expression"))
+            else {
                 continue;
             };
             checks.push(Check {
@@ -330,7 +355,12 @@ impl Parts {
         for (index, raw) in spec.mutations.iter().enumerate() {
             let path = self.root.key("mutations").index(index);
             let (patched, other, field, wanted) = match raw.patch_type.as_str() {
-                "JSONPatch" => (&raw.json_patch, &raw.apply_configuration, "jsonPatch", Wanted::List),
+                "JSONPatch" => (
+                    &raw.json_patch,
+                    &raw.apply_configuration,
+                    "jsonPatch",
+                    Wanted::List,
+                ),
                 _ => (
                     &raw.apply_configuration,
                     &raw.json_patch,
@@ -424,6 +454,8 @@ fn one_line(text: &str) -> String {
 
 fn is_word(name: &str) -> bool {
     let mut letters = name.chars();
-    letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+    letters
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }

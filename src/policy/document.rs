@@ -80,7 +80,11 @@ impl Kind {
             Self::MutatingBinding,
         ];
         all.into_iter().find(|kind| {
-            let owner = if *kind == Self::AddOnPolicy { GROUP } else { UPSTREAM };
+            let owner = if *kind == Self::AddOnPolicy {
+                GROUP
+            } else {
+                UPSTREAM
+            };
             owner == group && kind.name() == text("kind")
         })
     }
@@ -117,7 +121,10 @@ pub fn is_policy(document: &Value) -> bool {
 pub(super) fn read(source: &Source) -> Option<Written> {
     let kind = Kind::of(&source.document)?;
     let meta = |name: &str| source.document.pointer(&format!("/metadata/{name}"));
-    let name = meta("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let name = meta("name")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
     let mut faults = Vec::new();
     if name.is_empty() {
         faults.push(PolicyFault::at(Path::parse("metadata.name"), "must not be empty"));
@@ -138,7 +145,9 @@ pub(super) fn read(source: &Source) -> Option<Written> {
     }
     if kind == Kind::Mutating {
         // Kubernetes' own mutations overwrite.
-        read.mutations.iter_mut().for_each(|mutation| mutation.allow_overwrite = true);
+        read.mutations
+            .iter_mut()
+            .for_each(|mutation| mutation.allow_overwrite = true);
     }
     Some(Written {
         kind,
@@ -166,7 +175,12 @@ static DEFINITION: LazyLock<Definition> = LazyLock::new(|| {
         .into_iter()
         .find(|crd| crd.spec.names.kind == Kind::AddOnPolicy.name())
         .expect("our own kind has a definition");
-    let version = crd.spec.versions.into_iter().next().expect("a definition has a version");
+    let version = crd
+        .spec
+        .versions
+        .into_iter()
+        .next()
+        .expect("a definition has a version");
     let definition = version
         .schema
         .and_then(|schema| schema.open_api_v3_schema)
@@ -182,7 +196,9 @@ fn form_faults(spec: &Value) -> Vec<PolicyFault> {
         "metadata": {"name": "x"}, "spec": spec});
     let Definition { definition, schema } = &*DEFINITION;
     let unknown = schema.prune(&mut object);
-    let unknown = unknown.iter().map(|path| unknown_field(Path::parse(path), definition));
+    let unknown = unknown
+        .iter()
+        .map(|path| unknown_field(Path::parse(path), definition));
     let wrong = schema.validate(&object, None).errors;
     let wrong = wrong
         .iter()
@@ -250,7 +266,12 @@ fn upstream_faults(kind: Kind, spec: &Value) -> Vec<PolicyFault> {
 fn binding_faults(kind: Kind, spec: &Value) -> Vec<PolicyFault> {
     let root = Path::parse("spec");
     let mut faults = Vec::new();
-    if spec.get("policyName").and_then(Value::as_str).unwrap_or_default().is_empty() {
+    if spec
+        .get("policyName")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .is_empty()
+    {
         faults.push(PolicyFault::at(root.key("policyName"), "must name a policy"));
     }
     let known = ["policyName", "paramRef", "matchResources", "validationActions"];
@@ -279,7 +300,8 @@ mod tests {
     use super::*;
 
     fn faults(api_version: &str, kind: &str, spec: Value) -> Vec<String> {
-        let document = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}, "spec": spec});
+        let document =
+            json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}, "spec": spec});
         let source = Source {
             origin: Origin::Hub,
             document,
@@ -327,9 +349,18 @@ mod tests {
             json!({"matchResource": {}, "validationActions": ["Refuse"]}),
         );
         assert_eq!(found.len(), 3, "{found:?}");
-        assert!(found[0].starts_with("spec.policyName: must name a policy"), "{found:?}");
-        assert!(found[1].starts_with("spec.matchResource: unknown field"), "{found:?}");
-        assert!(found[2].contains("supported values: \"Deny\", \"Warn\", \"Audit\""), "{found:?}");
+        assert!(
+            found[0].starts_with("spec.policyName: must name a policy"),
+            "{found:?}"
+        );
+        assert!(
+            found[1].starts_with("spec.matchResource: unknown field"),
+            "{found:?}"
+        );
+        assert!(
+            found[2].contains("supported values: \"Deny\", \"Warn\", \"Audit\""),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -62,13 +62,19 @@ pub(super) fn hindrances(policy: &Policy) -> Vec<String> {
         "it has its params inline, and Kubernetes reads them from another object",
     );
     say(
-        policy.mutations.iter().any(|part| part.leave == Leave::AbsentOnly),
+        policy
+            .mutations
+            .iter()
+            .any(|part| part.leave == Leave::AbsentOnly),
         "it adds absent fields only, which Kubernetes does not promise: set allowOverwrite and guard with has()",
     );
     let foreign = policy.expressions().flat_map(|(_, one)| one.program.functions());
     let foreign = foreign.filter(|name| is_foreign(name));
     for name in foreign.collect::<std::collections::BTreeSet<String>>() {
-        say(true, &format!("it calls {name}(), which the API server does not have"));
+        say(
+            true,
+            &format!("it calls {name}(), which the API server does not have"),
+        );
     }
     reasons
 }
@@ -83,7 +89,11 @@ fn objects(policy: &Policy) -> Vec<Value> {
     let mut all = Vec::new();
     let spec = &policy.spec;
     if !(spec.validations.is_empty() && spec.audit_annotations.is_empty()) {
-        all.push(object("ValidatingAdmissionPolicy", &policy.name, validating(policy)));
+        all.push(object(
+            "ValidatingAdmissionPolicy",
+            &policy.name,
+            validating(policy),
+        ));
         let actions = if spec.validation_actions.is_empty() {
             vec!["Deny".to_owned()]
         } else {
@@ -144,7 +154,10 @@ fn validating(policy: &Policy) -> Value {
             ("", _) => String::new(),
             (message, cure) => format!("{message}; hint: {cure}"),
         };
-        put("message", message.split_whitespace().collect::<Vec<_>>().join(" "));
+        put(
+            "message",
+            message.split_whitespace().collect::<Vec<_>>().join(" "),
+        );
         put("messageExpression", validation.message_expression.clone());
         put("reason", validation.reason.clone());
         Value::Object(out)

@@ -125,16 +125,20 @@ fn undeclared(mention: &Mention, terms: &Terms) -> Option<String> {
         ("params", _) if terms.params => None,
         ("params", _) => Some("undeclared reference to 'params': the policy has none".to_owned()),
         ("authorizer", _) => Some("'authorizer' is not available to this gate".to_owned()),
-        ("variables" | "facts", None) => {
-            Some(format!("'{}' can only be read by members: {}.<name>", mention.name, mention.name))
-        }
+        ("variables" | "facts", None) => Some(format!(
+            "'{}' can only be read by members: {}.<name>",
+            mention.name, mention.name
+        )),
         ("variables" | "facts", Some(_)) if mention.tested && mention.steps.len() == 1 => Some(format!(
             "has() cannot ask for members of '{}': those that are declared are always there",
             mention.name
         )),
         ("variables", Some(name)) => (!terms.variables.contains(name)).then(|| {
             let near = nearest(name, terms.variables.iter().map(String::as_str));
-            hinted(format!("undefined field '{name}': no variable above has this name"), near)
+            hinted(
+                format!("undefined field '{name}': no variable above has this name"),
+                near,
+            )
         }),
         ("facts", Some(name)) => undeclared_fact(name, terms),
         (name, _) => {
@@ -150,10 +154,16 @@ fn undeclared(mention: &Mention, terms: &Terms) -> Option<String> {
 fn undeclared_fact(name: &str, terms: &Terms) -> Option<String> {
     match Fact::parse(name) {
         Some(fact) if terms.facts.contains(&fact) => None,
-        Some(_) => Some(format!("undefined field '{name}': add {} to spec.facts", quoted(name))),
+        Some(_) => Some(format!(
+            "undefined field '{name}': add {} to spec.facts",
+            quoted(name)
+        )),
         None => {
             let near = nearest(name, Fact::ALL.map(Fact::name));
-            Some(hinted(format!("undefined field '{name}': there is no such fact"), near))
+            Some(hinted(
+                format!("undefined field '{name}': there is no such fact"),
+                near,
+            ))
         }
     }
 }
@@ -184,21 +194,39 @@ mod tests {
     #[test]
     fn expressions_read_only_what_is_declared() {
         let none: [&str; 0] = [];
-        assert_eq!(faults("variables.prod && facts.cluster.found", Wanted::Bool), none);
+        assert_eq!(
+            faults("variables.prod && facts.cluster.found", Wanted::Bool),
+            none
+        );
         let rows = [
             (
                 "variables.pord",
                 "x:1:10: undefined field 'pord': no variable above has this name; did you mean \"prod\"?",
             ),
-            ("facts.addon.x == 1", "x:1:12: undefined field 'addon': add \"addon\" to spec.facts"),
-            ("facts.clutser.x == 1", "x:1:14: undefined field 'clutser': there is no such fact; did you mean \"cluster\"?"),
+            (
+                "facts.addon.x == 1",
+                "x:1:12: undefined field 'addon': add \"addon\" to spec.facts",
+            ),
+            (
+                "facts.clutser.x == 1",
+                "x:1:14: undefined field 'clutser': there is no such fact; did you mean \"cluster\"?",
+            ),
             (
                 "objct.spec == 1",
                 "x:1:6: undeclared reference to 'objct' (in container ''); did you mean \"object\"?",
             ),
-            ("params.a == 1", "x:1:7: undeclared reference to 'params': the policy has none"),
-            ("has(facts.cluster)", "x:1:4: has() cannot ask for members of 'facts': those that are declared are always there"),
-            ("authorizer.a == 1", "x:1:11: 'authorizer' is not available to this gate"),
+            (
+                "params.a == 1",
+                "x:1:7: undeclared reference to 'params': the policy has none",
+            ),
+            (
+                "has(facts.cluster)",
+                "x:1:4: has() cannot ask for members of 'facts': those that are declared are always there",
+            ),
+            (
+                "authorizer.a == 1",
+                "x:1:11: 'authorizer' is not available to this gate",
+            ),
         ];
         for (source, expected) in rows {
             assert_eq!(faults(source, Wanted::Bool), [expected], "{source}");
@@ -207,7 +235,10 @@ mod tests {
 
     #[test]
     fn results_of_the_wrong_kind_are_refused_when_they_can_be_told() {
-        assert_eq!(faults("'a' + 'b'", Wanted::Bool), ["x:1:1: must evaluate to bool"]);
+        assert_eq!(
+            faults("'a' + 'b'", Wanted::Bool),
+            ["x:1:1: must evaluate to bool"]
+        );
         assert_eq!(faults("true", Wanted::Text), ["x:1:1: must evaluate to string"]);
         assert!(faults("object.a", Wanted::Bool).is_empty());
     }
@@ -215,6 +246,9 @@ mod tests {
     #[test]
     fn a_fault_of_syntax_has_its_place() {
         let found = faults("object.", Wanted::Bool);
-        assert!(found.iter().any(|fault| fault.starts_with("x:1:8: Syntax error")), "{found:?}");
+        assert!(
+            found.iter().any(|fault| fault.starts_with("x:1:8: Syntax error")),
+            "{found:?}"
+        );
     }
 }

@@ -116,6 +116,9 @@ mod tests {
         let text: Vec<String> = faults.iter().map(ToString::to_string).collect();
         assert_eq!(text, ["spec.a:1:8: Syntax error: x\n | object.\n | .......^"]);
         let plain = PolicyFault::of_compiler(&Path::parse("spec.a"), "too long", source);
-        assert_eq!(plain.first().map(PolicyFault::one_line).as_deref(), Some("spec.a: too long"));
+        assert_eq!(
+            plain.first().map(PolicyFault::one_line).as_deref(),
+            Some("spec.a: too long")
+        );
     }
 }

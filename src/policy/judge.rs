@@ -52,7 +52,10 @@ pub(super) fn judge<'v>(
 
 /// Tells whether a policy, as one binding has it, is about a request.
 pub(super) fn matched(policy: &Policy, binding: &Binding, question: &Question<'_>) -> Matched {
-    match (policy.matcher.matches(question), binding.matcher.matches(question)) {
+    match (
+        policy.matcher.matches(question),
+        binding.matcher.matches(question),
+    ) {
         (Matched::No, _) | (_, Matched::No) => Matched::No,
         (Matched::Unknown(words), _) | (_, Matched::Unknown(words)) => Matched::Unknown(words),
         (Matched::Yes, Matched::Yes) => Matched::Yes,
@@ -67,7 +70,12 @@ fn bound<'v>(
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let whole = |words: String| {
-        troubled(policy, binding.actions, (WHOLE, &Path::root()), &Trouble::Failed(words))
+        troubled(
+            policy,
+            binding.actions,
+            (WHOLE, &Path::root()),
+            &Trouble::Failed(words),
+        )
     };
     let params = match matched(policy, binding, question) {
         Matched::No => return outcome,
@@ -181,7 +189,12 @@ impl Case<'_, '_> {
             Ok(false) => {
                 self.saw(&check.id, Saw::False);
                 let message = self.message(check);
-                self.broken(&check.id, (check.class, &check.path), message, check.suggestion.clone());
+                self.broken(
+                    &check.id,
+                    (check.class, &check.path),
+                    message,
+                    check.suggestion.clone(),
+                );
             }
             Err(trouble) => {
                 self.saw(&check.id, Saw::Error);
@@ -213,7 +226,11 @@ impl Case<'_, '_> {
         suggestion: Option<String>,
     ) {
         let value = self.question.object.and_then(|object| path.lookup(object));
-        let excused = self.policy.exceptions.iter().find_map(|one| one.excuses(&self.question, part));
+        let excused = self
+            .policy
+            .exceptions
+            .iter()
+            .find_map(|one| one.excuses(&self.question, part));
         let (actions, message) = match excused {
             Some(words) => (Actions::AUDIT, format!("{message} ({words})")),
             None => (self.actions, message),
@@ -279,6 +296,8 @@ fn is_short(value: &Value) -> bool {
 }
 
 fn cut(text: &str, limit: usize) -> &str {
-    let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    let end = (0..=limit.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
     text.get(..end.unwrap_or(0)).unwrap_or_default()
 }

@@ -57,11 +57,7 @@ pub fn lint(set: &PolicySet, schemas: &Schemas<'_>, now: Option<Timestamp>) -> (
 
 fn unread(policy: &Policy, faults: &mut Vec<PolicyFault>) {
     let root = Path::parse("spec");
-    let read = |name: &str| {
-        policy
-            .expressions()
-            .any(|(_, one)| one.variables.contains(name))
-    };
+    let read = |name: &str| policy.expressions().any(|(_, one)| one.variables.contains(name));
     for (index, (name, _)) in policy.variables.iter().enumerate() {
         if !read(name) {
             let words = format!("nothing reads variables.{name}");
@@ -81,7 +77,10 @@ fn unread(policy: &Policy, faults: &mut Vec<PolicyFault>) {
         faults.push(PolicyFault::at(root.key("params"), "nothing reads params"));
     }
     if policy.bindings.is_empty() {
-        faults.push(PolicyFault::at(root, "no binding names this policy: it has no effect"));
+        faults.push(PolicyFault::at(
+            root,
+            "no binding names this policy: it has no effect",
+        ));
     }
 }
 
@@ -105,7 +104,10 @@ fn unnamed(policy: &Policy, faults: &mut Vec<PolicyFault>) {
             ));
         }
         if raw.message.is_empty() && raw.message_expression.is_empty() {
-            faults.push(PolicyFault::at(path, "has no message: users are shown the expression"));
+            faults.push(PolicyFault::at(
+                path,
+                "has no message: users are shown the expression",
+            ));
         }
     }
 }

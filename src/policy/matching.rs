@@ -60,7 +60,11 @@ impl Matcher {
             faults.push(PolicyFault::at(list.clone(), "must name at least one resource"));
         }
         check_rules(&raw.resource_rules, &list, faults);
-        check_rules(&raw.exclude_resource_rules, &path.key("excludeResourceRules"), faults);
+        check_rules(
+            &raw.exclude_resource_rules,
+            &path.key("excludeResourceRules"),
+            faults,
+        );
         let mut labels = |raw: &Option<LabelSelector>, name: &'static str| {
             raw.as_ref()
                 .map(|raw| Labels::read(raw, &path.key(name), faults))
@@ -120,7 +124,10 @@ impl Matcher {
         listed(&rule.operations, target.operation)
             && listed(&rule.api_groups, target.group)
             && (!self.exact || listed(&rule.api_versions, target.version))
-            && rule.resources.iter().any(|resource| resource_matches(resource, target))
+            && rule
+                .resources
+                .iter()
+                .any(|resource| resource_matches(resource, target))
             && (rule.resource_names.is_empty() || rule.resource_names.iter().any(|name| name == target.name))
             && match rule.scope.as_str() {
                 "Namespaced" => !target.namespace.is_empty(),
@@ -274,9 +281,16 @@ mod tests {
     #[test]
     fn selectors_look_at_labels_and_say_when_nobody_knows_them() {
         let object = json!({"metadata": {"labels": {"team": "a"}}});
-        let with = |name: &str, key: &str| json!({"resourceRules": [rule()], name: {"matchLabels": {key: "a"}}});
-        assert_eq!(matched(with("objectSelector", "team"), TARGET, &object, None), Matched::Yes);
-        assert_eq!(matched(with("objectSelector", "x"), TARGET, &object, None), Matched::No);
+        let with =
+            |name: &str, key: &str| json!({"resourceRules": [rule()], name: {"matchLabels": {key: "a"}}});
+        assert_eq!(
+            matched(with("objectSelector", "team"), TARGET, &object, None),
+            Matched::Yes
+        );
+        assert_eq!(
+            matched(with("objectSelector", "x"), TARGET, &object, None),
+            Matched::No
+        );
         assert_eq!(
             matched(with("namespaceSelector", NAME_LABEL), TARGET, &object, None),
             Matched::Yes
@@ -289,7 +303,10 @@ mod tests {
             matched(with("namespaceSelector", "team"), TARGET, &object, Some(&object)),
             Matched::Yes
         );
-        let cluster_scoped = Target { namespace: "", ..TARGET };
+        let cluster_scoped = Target {
+            namespace: "",
+            ..TARGET
+        };
         assert_eq!(
             matched(with("namespaceSelector", "team"), cluster_scoped, &object, None),
             Matched::Yes

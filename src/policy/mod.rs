@@ -29,6 +29,9 @@ mod question;
 mod set;
 mod values;
 
+#[cfg(test)]
+mod semantics_tests;
+
 pub use document::{Origin, Source, is_policy};
 pub use export::{NotNative, native};
 pub use fact::{Fact, KnownFacts, NoFacts};

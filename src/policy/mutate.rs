@@ -34,7 +34,10 @@ impl PolicySet {
         let Some(object) = question.object else {
             return mutated;
         };
-        let policies: Vec<&Policy> = self.policies().filter(|policy| is_about(policy, question)).collect();
+        let policies: Vec<&Policy> = self
+            .policies()
+            .filter(|policy| is_about(policy, question))
+            .collect();
         if policies.is_empty() {
             return mutated;
         }
@@ -127,7 +130,11 @@ fn run(
     made
 }
 
-fn made(act: &mut Act<'_, '_>, mutation: &MutationPart, object: &Value) -> Result<Vec<PatchOperation>, Failed> {
+fn made(
+    act: &mut Act<'_, '_>,
+    mutation: &MutationPart,
+    object: &Value,
+) -> Result<Vec<PatchOperation>, Failed> {
     let answer = act.answer(&mutation.expression);
     let value = answer.and_then(|answer| answer.to_json().map_err(Trouble::Failed));
     let made = value.and_then(|value| {

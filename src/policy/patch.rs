@@ -131,7 +131,8 @@ fn touched(operation: &PatchOperation) -> Result<(), String> {
         return Ok(());
     }
     let path = operation.path().to_string();
-    let inside = |kept: &str| path == kept || path.strip_prefix(kept).is_some_and(|rest| rest.starts_with('/'));
+    let inside =
+        |kept: &str| path == kept || path.strip_prefix(kept).is_some_and(|rest| rest.starts_with('/'));
     let whole = path.is_empty() || path == "/metadata";
     if whole || KEPT.iter().any(|kept| inside(kept)) || inside("/status") {
         return Err(format!("{path}: may not be changed by a policy"));
@@ -159,17 +160,30 @@ mod tests {
         let object = json!({"metadata": {"name": "a"}, "spec": {"a": 1, "list": [1]}});
         let run = |made: Value| result(operations(&made, &object, Leave::AbsentOnly), &object);
         let add = |path: &str| json!([{"op": "add", "path": path, "value": 2}]);
-        assert_eq!(run(add("/spec/b")).map(|new| new["spec"].clone()), Ok(json!({"a": 1, "b": 2, "list": [1]})));
+        assert_eq!(
+            run(add("/spec/b")).map(|new| new["spec"].clone()),
+            Ok(json!({"a": 1, "b": 2, "list": [1]}))
+        );
         assert_eq!(run(add("/spec/a")).as_ref(), Ok(&object), "what is there stays");
         assert!(run(add("/spec/list/-")).is_err());
         assert!(run(json!([{"op": "replace", "path": "/spec/a", "value": 2}])).is_err());
-        assert!(run(add("/spec/x/y")).is_err(), "a parent that is absent is not made up");
+        assert!(
+            run(add("/spec/x/y")).is_err(),
+            "a parent that is absent is not made up"
+        );
     }
 
     #[test]
     fn identity_is_never_changed() {
         let object = json!({"metadata": {"name": "a"}, "spec": {}});
-        for path in ["/metadata/name", "/kind", "/metadata", "", "/status/a", "/metadata/managedFields/0"] {
+        for path in [
+            "/metadata/name",
+            "/kind",
+            "/metadata",
+            "",
+            "/status/a",
+            "/metadata/managedFields/0",
+        ] {
             let made = json!([{"op": "add", "path": path, "value": {}}]);
             assert!(operations(&made, &object, Leave::Overwrite).is_err(), "{path}");
         }
@@ -182,9 +196,15 @@ mod tests {
         let object = json!({"spec": {"a": 1, "in": {"x": 1}}});
         let made = json!({"spec": {"a": 2, "in": {"y": 2}, "b": 3}});
         let absent = result(merged(&made, &object, Leave::AbsentOnly), &object);
-        assert_eq!(absent, Ok(json!({"spec": {"a": 1, "b": 3, "in": {"x": 1, "y": 2}}})));
+        assert_eq!(
+            absent,
+            Ok(json!({"spec": {"a": 1, "b": 3, "in": {"x": 1, "y": 2}}}))
+        );
         let over = result(merged(&made, &object, Leave::Overwrite), &object);
-        assert_eq!(over, Ok(json!({"spec": {"a": 2, "b": 3, "in": {"x": 1, "y": 2}}})));
+        assert_eq!(
+            over,
+            Ok(json!({"spec": {"a": 2, "b": 3, "in": {"x": 1, "y": 2}}}))
+        );
         assert!(merged(&json!({"spec": {"l": [1]}}), &object, Leave::Overwrite).is_err());
     }
 

@@ -68,9 +68,9 @@ impl PolicySet {
     pub fn load(sources: &[Source], objects: &[Value], previous: &Self) -> Loaded {
         let mut written: Vec<Written> = sources.iter().filter_map(read).collect();
         written.sort_by(|a, b| (&a.origin, a.kind, &a.name).cmp(&(&b.origin, b.kind, &b.name)));
-        let (bindings, policies): (Vec<Written>, Vec<Written>) = written.into_iter().partition(|one| {
-            matches!(one.kind, Kind::ValidatingBinding | Kind::MutatingBinding)
-        });
+        let (bindings, policies): (Vec<Written>, Vec<Written>) = written
+            .into_iter()
+            .partition(|one| matches!(one.kind, Kind::ValidatingBinding | Kind::MutatingBinding));
         let mut loading = Loading {
             previous,
             taken: BTreeMap::new(),
@@ -216,13 +216,19 @@ impl Loading<'_> {
         let wanted = policy_name(binding);
         let kind = match binding.kind {
             Kind::MutatingBinding => Kind::Mutating,
-            Kind::ValidatingBinding | Kind::AddOnPolicy | Kind::Validating | Kind::Mutating => Kind::Validating,
+            Kind::ValidatingBinding | Kind::AddOnPolicy | Kind::Validating | Kind::Mutating => {
+                Kind::Validating
+            }
         };
         if !wanted.is_empty() && !policies.contains(&(kind, wanted)) {
             let words = format!("there is no {} {}", kind.name(), quoted(wanted));
             faults.push(PolicyFault::at(Path::parse("spec.policyName"), words));
         }
-        let in_force = if faults.is_empty() { InForce::This } else { InForce::Nothing };
+        let in_force = if faults.is_empty() {
+            InForce::This
+        } else {
+            InForce::Nothing
+        };
         self.report(binding, faults, in_force);
     }
 

@@ -41,7 +41,9 @@ pub(super) struct Misfit {
 
 impl std::fmt::Debug for Fitting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Fitting").field("known", &self.known).finish_non_exhaustive()
+        f.debug_struct("Fitting")
+            .field("known", &self.known)
+            .finish_non_exhaustive()
     }
 }
 
@@ -184,6 +186,10 @@ mod tests {
     fn a_schema_that_is_none_is_a_fault() {
         let mut faults = Vec::new();
         assert!(Fitting::compile(&json!({"type": 5}), &Path::parse("spec.s"), &mut faults).is_none());
-        assert!(faults.first().is_some_and(|fault| fault.message.starts_with("is no JSON schema")));
+        assert!(
+            faults
+                .first()
+                .is_some_and(|fault| fault.message.starts_with("is no JSON schema"))
+        );
     }
 }

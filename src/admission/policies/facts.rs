@@ -234,7 +234,8 @@ fn reference_value(reference: &ConfigReference) -> Value {
 fn cluster_value(name: &str, found: Option<&ClusterFacts>) -> Value {
     let pairs = |pairs: Option<&Pairs>| -> Map<String, Value> {
         let all = pairs.into_iter().flat_map(Pairs::iter);
-        all.map(|(key, value)| (key.to_string(), json!(&**value))).collect()
+        all.map(|(key, value)| (key.to_string(), json!(&**value)))
+            .collect()
     };
     json!({
         "found": found.is_some(),
@@ -257,7 +258,11 @@ fn references(object: &Value) -> Vec<(String, ConfigReference)> {
         }
     };
     add(object, "/spec/configs", "spec.configs");
-    add(object, "/spec/configuration/configs", "spec.configuration.configs");
+    add(
+        object,
+        "/spec/configuration/configs",
+        "spec.configuration.configs",
+    );
     let strategy = "spec.installStrategy.placements";
     for (place, placement) in items(object, "/spec/installStrategy/placements", strategy) {
         add(placement, "/configs", &format!("{place}.configs"));
@@ -267,14 +272,20 @@ fn references(object: &Value) -> Vec<(String, ConfigReference)> {
         }
     }
     for (place, meta) in items(object, "/spec/supportedConfigs", "spec.supportedConfigs") {
-        let default = meta.get("defaultConfig").and_then(|default| reference(meta, default));
+        let default = meta
+            .get("defaultConfig")
+            .and_then(|default| reference(meta, default));
         found.extend(default.map(|default| (format!("{place}.defaultConfig"), default)));
     }
     found
 }
 
 fn items<'v>(at: &'v Value, pointer: &str, path: &str) -> Vec<(String, &'v Value)> {
-    let list = at.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
+    let list = at
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     list.enumerate()
         .map(|(index, item)| (format!("{path}[{index}]"), item))
         .collect()

@@ -133,12 +133,18 @@ absent_is_default!(AddOnPolicySpec);
 #[schemars(extend("required" = ["expression", "name"]))]
 pub struct MatchCondition {
     /// Name of the condition.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     #[schemars(length(min = 1))]
     pub name: String,
 
     /// Expression (CEL) of a truth value.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     #[schemars(length(min = 1))]
     pub expression: String,
 }
@@ -148,11 +154,17 @@ pub struct MatchCondition {
 #[serde(default, rename_all = "camelCase")]
 pub struct ParamKind {
     /// Group and version.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub api_version: String,
 
     /// Kind.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub kind: String,
 }
 
@@ -162,12 +174,18 @@ pub struct ParamKind {
 #[schemars(extend("required" = ["expression", "name"]))]
 pub struct Variable {
     /// Name of the variable: a word of letters, digits and underscores.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     #[schemars(length(min = 1))]
     pub name: String,
 
     /// Expression (CEL) of any value.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     #[schemars(length(min = 1))]
     pub expression: String,
 }
@@ -186,7 +204,10 @@ pub struct Validation {
     pub id: String,
 
     /// Expression (CEL) of a truth value.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     #[schemars(length(min = 1))]
     pub expression: String,
 
@@ -241,7 +262,10 @@ pub struct SchemaCheck {
     pub id: String,
 
     /// Expression (CEL) of the value; nothing is checked when it is null.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     #[schemars(length(min = 1))]
     pub expression: String,
 
@@ -255,6 +279,7 @@ pub struct SchemaCheck {
     pub form: String,
 
     /// The JSON schema.
+    #[serde(skip_serializing_if = "Value::is_null")]
     #[schemars(schema_with = "schemas::any_object")]
     pub schema: Value,
 
@@ -279,7 +304,10 @@ pub struct SchemaCheck {
 #[schemars(extend("required" = ["patchType"]))]
 pub struct Mutation {
     /// JSONPatch or ApplyConfiguration.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     #[schemars(extend("enum" = ["JSONPatch", "ApplyConfiguration"]))]
     pub patch_type: String,
 
@@ -304,7 +332,10 @@ pub struct Mutation {
 #[serde(default, rename_all = "camelCase")]
 pub struct Patched {
     /// Expression (CEL): a list of JSONPatch objects, or an Object.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub expression: String,
 }
 
@@ -314,12 +345,18 @@ pub struct Patched {
 #[schemars(extend("required" = ["key", "valueExpression"]))]
 pub struct AuditAnnotation {
     /// Key of the annotation.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     #[schemars(length(min = 1))]
     pub key: String,
 
     /// Expression (CEL) of a text, or of null for none.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     #[schemars(length(min = 1))]
     pub value_expression: String,
 }
@@ -349,7 +386,10 @@ pub struct PolicyException {
     pub until: String,
 
     /// Why, for people.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     #[schemars(length(min = 1))]
     pub reason: String,
 }
@@ -367,4 +407,3 @@ pub struct AddOnPolicyStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_generation: Option<i64>,
 }
-

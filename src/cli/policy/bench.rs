@@ -44,10 +44,18 @@ pub(super) fn run(args: &BenchArgs) -> Result<Said, CliError> {
             sources: own,
             objects: folder.objects.clone(),
         };
-        row(&mut text, name, &measure(one.load().set, &object, &facts, args.rounds));
+        row(
+            &mut text,
+            name,
+            &measure(one.load().set, &object, &facts, args.rounds),
+        );
     }
     let all = format!("all {}", loaded.set.len());
-    row(&mut text, &all, &measure(loaded.set, &object, &facts, args.rounds));
+    row(
+        &mut text,
+        &all,
+        &measure(loaded.set, &object, &facts, args.rounds),
+    );
     Ok(Said { text, status: 0 })
 }
 
@@ -60,8 +68,15 @@ fn belongs(document: &Value, name: &str) -> bool {
 /// Returns how long each round took, sorted.
 #[expect(clippy::disallowed_methods, reason = "measuring is what this is for")]
 fn measure(policies: PolicySet, object: &Value, facts: &Facts, rounds: u32) -> Vec<Duration> {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let (group, version) = text("/apiVersion").split_once('/').unwrap_or(("", text("/apiVersion")));
+    let text = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let (group, version) = text("/apiVersion")
+        .split_once('/')
+        .unwrap_or(("", text("/apiVersion")));
     let resource = resource(group, text("/kind"));
     let rulebook = Rulebook {
         policies,
@@ -103,6 +118,12 @@ fn row(text: &mut String, name: &str, times: &[Duration]) {
         let index = (times.len().saturating_sub(1) * percent) / 100;
         times.get(index).map_or(0.0, Duration::as_secs_f64) * 1e6
     };
-    writeln!(text, "{name:<40} {:>8.1}us {:>8.1}us {:>8.1}us", at(50), at(95), at(99))
-        .expect("writing to a string cannot fail");
+    writeln!(
+        text,
+        "{name:<40} {:>8.1}us {:>8.1}us {:>8.1}us",
+        at(50),
+        at(95),
+        at(99)
+    )
+    .expect("writing to a string cannot fail");
 }

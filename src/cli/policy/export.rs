@@ -2,9 +2,9 @@
 //!
 //! Decides nothing; what has no such form is told on standard error, with every reason.
 
+use super::ExportArgs;
 use super::files::read_all;
 use super::run::{DOES_NOT_COMPILE, FOUND, Said, faults};
-use super::ExportArgs;
 use crate::cli::CliError;
 use crate::policy;
 
@@ -26,7 +26,11 @@ pub(super) fn run(args: &ExportArgs) -> Result<Said, CliError> {
             }
             Err(refused) => {
                 said.status = FOUND;
-                eprintln!("{}: has no native form: {}", refused.policy, refused.reasons.join("; "));
+                eprintln!(
+                    "{}: has no native form: {}",
+                    refused.policy,
+                    refused.reasons.join("; ")
+                );
             }
         }
     }

@@ -83,13 +83,18 @@ fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Cli
     for entry in entries {
         let path = entry.map_err(|source| unreadable(folder, source))?.path();
         // A mounted folder keeps its real files in a hidden one, and links to them.
-        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        let hidden = path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with('.'));
         if hidden {
             continue;
         }
         if path.is_dir() {
             walk(&path, depth + 1, found)?;
-        } else if path.extension().is_some_and(|end| ENDINGS.iter().any(|known| end == *known)) {
+        } else if path
+            .extension()
+            .is_some_and(|end| ENDINGS.iter().any(|known| end == *known))
+        {
             found.push(path);
         }
     }
@@ -109,7 +114,10 @@ pub(super) fn documents(path: &Path) -> Result<Vec<Value>, CliError> {
     let text = fs::read_to_string(path).map_err(|source| unreadable(path, source))?;
     let documents: Vec<Value> = serde_saphyr::from_multiple(&text)
         .map_err(|error| wrong(error.to_string().lines().next().unwrap_or_default().to_owned()))?;
-    Ok(documents.into_iter().filter(|document| !document.is_null()).collect())
+    Ok(documents
+        .into_iter()
+        .filter(|document| !document.is_null())
+        .collect())
 }
 
 fn unreadable(path: &Path, source: std::io::Error) -> CliError {

@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::LintArgs;
 use super::files::read_all;
 use super::run::{DOES_NOT_COMPILE, FOUND, Said, faults};
-use super::LintArgs;
 use crate::api;
 use crate::cli::CliError;
 use crate::policy;
@@ -19,9 +19,8 @@ pub(super) fn run(args: &LintArgs) -> Result<Said, CliError> {
     let folder = read_all(&args.paths)?;
     let loaded = folder.load();
     let definitions = definitions();
-    let schemas = |group: &str, resource: &str| {
-        definitions.get(&(group.to_owned(), resource.to_owned())).cloned()
-    };
+    let schemas =
+        |group: &str, resource: &str| definitions.get(&(group.to_owned(), resource.to_owned())).cloned();
     let (notes, native) = policy::lint(&loaded.set, &schemas, Some(Timestamp::now()));
     let broken = faults(&loaded.reports);
     let mut text = broken.clone().unwrap_or_default();
@@ -34,8 +33,12 @@ pub(super) fn run(args: &LintArgs) -> Result<Said, CliError> {
         native.join(", ")
     };
     let count = loaded.set.len();
-    writeln!(text, "{count} policies compile, {} notes; with a native form: {native}", notes.len())
-        .expect("writing to a string cannot fail");
+    writeln!(
+        text,
+        "{count} policies compile, {} notes; with a native form: {native}",
+        notes.len()
+    )
+    .expect("writing to a string cannot fail");
     Ok(Said {
         text,
         status: match (&broken, notes.is_empty()) {
@@ -52,7 +55,10 @@ fn definitions() -> BTreeMap<(String, String), Value> {
     for crd in api::crds() {
         let versions = crd.spec.versions.iter().filter(|version| version.storage);
         for version in versions {
-            let schema = version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
+            let schema = version
+                .schema
+                .as_ref()
+                .and_then(|schema| schema.open_api_v3_schema.as_ref());
             if let Some(schema) = schema.and_then(|schema| serde_json::to_value(schema).ok()) {
                 let key = (crd.spec.group.clone(), crd.spec.names.plural.clone());
                 found.insert(key, schema);

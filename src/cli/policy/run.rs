@@ -42,7 +42,10 @@ pub(super) fn faults(reports: &[Report]) -> Option<String> {
         .iter()
         .flat_map(|report| {
             report.faults.iter().map(|fault| {
-                format!("{}: {} \"{}\": {fault}\n", report.origin, report.kind, report.name)
+                format!(
+                    "{}: {} \"{}\": {fault}\n",
+                    report.origin, report.kind, report.name
+                )
             })
         })
         .collect();

@@ -21,16 +21,21 @@ pub(super) fn wanted(object: &Value, report: &Report, now: Timestamp) -> Option<
         ("False", "DoesNotCompile", faults(report))
     };
     let (ready, active) = match report.in_force {
-        InForce::This => (("True", "InForce", "the policy is in force".to_owned()), report.generation),
+        InForce::This => (
+            ("True", "InForce", "the policy is in force".to_owned()),
+            report.generation,
+        ),
         InForce::Older(older) => {
             let which = older.map_or_else(String::new, |older| format!(" {older}"));
-            let words = format!(
-                "generation {generation} does not compile; generation{which} stays in force"
-            );
+            let words = format!("generation {generation} does not compile; generation{which} stays in force");
             (("False", "OlderInForce", words), older)
         }
         InForce::Nothing => (
-            ("False", "NotInForce", "nothing is in force under this name".to_owned()),
+            (
+                "False",
+                "NotInForce",
+                "nothing is in force under this name".to_owned(),
+            ),
             None,
         ),
     };
@@ -52,7 +57,11 @@ fn condition(
     generation: i64,
     now: Timestamp,
 ) -> Value {
-    let known = before.get("conditions").and_then(Value::as_array).into_iter().flatten();
+    let known = before
+        .get("conditions")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let same = known
         .filter(|one| one.get("type").and_then(Value::as_str) == Some(kind))
         .find(|one| one.get("status").and_then(Value::as_str) == Some(*state));
@@ -114,8 +123,15 @@ mod tests {
         let first = wanted(&json!({}), &good, now).expect("a new status");
         assert_eq!(first["activeGeneration"], 1);
         assert_eq!(first["conditions"][1]["reason"], "InForce");
-        assert_eq!(first["conditions"][1]["lastTransitionTime"], "2026-11-21T00:00:00Z");
-        assert_eq!(wanted(&json!({"status": first.clone()}), &good, now), None, "said once");
+        assert_eq!(
+            first["conditions"][1]["lastTransitionTime"],
+            "2026-11-21T00:00:00Z"
+        );
+        assert_eq!(
+            wanted(&json!({"status": first.clone()}), &good, now),
+            None,
+            "said once"
+        );
 
         let (set, bad) = report("object.", 2, &set);
         assert_eq!(set.len(), 1, "the last good one stays");

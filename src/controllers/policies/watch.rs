@@ -126,7 +126,11 @@ impl Follower {
                 let new = std::mem::take(listing);
                 let same = self.listed
                     && self.known.len() == new.len()
-                    && self.known.iter().zip(&new).all(|(a, b)| a.0 == b.0 && says_the_same(a.1, b.1));
+                    && self
+                        .known
+                        .iter()
+                        .zip(&new)
+                        .all(|(a, b)| a.0 == b.0 && says_the_same(a.1, b.1));
                 self.known = new;
                 self.listed = true;
                 !same
@@ -200,6 +204,7 @@ fn name(object: &Value) -> String {
 }
 
 fn says_the_same(a: &Value, b: &Value) -> bool {
-    a.get("spec") == b.get("spec") && a.pointer("/metadata/uid") == b.pointer("/metadata/uid")
+    a.get("spec") == b.get("spec")
+        && a.pointer("/metadata/uid") == b.pointer("/metadata/uid")
         && a.pointer("/metadata/generation") == b.pointer("/metadata/generation")
 }

@@ -131,8 +131,14 @@ mod tests {
             ("[JSONPatch{op: 'add', pth: '/a'}]", "undefined field 'pth'"),
         ] {
             let fault = Program::compile_mutation(source).expect_err("it does not compile");
-            assert!(fault.contains(words) && fault.starts_with("ERROR: <input>:1:"), "{fault}");
+            assert!(
+                fault.contains(words) && fault.starts_with("ERROR: <input>:1:"),
+                "{fault}"
+            );
         }
-        assert!(Program::compile("JSONPatch{op: 'add'}").is_err(), "only mutations write objects");
+        assert!(
+            Program::compile("JSONPatch{op: 'add'}").is_err(),
+            "only mutations write objects"
+        );
     }
 }

@@ -114,7 +114,9 @@ impl Failure {
 impl std::fmt::Debug for Stage<'_, '_> {
     // Never the values: objects do not belong in logs.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Stage").field("left", &self.left()).finish_non_exhaustive()
+        f.debug_struct("Stage")
+            .field("left", &self.left())
+            .finish_non_exhaustive()
     }
 }
 
@@ -177,6 +179,9 @@ mod tests {
         let costly = program("list.all(a, list.all(b, list.all(c, a >= 0)))");
         assert_eq!(stage.inner(10_000).answer(&costly).err(), Some(Failure::Spent));
         let cheap = program("list.size() == 1000");
-        assert_eq!(stage.answer(&cheap).map(|answer| answer.as_bool()), Ok(Some(true)));
+        assert_eq!(
+            stage.answer(&cheap).map(|answer| answer.as_bool()),
+            Ok(Some(true))
+        );
     }
 }

@@ -9,8 +9,20 @@ use std::collections::BTreeSet;
 
 /// Names of types, which are no variables.
 const TYPES: [&str; 14] = [
-    "bool", "bytes", "double", "int", "list", "map", "null_type", "optional_type", "string", "type", "uint",
-    "google", "duration", "timestamp",
+    "bool",
+    "bytes",
+    "double",
+    "int",
+    "list",
+    "map",
+    "null_type",
+    "optional_type",
+    "string",
+    "type",
+    "uint",
+    "google",
+    "duration",
+    "timestamp",
 ];
 
 /// One step from a value to a part of it.
@@ -98,7 +110,9 @@ fn functions(expr: &IdedExpr, found: &mut BTreeSet<String>) {
         };
         found.insert(name);
     }
-    children(expr).into_iter().for_each(|child| functions(child, found));
+    children(expr)
+        .into_iter()
+        .for_each(|child| functions(child, found));
 }
 
 fn loops(expr: &IdedExpr) -> usize {
@@ -289,7 +303,10 @@ mod tests {
         let rows = [
             ("object.spec.a == 1", vec!["object.spec.a@1:12"]),
             ("has(object.spec.a)", vec!["object.spec.a@1:4"]),
-            ("object.spec.?a.orValue('') == x", vec!["object.spec.a@1:12", "x@1:31"]),
+            (
+                "object.spec.?a.orValue('') == x",
+                vec!["object.spec.a@1:12", "x@1:31"],
+            ),
             ("object.spec['a'].b == 1", vec!["object.spec@1:7"]),
             ("type(object) == string && true", vec!["object@1:6"]),
             ("sets.contains([1], params.a)", vec!["params.a@1:26"]),
@@ -305,7 +322,10 @@ mod tests {
         let names: Vec<&str> = found.iter().filter_map(|text| text.split('@').next()).collect();
         assert!(names.contains(&"object.list[].name"), "{names:?}");
         assert!(names.contains(&"other"), "{names:?}");
-        assert!(!names.iter().any(|name| *name == "c" || *name == "d"), "{names:?}");
+        assert!(
+            !names.iter().any(|name| *name == "c" || *name == "d"),
+            "{names:?}"
+        );
     }
 
     #[test]

@@ -29,12 +29,23 @@ pub(super) fn run(
     for document in given.facts.iter().chain(&case.facts) {
         known.extend(document.read_all(suite)?);
     }
-    let extent = if given.partial { Extent::Part } else { Extent::Whole };
+    let extent = if given.partial {
+        Extent::Part
+    } else {
+        Extent::Whole
+    };
     let facts = facts(&known, extent);
-    let operation = operation(case).map_err(|reason| wrong(suite, format!("case \"{}\": {reason}", case.name)))?;
+    let operation =
+        operation(case).map_err(|reason| wrong(suite, format!("case \"{}\": {reason}", case.name)))?;
     let now = case.now.as_ref().or(given.now.as_ref());
     let now: Option<Timestamp> = now.map(|text| text.parse()).transpose().map_err(|_| {
-        wrong(suite, format!("case \"{}\": now must be a time such as 2026-11-20T00:00:00Z", case.name))
+        wrong(
+            suite,
+            format!(
+                "case \"{}\": now must be a time such as 2026-11-20T00:00:00Z",
+                case.name
+            ),
+        )
     })?;
     let user = case.user.as_ref().or(given.user.as_ref()).and_then(raw);
     let form = Form::of(case, &object);
@@ -64,7 +75,12 @@ pub(super) fn run(
     };
     let trial = ask(&object);
     let again = ask(&trial.object);
-    let patched = case.expect.patched.as_ref().map(|document| document.read(suite)).transpose()?;
+    let patched = case
+        .expect
+        .patched
+        .as_ref()
+        .map(|document| document.read(suite))
+        .transpose()?;
     let faults = expect::compare(&case.expect, &trial, &again, patched.as_ref())
         .map_err(|reason| wrong(suite, format!("case \"{}\": {reason}", case.name)))?;
     Ok((faults, trial))
@@ -76,7 +92,9 @@ fn operation(case: &Case) -> Result<Operation, String> {
         (Some("UPDATE"), Some(_)) | (None, Some(_)) => Ok(Operation::Update),
         (Some("CREATE"), Some(_)) => Err("CREATE has no old object".to_owned()),
         (Some("UPDATE"), None) => Err("UPDATE needs an old object".to_owned()),
-        (Some(other), _) => Err(format!("operation must be CREATE or UPDATE, not {other:?}: the gate asks about no other")),
+        (Some(other), _) => Err(format!(
+            "operation must be CREATE or UPDATE, not {other:?}: the gate asks about no other"
+        )),
     }
 }
 
@@ -92,8 +110,15 @@ struct Form {
 
 impl Form {
     fn of(case: &Case, object: &Value) -> Self {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let (group, version) = text("/apiVersion").split_once('/').unwrap_or(("", text("/apiVersion")));
+        let text = |pointer: &str| {
+            object
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let (group, version) = text("/apiVersion")
+            .split_once('/')
+            .unwrap_or(("", text("/apiVersion")));
         let kind = text("/kind");
         Self {
             group: group.to_owned(),
@@ -114,7 +139,9 @@ pub(in crate::cli::policy) fn resource(group: &str, kind: &str) -> String {
         };
         api::crds().into_iter().map(name).collect()
     });
-    let ours = OURS.iter().find(|(known, name, _)| known == group && name == kind);
+    let ours = OURS
+        .iter()
+        .find(|(known, name, _)| known == group && name == kind);
     if let Some((_, _, plural)) = ours {
         return plural.clone();
     }

@@ -20,7 +20,12 @@ pub(super) fn compare(
         return Err("expects to be allowed and denied".to_owned());
     }
     let refused: Vec<&Violation> = trial.findings.violations().iter().collect();
-    let warned: Vec<&Violation> = trial.findings.warnings().iter().map(|one| one.violation()).collect();
+    let warned: Vec<&Violation> = trial
+        .findings
+        .warnings()
+        .iter()
+        .map(|one| one.violation())
+        .collect();
     let recorded: Vec<&Violation> = trial.findings.audited().iter().collect();
     let mut faults = Vec::new();
     let deny = match (expect.allow, &expect.deny) {
@@ -67,14 +72,23 @@ fn listed(word: &str, wanted: &[Expected], found: &[&Violation]) -> Result<Vec<S
         }
     }
     left.sort();
-    faults.extend(left.iter().map(|one| format!("should not have been {word}: {one}")));
+    faults.extend(
+        left.iter()
+            .map(|one| format!("should not have been {word}: {one}")),
+    );
     Ok(faults)
 }
 
 fn fits(expected: &Expected, pattern: Option<&Regex>, found: &Violation) -> bool {
     let id = found.rule() == expected.id || found.rule().rsplit('/').next() == Some(expected.id.as_str());
-    id && expected.field.as_deref().is_none_or(|field| found.path().to_string() == field)
-        && expected.message.as_deref().is_none_or(|text| found.detail() == text)
+    id && expected
+        .field
+        .as_deref()
+        .is_none_or(|field| found.path().to_string() == field)
+        && expected
+            .message
+            .as_deref()
+            .is_none_or(|text| found.detail() == text)
         && pattern.is_none_or(|pattern| pattern.is_match(found.detail()))
 }
 

@@ -109,7 +109,9 @@ pub fn run_tests(paths: &[PathBuf]) -> Result<TestReport, CliError> {
 impl TestReport {
     /// Tells whether everything was as expected and is covered.
     pub fn passed(&self) -> bool {
-        self.broken.is_none() && self.uncovered.is_empty() && self.cases.iter().all(|case| case.faults.is_empty())
+        self.broken.is_none()
+            && self.uncovered.is_empty()
+            && self.cases.iter().all(|case| case.faults.is_empty())
     }
 
     /// Returns the report for people.
@@ -146,7 +148,10 @@ impl TestReport {
         let cases = self.cases.iter().map(|case| {
             json!({"suite": case.suite, "name": case.name, "passed": case.faults.is_empty(), "faults": case.faults})
         });
-        let uncovered = self.uncovered.iter().map(|(rule, word)| json!({"rule": rule, "never": word}));
+        let uncovered = self
+            .uncovered
+            .iter()
+            .map(|(rule, word)| json!({"rule": rule, "never": word}));
         let value = json!({
             "cases": cases.collect::<Vec<_>>(),
             "uncovered": uncovered.collect::<Vec<_>>(),

@@ -113,8 +113,7 @@ impl Suite {
         let Some(document) = suites.next() else {
             return Ok(None);
         };
-        let suite: Self =
-            serde_json::from_value(document).map_err(|error| wrong(path, error.to_string()))?;
+        let suite: Self = serde_json::from_value(document).map_err(|error| wrong(path, error.to_string()))?;
         if suites.next().is_some() {
             return Err(wrong(path, "has more than one PolicyTest".to_owned()));
         }
