@@ -466,7 +466,7 @@ fn what_is_probably_not_meant_is_noted() {
         [
             "spec.facts[0]: nothing reads facts.addon",
             "spec.validations[0].expression:1:12: undefined field 'confgs'; did you mean \"configs\"?",
-            "spec.validations[0].expression:1:73: undefined field 'nme'; did you mean \"name\"?",
+            "spec.validations[0].expression:1:63: undefined field 'nme'; did you mean \"name\"?",
             "spec.variables[0]: nothing reads variables.unused",
         ]
     );
