@@ -195,7 +195,8 @@ fn the_dev_hub_knows_no_kind_of_the_product() {
 fn only_apply_calls_a_mutating_client_method() {
     let mut faults = Vec::new();
     for (path, text) in sources("src/controllers") {
-        if path.ends_with("apply.rs") || path.contains("/apply/") {
+        // The Lease is about who may write, not about the hub that is written to.
+        if path.ends_with("apply.rs") || path.contains("/apply/") || path.ends_with("election/campaign.rs") {
             continue;
         }
         faults.extend(mutations(&path, &production(&text)));

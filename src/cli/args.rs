@@ -101,7 +101,7 @@ pub struct DevArgs {
 ///
 /// The hub is the one of the kubeconfig (flag, else KUBECONFIG, else the service account of the pod). It must have the
 /// definitions of `tidegate crds` or OCM's own, and be told to ask the gate: `tidegate reference webhooks`.
-/// Run one replica: there is no leader election yet. Ends on SIGINT or SIGTERM after the requests under way.
+/// Several replicas need `--elect`, so that only one of them writes. Ends on SIGINT or SIGTERM after the requests under way.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArgs {
     /// Kubeconfig of the hub.
@@ -116,6 +116,11 @@ pub struct ServeArgs {
     /// Private key of the certificate (PEM).
     #[arg(long, value_name = "FILE", default_value = "/certs/tls.key")]
     pub key: PathBuf,
+    /// Lease by which several replicas elect the one that writes; every replica answers admission.
+    ///
+    /// The Lease is made if it is not there; the namespace is not. Without the flag this replica writes by itself.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
+    pub elect: Option<LeasePlace>,
     /// What the gate decides by.
     #[command(flatten)]
     pub gate: GateArgs,
@@ -125,6 +130,26 @@ pub struct ServeArgs {
     /// How many seconds to go on serving after a signal, until routes to this server are withdrawn.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=300))]
     pub linger: u64,
+}
+
+/// Where the Lease of the replicas lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeasePlace {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+fn lease(text: &str) -> Result<LeasePlace, String> {
+    let fits = |part: &str| !part.is_empty() && !part.contains('/');
+    match text.split_once('/') {
+        Some((namespace, name)) if fits(namespace) && fits(name) => Ok(LeasePlace {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }),
+        Some(_) | None => Err("write a namespace and a name, for instance tidegate/leader".to_owned()),
+    }
 }
 
 /// What the gate decides by, whatever hub it guards.

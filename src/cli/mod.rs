@@ -15,7 +15,7 @@ mod run;
 mod serve;
 mod signals;
 
-pub use args::{Cli, Command, CrdsArgs, DevArgs, GateArgs, Reasons, ReferenceArgs, ServeArgs, Topic};
+pub use args::{Cli, Command, CrdsArgs, DevArgs, GateArgs, LeasePlace, Reasons, ReferenceArgs, ServeArgs, Topic};
 pub use error::CliError;
 pub use policy::PolicyArgs;
 pub use run::run;

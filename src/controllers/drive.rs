@@ -28,6 +28,7 @@ use super::pauses::Pauses;
 use super::queue::Queue;
 use super::second_look::look_again;
 use super::tide::{Progress, TideOptions};
+use super::unkept::Unkept;
 use crate::plan::{self, Action, Plan};
 use crate::snapshot::{Completeness, Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store, View};
 
@@ -74,6 +75,8 @@ pub(super) struct Driver {
     audit: Audit,
     /// Always the planner; tests put bugs in here.
     planner: Planner,
+    /// Whether this replica is the one that writes.
+    leading: watch::Receiver<bool>,
 }
 
 /// What keeps an add-on from being planned.
@@ -92,7 +95,7 @@ impl Driver {
         client: Client,
         options: TideOptions,
         outlets: Outlets,
-        stop: CancellationToken,
+        (stop, leading): (CancellationToken, watch::Receiver<bool>),
     ) -> Self {
         let herald = Herald::start(client.clone(), options.events, stop.clone());
         let pen = Pen {
@@ -102,6 +105,8 @@ impl Driver {
             stop,
             at_once: options.writes_at_once,
             signing_namespace: options.signing_namespace.clone(),
+            unkept: Unkept::default(),
+            leading: leading.clone(),
         };
         Self {
             pen,
@@ -119,6 +124,7 @@ impl Driver {
             looking: JoinSet::new(),
             audit: Audit::default(),
             planner: plan::addon,
+            leading,
         }
     }
 
@@ -131,7 +137,7 @@ impl Driver {
     pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) {
         let stop = self.pen.stop.clone();
         loop {
-            let next = self.queue.next().filter(|_| self.is_synced());
+            let next = self.queue.next().filter(|_| self.may_plan());
             let due = async { tokio::time::sleep_until(next.unwrap_or_else(Instant::now)).await };
             tokio::select! {
                 () = stop.cancelled() => break,
@@ -149,6 +155,7 @@ impl Driver {
                         self.see(&addon, seen);
                     }
                 }
+                Ok(()) = self.leading.changed() => {}
                 () = due, if next.is_some() => {}
             }
             self.look_out();
@@ -163,6 +170,11 @@ impl Driver {
 
     fn is_synced(&self) -> bool {
         self.listed.len() == Kind::ALL.len()
+    }
+
+    /// Whoever does not lead keeps what is due, and is ready to go on from there at once.
+    fn may_plan(&self) -> bool {
+        self.is_synced() && *self.leading.borrow()
     }
 
     fn take_in(&mut self, first: Event, events: &mut mpsc::Receiver<Event>) {
@@ -205,7 +217,7 @@ impl Driver {
     }
 
     fn start_due(&mut self) {
-        if !self.is_synced() {
+        if !self.may_plan() {
             return;
         }
         let now = Instant::now();
@@ -293,6 +305,7 @@ impl Driver {
             let pause = Duration::try_from(at.duration_since(time)).unwrap_or_default();
             self.queue.touch(addon, now + pause);
         }
+        self.pen.unkept.strip_plan(&mut plan);
         let planned = plan.actions.iter().map(Action::object).collect();
         self.store.keep_troubles(addon, &planned);
         self.leave_paused(addon, &mut plan, now);
@@ -476,7 +489,7 @@ mod tests {
             hub.client(),
             TideOptions::default(),
             outlets,
-            CancellationToken::new(),
+            (CancellationToken::new(), watch::channel(true).1),
         );
         (driver, events, sender)
     }

@@ -5,10 +5,9 @@
 use std::io::Write;
 use std::time::Duration;
 
-
 use super::reload;
-use crate::cli::{CliError, ServeArgs, connect, policies, rulebook, signals};
-use crate::controllers::Tide;
+use crate::cli::{CliError, LeasePlace, ServeArgs, connect, policies, rulebook, signals};
+use crate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
 use crate::server::{Gate, GateOptions, Limits};
 
 pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
@@ -26,7 +25,11 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let files = reload::Files::new(args.certificate.clone(), args.key.clone());
     let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
     let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
-    let tide = Tide::start(client.clone(), (&args.tide).into())
+    let options = TideOptions {
+        election: args.elect.clone().map(election),
+        ..TideOptions::from(&args.tide)
+    };
+    let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     // Nothing passes a gate that has not read its policies yet.
@@ -62,6 +65,17 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     policies.shutdown().await;
     gate.shutdown().await;
     told
+}
+
+/// The name of a pod says where a leader runs; the rest tells two lives of the same pod apart.
+fn election(place: LeasePlace) -> ElectionOptions {
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "tidegate".to_owned());
+    ElectionOptions {
+        namespace: place.namespace,
+        name: place.name,
+        identity: format!("{host}_{}", uuid::Uuid::new_v4()),
+        pace: Pace::default(),
+    }
 }
 
 /// Prints the line that scripts wait for.

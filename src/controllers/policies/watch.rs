@@ -191,9 +191,11 @@ impl Follower {
         let Some(status) = wanted(object, report, Timestamp::now()) else {
             return;
         };
-        if let Err(error) = apply_status(&self.client, object, status).await {
-            // Somebody was faster, and the watch will show what they wrote; or the hub does not want it, which it says.
-            warn!(policy = report.name, error = %root(&error), "cannot write the status of a policy");
+        match apply_status(&self.client, object, status).await {
+            Ok(()) => {}
+            // Somebody was faster: another replica, which says the same, or a user, whose change the watch will show.
+            Err(kube::Error::Api(answer)) if answer.code == 409 => debug!(policy = report.name, "status is not ours to write"),
+            Err(error) => warn!(policy = report.name, error = %root(&error), "cannot write the status of a policy"),
         }
     }
 }
