@@ -1,10 +1,10 @@
-//! One policy on the stage: its variables are worked out when they are first needed, and remembered.
+//! One policy on the stage, with its params and variables.
 //!
-//! Decides why an expression has no value: its own fault, that of a variable, or a fact that nobody knows.
+//! Decides what may be spent, and why an expression has no value: its own fault, or a fact that nobody knows.
 
 use std::collections::BTreeMap;
 
-use schema::cel::{Answer, Failure, Stage};
+use schema::cel::{Answer, Stage};
 use serde_json::Value;
 
 use super::compile::Policy;
@@ -53,9 +53,16 @@ pub(super) fn facts<'p>(policies: impl Iterator<Item = &'p Policy>, question: &Q
     values
 }
 
+/// The stage that all policies share.
+#[derive(Debug)]
+pub(super) struct Shared<'s, 'v> {
+    stage: Stage<'s, 'v>,
+    known: &'v FactValues,
+}
+
 /// Returns the stage that all policies share.
-pub(super) fn stage<'v>(question: &Question<'v>, facts: &'v FactValues) -> Stage<'v, 'v> {
-    let mut stage = Stage::new(0);
+pub(super) fn stage<'v>(question: &Question<'v>, facts: &'v FactValues) -> Shared<'v, 'v> {
+    let mut stage: Stage<'v, 'v> = Stage::new(0);
     stage.bind("object", question.object.unwrap_or(&NULL));
     stage.bind("oldObject", question.old.unwrap_or(&NULL));
     stage.bind("request", question.request);
@@ -68,34 +75,34 @@ pub(super) fn stage<'v>(question: &Question<'v>, facts: &'v FactValues) -> Stage
     for (fact, value) in facts {
         stage.bind(&fact.variable(), value);
     }
-    stage
+    Shared { stage, known: facts }
 }
 
 /// One policy, with its params, on the stage.
 pub(super) struct Act<'s, 'v> {
-    policy: &'v Policy,
     stage: Stage<'s, 'v>,
     granted: u64,
-    /// Variables that were asked for: those that have no value, and why.
-    asked: BTreeMap<&'v str, Option<Trouble>>,
+    known: &'v FactValues,
 }
 
 impl<'s, 'v> Act<'s, 'v> {
-    /// Puts a policy on the stage.
+    /// Puts a policy on the stage; its variables are worked out when somebody first reads them.
     pub(super) fn begin(
         policy: &'v Policy,
         params: &'v Value,
-        shared: &'s Stage<'_, 'v>,
+        shared: &'s Shared<'_, 'v>,
         purse: &Purse,
     ) -> Self {
         let granted = purse.0.min(POLICY_UNITS);
-        let mut stage = shared.inner(granted);
+        let mut stage = shared.stage.inner(granted);
         stage.bind("params", params);
+        for (name, variable) in &policy.variables {
+            stage.declare(name, &variable.program);
+        }
         Self {
-            policy,
             stage,
             granted,
-            asked: BTreeMap::new(),
+            known: shared.known,
         }
     }
 
@@ -107,62 +114,29 @@ impl<'s, 'v> Act<'s, 'v> {
     }
 
     /// Evaluates an expression of the policy.
-    pub(super) fn answer(&mut self, expression: &Expression) -> Result<Answer<'v>, Trouble> {
-        self.prepare(expression);
+    pub(super) fn answer(&self, expression: &Expression) -> Result<Answer<'v>, Trouble> {
         self.stage
             .answer(&expression.program)
-            .map_err(|failure| self.explain(expression, &failure))
+            .map_err(|failure| self.explain(expression, failure.words()))
     }
 
     /// Evaluates an expression that must be a truth value.
-    pub(super) fn holds(&mut self, expression: &Expression) -> Result<bool, Trouble> {
-        let answer = self.answer(expression)?;
-        answer
-            .as_bool()
-            .ok_or_else(|| Trouble::Failed(format!("must be a bool, is {}", answer.type_name())))
+    pub(super) fn holds(&self, expression: &Expression) -> Result<bool, Trouble> {
+        self.stage
+            .holds(&expression.program)
+            .map_err(|error| self.explain(expression, error.words()))
     }
 
-    /// Works out the variables that an expression names, in their order: each may read those above it.
-    fn prepare(&mut self, expression: &Expression) {
-        if expression.variables.is_empty() {
-            return;
-        }
-        let policy = self.policy;
-        for (name, variable) in &policy.variables {
-            if !expression.variables.contains(name) || self.asked.contains_key(name.as_str()) {
-                continue;
+    /// What is not known is not bound, so that whoever reads it fails.
+    fn explain(&self, expression: &Expression, words: &str) -> Trouble {
+        match words {
+            "no such attribute(s): facts" => {
+                let mut unknown = expression.needs.iter().filter(|fact| !self.known.contains_key(fact));
+                unknown.next().map_or_else(
+                    || Trouble::Failed("a fact has no value".to_owned()),
+                    |fact| Trouble::Unknown(*fact),
+                )
             }
-            self.prepare(variable);
-            let trouble = match self.stage.answer(&variable.program) {
-                Ok(answer) => {
-                    self.stage.bind_answer(&format!("variables.{name}"), answer);
-                    None
-                }
-                Err(failure) => Some(self.explain(variable, &failure)),
-            };
-            self.asked.insert(name, trouble);
-        }
-    }
-
-    /// What is not bound could not be worked out; the reason is that of the first such thing.
-    fn explain(&self, expression: &Expression, failure: &Failure) -> Trouble {
-        match failure.words() {
-            "no such attribute(s): variables" => {
-                let mut troubles = expression.variables.iter().filter_map(|name| {
-                    let trouble = self.asked.get(name.as_str())?.as_ref()?;
-                    Some(match trouble {
-                        Trouble::Failed(words) => Trouble::Failed(format!("variables.{name}: {words}")),
-                        Trouble::Unknown(fact) => Trouble::Unknown(*fact),
-                    })
-                });
-                troubles
-                    .next()
-                    .unwrap_or_else(|| Trouble::Failed("a variable has no value".to_owned()))
-            }
-            "no such attribute(s): facts" => expression.facts.first().map_or_else(
-                || Trouble::Failed("a fact has no value".to_owned()),
-                |fact| Trouble::Unknown(*fact),
-            ),
             "no such attribute(s): namespaceObject" => {
                 Trouble::Failed("the namespace of the object is not known".to_owned())
             }

@@ -2,7 +2,7 @@
 //!
 //! Decides what a policy must have, and compiles every part of it, so that all faults are told at once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -165,7 +165,7 @@ pub(super) fn policy(
     let mut parts = Parts {
         terms: Terms {
             facts: spec.facts.iter().filter_map(|name| Fact::parse(name)).collect(),
-            variables: BTreeSet::new(),
+            variables: BTreeMap::new(),
             params: spec.params.is_some() || spec.param_kind.is_some(),
         },
         faults,
@@ -272,8 +272,9 @@ impl Parts {
                 continue;
             }
             let expression = self.compile(&variable.expression, Wanted::Any, &path.key("expression"));
+            let needs = expression.as_ref().map(|one| one.needs.clone()).unwrap_or_default();
             // Declared even if it does not compile: whoever reads it is not at fault for that.
-            if !self.terms.variables.insert(variable.name.clone()) {
+            if self.terms.variables.insert(variable.name.clone(), needs).is_some() {
                 let words = format!("stands twice: {}", quoted(&variable.name));
                 self.faults.push(PolicyFault::at(path.key("name"), words));
             }

@@ -3,7 +3,7 @@
 //! Decides which variables an expression may read, and refuses a result that can never be of the wanted kind. What
 //! reads an undeclared name is refused when the policy is loaded, not when a user meets it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schema::cel::{Mention, Program, ResultKind, Step};
 
@@ -27,7 +27,8 @@ pub(super) enum Wanted {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Terms {
     pub(super) facts: BTreeSet<Fact>,
-    pub(super) variables: BTreeSet<String>,
+    /// The variables that are declared, each with the facts that it needs.
+    pub(super) variables: BTreeMap<String, BTreeSet<Fact>>,
     pub(super) params: bool,
 }
 
@@ -39,6 +40,8 @@ pub(super) struct Expression {
     pub(super) variables: BTreeSet<String>,
     /// The facts that its text names.
     pub(super) facts: BTreeSet<Fact>,
+    /// The facts that it may need: its own, and those of the variables that it names.
+    pub(super) needs: BTreeSet<Fact>,
     /// Everything that its text names.
     pub(super) mentions: Vec<Mention>,
 }
@@ -82,9 +85,16 @@ pub(super) fn compile(
             faults.push(PolicyFault::in_text(path.clone(), mention.place, words, source));
         }
     }
-    (faults.len() == before).then(|| Expression {
-        variables: named(&mentions, "variables").map(ToOwned::to_owned).collect(),
-        facts: named(&mentions, "facts").filter_map(Fact::parse).collect(),
+    if faults.len() > before {
+        return None;
+    }
+    let variables: BTreeSet<String> = named(&mentions, "variables").map(ToOwned::to_owned).collect();
+    let facts: BTreeSet<Fact> = named(&mentions, "facts").filter_map(Fact::parse).collect();
+    let below = variables.iter().filter_map(|name| terms.variables.get(name)).flatten();
+    Some(Expression {
+        needs: facts.iter().chain(below).copied().collect(),
+        variables,
+        facts,
         mentions,
         program,
     })
@@ -133,8 +143,8 @@ fn undeclared(mention: &Mention, terms: &Terms) -> Option<String> {
             "has() cannot ask for members of '{}': those that are declared are always there",
             mention.name
         )),
-        ("variables", Some(name)) => (!terms.variables.contains(name)).then(|| {
-            let near = nearest(name, terms.variables.iter().map(String::as_str));
+        ("variables", Some(name)) => (!terms.variables.contains_key(name)).then(|| {
+            let near = nearest(name, terms.variables.keys().map(String::as_str));
             hinted(
                 format!("undefined field '{name}': no variable above has this name"),
                 near,
@@ -182,7 +192,7 @@ mod tests {
     fn faults(source: &str, wanted: Wanted) -> Vec<String> {
         let terms = Terms {
             facts: BTreeSet::from([Fact::Cluster]),
-            variables: BTreeSet::from(["prod".to_owned()]),
+            variables: BTreeMap::from([("prod".to_owned(), BTreeSet::new())]),
             params: false,
         };
         let mut faults = Vec::new();

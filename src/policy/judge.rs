@@ -6,10 +6,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use schema::cel::Stage;
 use serde_json::Value;
 
-use super::act::{Act, Purse, Trouble};
+use super::act::{Act, Purse, Shared, Trouble};
 use super::binding::Binding;
 use super::compile::{Check, OnFailure, Policy, SchemaPart};
 use super::expression::Expression;
@@ -29,7 +28,7 @@ const LONGEST_NOTE: usize = 10 * 1024;
 pub(super) fn judge<'v>(
     policy: &'v Policy,
     question: &Question<'v>,
-    shared: &Stage<'_, 'v>,
+    shared: &Shared<'_, 'v>,
     purse: &mut Purse,
 ) -> Outcome {
     let judged = catch_unwind(AssertUnwindSafe(|| {
@@ -66,7 +65,7 @@ fn bound<'v>(
     policy: &'v Policy,
     binding: &'v Binding,
     question: &Question<'v>,
-    (shared, purse): (&Stage<'_, 'v>, &mut Purse),
+    (shared, purse): (&Shared<'_, 'v>, &mut Purse),
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let whole = |words: String| {
@@ -103,7 +102,7 @@ fn bound<'v>(
 }
 
 /// Tells whether all conditions of a policy hold: a false one beats any error.
-pub(super) fn conditions_hold(policy: &Policy, act: &mut Act<'_, '_>) -> Result<bool, Trouble> {
+pub(super) fn conditions_hold(policy: &Policy, act: &Act<'_, '_>) -> Result<bool, Trouble> {
     let mut trouble = None;
     for (name, condition) in &policy.conditions {
         match act.holds(condition) {
@@ -160,7 +159,7 @@ struct Case<'s, 'v> {
 
 impl Case<'_, '_> {
     fn run(&mut self) {
-        match conditions_hold(self.policy, &mut self.act) {
+        match conditions_hold(self.policy, &self.act) {
             Ok(true) => {}
             Ok(false) => return,
             Err(trouble) => return self.trouble(WHOLE, &Path::root(), &trouble),

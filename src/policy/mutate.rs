@@ -120,9 +120,9 @@ fn run(
         ..*question
     };
     let shared = stage(&asked, facts);
-    let mut act = Act::begin(policy, params, &shared, purse);
-    let made = match conditions_hold(policy, &mut act) {
-        Ok(true) => made(&mut act, mutation, object),
+    let act = Act::begin(policy, params, &shared, purse);
+    let made = match conditions_hold(policy, &act) {
+        Ok(true) => made(&act, mutation, object),
         Ok(false) => Ok(Vec::new()),
         Err(trouble) => Err(("match".to_owned(), trouble)),
     };
@@ -131,7 +131,7 @@ fn run(
 }
 
 fn made(
-    act: &mut Act<'_, '_>,
+    act: &Act<'_, '_>,
     mutation: &MutationPart,
     object: &Value,
 ) -> Result<Vec<PatchOperation>, Failed> {

@@ -174,7 +174,7 @@ fn an_error_is_never_allowed_by_accident() {
     check(
         json!({"validations": [{"expression": "object.a"}]}),
         json!({"a": "text"}),
-        &["deny <nil>: Internal error: cannot be judged: must be a bool, is string [policy/p/0]"],
+        &["deny <nil>: Internal error: cannot be judged: cel expression must evaluate to a bool [policy/p/0]"],
     );
 }
 
@@ -221,7 +221,7 @@ fn variables_fail_only_where_they_are_read() {
             {"expression": "variables.bad == 1"},
         ]}),
         json!({}),
-        &["deny <nil>: Internal error: cannot be judged: variables.bad: no such key: nope [policy/p/2]"],
+        &["deny <nil>: Internal error: cannot be judged: no such key: nope [policy/p/2]"],
     );
 }
 

@@ -1,22 +1,41 @@
 //! A stage: variables under names, on which programs are evaluated one after another within one budget.
 //!
-//! For whoever evaluates expressions outside of a schema, such as policies. Decides how values are bound: by their JSON
-//! types, members under their own names. A value that one expression made can be bound for the next one as it is, with
-//! its type. Never decides what an answer means.
+//! For whoever evaluates expressions outside of a schema: policies, conditions. Decides how values are bound: by their
+//! JSON types, members under their own names (nothing is escaped); converted once, and shared with the stages inside.
+//! A member of `variables` that is declared with an expression is evaluated when it is first touched, once, and its
+//! failure belongs to those who touch it. Never decides what an answer means.
 
+use super::budget::Budget;
 use super::convert;
+use super::detach::detach;
 use super::engine::engine;
-use super::meter::{self, Budget};
+use super::library::{Authority, Authorizer};
 use super::program::{EvalError, Program};
-use ::cel::Context;
+use super::typed::Typed;
+use super::variables::{Lazy, Variables};
 use ::cel::common::types::{CelBool, CelNull, CelString};
-use ::cel::common::value::Val;
+use ::cel::common::value::{CowVal, Val};
+use ::cel::{Context, ExecutionError};
 use serde_json::Value;
+use std::fmt;
 use std::sync::Arc;
 
 /// Variables, and what may still be spent on expressions that read them.
+///
+/// ```
+/// # use schema::cel::{Program, Stage};
+/// let object = serde_json::json!({"spec": {"replicas": 3}});
+/// let mut request = Stage::new(100_000);
+/// request.bind("object", &object);
+/// let many = Program::compile("object.spec.replicas > 2").unwrap();
+/// let mut policy = request.inner(10_000);
+/// policy.declare("many", &many);
+/// let program = Program::compile("variables.many ? 'many' : 'few'").unwrap();
+/// assert_eq!(policy.answer(&program).unwrap().as_text(), Some("many"));
+/// ```
 pub struct Stage<'p, 'v> {
     context: Context<'p, 'v>,
+    pub(super) variables: Vec<Lazy<'v>>,
     budget: Budget,
 }
 
@@ -32,21 +51,26 @@ pub enum Failure {
 /// The value of an expression, with its own type.
 pub struct Answer<'v>(Box<dyn Val + 'v>);
 
-impl<'v> Stage<'_, 'v> {
+impl Stage<'static, '_> {
     /// Returns an empty stage on which `units` may be spent; a unit is about one step of the evaluator.
     pub fn new(units: u64) -> Self {
-        let mut context = Context::with_env(Arc::clone(engine()));
-        let budget = Budget::of(units);
-        context.add_variable_as_val(meter::VARIABLE, Box::new(budget.clone()));
-        Self { context, budget }
+        Self {
+            context: Context::with_env(Arc::clone(engine())),
+            variables: Vec::new(),
+            budget: Budget::of(units),
+        }
     }
+}
 
-    /// Returns a stage that sees this one's variables and has its own: variables and budget.
+impl<'v> Stage<'_, 'v> {
+    /// Returns a stage that sees this one's variables and has its own: variables and budget. It does not see what this
+    /// one declared.
     pub fn inner<'b>(&'b self, units: u64) -> Stage<'b, 'v> {
-        let mut context = self.context.new_inner_scope();
-        let budget = Budget::of(units);
-        context.add_variable_as_val(meter::VARIABLE, Box::new(budget.clone()));
-        Stage { context, budget }
+        Stage {
+            context: self.context.new_inner_scope(),
+            variables: Vec::new(),
+            budget: Budget::of(units),
+        }
     }
 
     /// Binds a JSON value. A name with dots stands for a member that is known beforehand: `facts.cluster`.
@@ -59,19 +83,87 @@ impl<'v> Stage<'_, 'v> {
         self.context.add_variable_as_val(name, answer.0);
     }
 
+    /// Binds a value that knows its type.
+    pub fn bind_typed(&mut self, name: &str, value: &Typed) {
+        self.context.add_variable_as_val(name, value.to_val());
+    }
+
+    /// Binds `authorizer`.
+    pub fn authorize(&mut self, authority: Arc<dyn Authority>) {
+        self.context
+            .add_variable_as_val("authorizer", Box::new(Authorizer::new(authority)));
+    }
+
+    /// Declares `variables.NAME`: it sees those declared before it.
+    pub fn declare(&mut self, name: &'v str, program: &'v Program) {
+        self.variables.push(Lazy::new(name, program));
+    }
+
     /// Evaluates a program.
     pub fn answer(&self, program: &Program) -> Result<Answer<'v>, Failure> {
-        match program.run(&self.context, &self.budget) {
-            Ok(value) => Ok(Answer(value.into_owned())),
-            Err(EvalError::BudgetSpent) => Err(Failure::Spent),
-            Err(EvalError::NoOverload(words) | EvalError::Failed(words)) => Err(Failure::Failed(words)),
-        }
+        let kept = self.evaluate(program, |value| detach(value));
+        kept.map(Answer).map_err(|error| match error {
+            EvalError::BudgetSpent => Failure::Spent,
+            EvalError::NoOverload(words) | EvalError::Failed(words) => Failure::Failed(words),
+        })
+    }
+
+    /// Evaluates to JSON.
+    pub fn eval(&self, program: &Program) -> Result<Value, EvalError> {
+        self.evaluate(program, |value| convert::to_json(value).map_err(wrong))
+    }
+
+    /// Evaluates to a value that knows its type.
+    pub fn eval_typed(&self, program: &Program) -> Result<Typed, EvalError> {
+        self.evaluate(program, |value| Typed::of(value).map_err(wrong))
+    }
+
+    /// Evaluates to a truth value; any other result is an error.
+    pub fn holds(&self, program: &Program) -> Result<bool, EvalError> {
+        self.evaluate(program, |value| {
+            let holds = value.downcast_ref::<CelBool>().map(|holds| *holds.inner());
+            holds.ok_or_else(|| wrong("cel expression must evaluate to a bool".to_owned()))
+        })
     }
 
     /// Returns how many units are left.
     pub fn left(&self) -> u64 {
         self.budget.left()
     }
+
+    /// Returns the budget, for whoever has a deadline.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    fn evaluate<T>(
+        &self,
+        program: &Program,
+        read: impl FnOnce(&dyn Val) -> Result<T, ExecutionError>,
+    ) -> Result<T, EvalError> {
+        let scope = self.within(self.variables.len());
+        program.start(scope, &self.budget, |result: CowVal<'_, '_>| {
+            read(result.as_ref())
+        })
+    }
+
+    /// Makes the scope of one evaluation, which sees the first `known` of the lazy variables.
+    fn within(&self, known: usize) -> Context<'_, '_> {
+        let mut scope: Context<'_, '_> = self.context.new_inner_scope();
+        if !self.variables.is_empty() {
+            scope.add_variable_as_val("variables", Box::new(Variables::new(self, known)));
+        }
+        scope
+    }
+
+    /// Evaluates a lazy variable, which sees those before it.
+    pub(super) fn compute(&self, at: usize, program: &Program) -> Result<Box<dyn Val>, ExecutionError> {
+        program.run(self.within(at), &self.budget, |value| detach(value.as_ref()))
+    }
+}
+
+fn wrong(words: String) -> ExecutionError {
+    ExecutionError::function_error("", words)
 }
 
 impl Answer<'_> {
@@ -82,7 +174,7 @@ impl Answer<'_> {
 
     /// Returns the text, if it is one.
     pub fn as_text(&self) -> Option<&str> {
-        self.0.downcast_ref::<CelString<'_>>().map(|text| text.inner())
+        self.0.downcast_ref::<CelString<'_>>().map(CelString::inner)
     }
 
     /// Tells whether it is `null`.
@@ -111,17 +203,17 @@ impl Failure {
     }
 }
 
-impl std::fmt::Debug for Stage<'_, '_> {
+impl fmt::Debug for Stage<'_, '_> {
     // Never the values: objects do not belong in logs.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stage")
             .field("left", &self.left())
             .finish_non_exhaustive()
     }
 }
 
-impl std::fmt::Debug for Answer<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Answer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Answer").field(&self.type_name()).finish()
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Decides which names are free, and which members of them are named in the text. Never decides whether that is right.
 
+use super::ast::children;
 use super::names;
-use super::program::{Program, children, position};
+use super::program::Program;
 use ::cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, operators};
 use std::collections::BTreeSet;
 
@@ -72,7 +73,7 @@ impl Program {
             bound: Vec::new(),
             found: Vec::new(),
         };
-        survey.visit(self.parsed.expression());
+        survey.visit(&self.parsed);
         survey.found.sort_by_key(|mention| mention.place);
         survey.found
     }
@@ -80,23 +81,18 @@ impl Program {
     /// Returns the functions and operators that the expression calls.
     pub fn functions(&self) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
-        functions(self.parsed.expression(), &mut found);
+        functions(&self.parsed, &mut found);
         found
     }
 
     /// Returns how many loops stand inside each other at most.
     pub fn loops(&self) -> usize {
-        loops(self.parsed.expression())
+        loops(&self.parsed)
     }
 
     /// Returns what kind of result the expression has, as far as its text tells.
     pub fn result_kind(&self) -> ResultKind {
-        kind_of(self.parsed.expression())
-    }
-
-    /// Returns the text of the expression.
-    pub fn source(&self) -> &str {
-        &self.source
+        kind_of(&self.parsed)
     }
 }
 
@@ -110,9 +106,9 @@ fn functions(expr: &IdedExpr, found: &mut BTreeSet<String>) {
         };
         found.insert(name);
     }
-    children(expr)
-        .into_iter()
-        .for_each(|child| functions(child, found));
+    for child in children(expr) {
+        functions(child, found);
+    }
 }
 
 fn loops(expr: &IdedExpr) -> usize {
@@ -268,7 +264,7 @@ impl Survey<'_> {
             name: chain.name,
             steps: chain.steps,
             tested,
-            place: position(&self.program.parsed, &self.program.source, id),
+            place: self.program.place(id),
         });
     }
 }
