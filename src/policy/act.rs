@@ -131,7 +131,10 @@ impl<'s, 'v> Act<'s, 'v> {
     fn explain(&self, expression: &Expression, words: &str) -> Trouble {
         match words {
             "no such attribute(s): facts" => {
-                let mut unknown = expression.needs.iter().filter(|fact| !self.known.contains_key(fact));
+                let mut unknown = expression
+                    .needs
+                    .iter()
+                    .filter(|fact| !self.known.contains_key(fact));
                 unknown.next().map_or_else(
                     || Trouble::Failed("a fact has no value".to_owned()),
                     |fact| Trouble::Unknown(*fact),

@@ -272,9 +272,17 @@ impl Parts {
                 continue;
             }
             let expression = self.compile(&variable.expression, Wanted::Any, &path.key("expression"));
-            let needs = expression.as_ref().map(|one| one.needs.clone()).unwrap_or_default();
+            let needs = expression
+                .as_ref()
+                .map(|one| one.needs.clone())
+                .unwrap_or_default();
             // Declared even if it does not compile: whoever reads it is not at fault for that.
-            if self.terms.variables.insert(variable.name.clone(), needs).is_some() {
+            if self
+                .terms
+                .variables
+                .insert(variable.name.clone(), needs)
+                .is_some()
+            {
                 let words = format!("stands twice: {}", quoted(&variable.name));
                 self.faults.push(PolicyFault::at(path.key("name"), words));
             }
@@ -416,7 +424,8 @@ impl Parts {
 
     /// A field path is written as in definitions: `.spec.configs`, with or without the first dot.
     fn field_path(&mut self, raw: &str, path: &Path) -> Path {
-        let text = raw.trim().strip_prefix('.').unwrap_or(raw.trim());
+        let text = raw.trim();
+        let text = text.strip_prefix('.').unwrap_or(text);
         let read = Path::parse(text);
         if read.to_string() != text && !text.is_empty() {
             let words = "must be a path such as spec.configs or metadata.labels[example.com/team]";

@@ -26,7 +26,7 @@ pub enum Origin {
 }
 
 /// A document, and where it comes from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Where it comes from.
     pub origin: Origin,
@@ -138,7 +138,7 @@ pub(super) fn read(source: &Source) -> Option<Written> {
     faults.extend(spec_faults);
     let mut read = AddOnPolicySpec::default();
     if faults.is_empty() && matches!(kind, Kind::AddOnPolicy | Kind::Validating | Kind::Mutating) {
-        match serde_json::from_value(json!({ "spec": spec.clone() })).map(|Whole { spec }| spec) {
+        match serde_json::from_value(json!({ "spec": &spec })).map(|Whole { spec }| spec) {
             Ok(spec) => read = spec,
             Err(error) => faults.push(PolicyFault::at(Path::parse("spec"), error.to_string())),
         }

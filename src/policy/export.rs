@@ -92,7 +92,7 @@ fn objects(policy: &Policy) -> Vec<Value> {
         all.push(object(
             "ValidatingAdmissionPolicy",
             &policy.name,
-            validating(policy),
+            &validating(policy),
         ));
         let actions = if spec.validation_actions.is_empty() {
             vec!["Deny".to_owned()]
@@ -104,18 +104,18 @@ fn objects(policy: &Policy) -> Vec<Value> {
         all.push(object(
             "ValidatingAdmissionPolicyBinding",
             &policy.name,
-            Value::Object(binding),
+            &Value::Object(binding),
         ));
     }
     if !spec.mutations.is_empty() {
-        all.push(object("MutatingAdmissionPolicy", &policy.name, mutating(policy)));
+        all.push(object("MutatingAdmissionPolicy", &policy.name, &mutating(policy)));
         let binding = Value::Object(binding(policy));
-        all.push(object("MutatingAdmissionPolicyBinding", &policy.name, binding));
+        all.push(object("MutatingAdmissionPolicyBinding", &policy.name, &binding));
     }
     all
 }
 
-fn object(kind: &str, name: &str, spec: Value) -> Value {
+fn object(kind: &str, name: &str, spec: &Value) -> Value {
     json!({"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec})
 }
 

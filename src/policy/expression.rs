@@ -90,7 +90,10 @@ pub(super) fn compile(
     }
     let variables: BTreeSet<String> = named(&mentions, "variables").map(ToOwned::to_owned).collect();
     let facts: BTreeSet<Fact> = named(&mentions, "facts").filter_map(Fact::parse).collect();
-    let below = variables.iter().filter_map(|name| terms.variables.get(name)).flatten();
+    let below = variables
+        .iter()
+        .filter_map(|name| terms.variables.get(name))
+        .flatten();
     Some(Expression {
         needs: facts.iter().chain(below).copied().collect(),
         variables,

@@ -271,17 +271,16 @@ impl Case<'_, '_> {
     fn annotate(&mut self, key: &str, expression: &Expression) {
         match self.act.answer(expression) {
             Ok(answer) if answer.is_null() => {}
-            Ok(answer) => match answer.as_text() {
-                Some(text) => {
+            Ok(answer) => {
+                if let Some(text) = answer.as_text() {
                     let note = cut(text, LONGEST_NOTE).to_owned();
                     let key = format!("{}.{key}", self.policy.name);
                     self.outcome.annotations.insert(key, note);
-                }
-                None => {
+                } else {
                     let words = format!("must be a string or null, is {}", answer.type_name());
                     self.trouble(key, &Path::root(), &Trouble::Failed(words));
                 }
-            },
+            }
             Err(trouble) => self.trouble(key, &Path::root(), &trouble),
         }
     }

@@ -17,7 +17,7 @@ use crate::api::v1alpha1::ResourceRule;
 use crate::field::{Path, nearest, quoted};
 
 /// Loops inside each other from which on a policy may run out of its budget on an ordinary object.
-const DEEP: usize = 3;
+const DEEP: usize = 5;
 
 /// Something about a policy that is probably not meant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -130,11 +130,7 @@ fn run(
     made
 }
 
-fn made(
-    act: &Act<'_, '_>,
-    mutation: &MutationPart,
-    object: &Value,
-) -> Result<Vec<PatchOperation>, Failed> {
+fn made(act: &Act<'_, '_>, mutation: &MutationPart, object: &Value) -> Result<Vec<PatchOperation>, Failed> {
     let answer = act.answer(&mutation.expression);
     let value = answer.and_then(|answer| answer.to_json().map_err(Trouble::Failed));
     let made = value.and_then(|value| {

@@ -174,7 +174,9 @@ fn an_error_is_never_allowed_by_accident() {
     check(
         json!({"validations": [{"expression": "object.a"}]}),
         json!({"a": "text"}),
-        &["deny <nil>: Internal error: cannot be judged: cel expression must evaluate to a bool [policy/p/0]"],
+        &[
+            "deny <nil>: Internal error: cannot be judged: cel expression must evaluate to a bool [policy/p/0]",
+        ],
     );
 }
 

@@ -185,7 +185,7 @@ struct Loading<'a> {
 impl Loading<'_> {
     fn policy(&mut self, written: &Written, bindings: &[Written], objects: &[Value]) {
         if let Some(owner) = self.taken.get(&written.name) {
-            let words = format!("{} has a policy of this name already", owner);
+            let words = format!("{owner} has a policy of this name already");
             let fault = PolicyFault::at(Path::parse("metadata.name"), words);
             return self.report(written, vec![fault], InForce::Nothing);
         }

@@ -249,7 +249,7 @@ pub struct Validation {
 }
 
 /// A value that must fit a JSON schema.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["expression", "schema"]))]
 pub struct SchemaCheck {

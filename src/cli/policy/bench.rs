@@ -76,7 +76,7 @@ fn measure(policies: PolicySet, object: &Value, facts: &Facts, rounds: u32) -> V
     };
     let (group, version) = text("/apiVersion")
         .split_once('/')
-        .unwrap_or(("", text("/apiVersion")));
+        .unwrap_or_else(|| ("", text("/apiVersion")));
     let resource = resource(group, text("/kind"));
     let rulebook = Rulebook {
         policies,

@@ -18,7 +18,7 @@ const DEEPEST: usize = 16;
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// What files hold.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::cli) struct Folder {
     /// The policies and bindings.
     pub(in crate::cli) sources: Vec<Source>,

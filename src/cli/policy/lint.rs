@@ -3,7 +3,6 @@
 //! Decides nothing about policies; knows the definitions that fields are held against.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -25,7 +24,10 @@ pub(super) fn run(args: &LintArgs) -> Result<Said, CliError> {
     let broken = faults(&loaded.reports);
     let mut text = broken.clone().unwrap_or_default();
     for note in &notes {
-        writeln!(text, "{}: {}", note.policy, note.fault).expect("writing to a string cannot fail");
+        text.push_str(&note.policy);
+        text.push_str(": ");
+        text.push_str(&note.fault.to_string());
+        text.push('\n');
     }
     let native = if native.is_empty() {
         "none".to_owned()
@@ -33,12 +35,11 @@ pub(super) fn run(args: &LintArgs) -> Result<Said, CliError> {
         native.join(", ")
     };
     let count = loaded.set.len();
-    writeln!(
-        text,
-        "{count} policies compile, {} notes; with a native form: {native}",
-        notes.len()
-    )
-    .expect("writing to a string cannot fail");
+    let summary = [
+        format!("{count} policies compile, {} notes", notes.len()),
+        format!("with a native form: {native}\n"),
+    ];
+    text.push_str(&summary.join("; "));
     Ok(Said {
         text,
         status: match (&broken, notes.is_empty()) {

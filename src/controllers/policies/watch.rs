@@ -23,7 +23,7 @@ use crate::controllers::raw::Raw;
 use crate::policy::{Origin, PolicySet, Report, Source};
 
 /// What a folder holds.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyDocuments {
     /// Policies and bindings.
     pub sources: Vec<Source>,
@@ -194,8 +194,12 @@ impl Follower {
         match apply_status(&self.client, object, status).await {
             Ok(()) => {}
             // Somebody was faster: another replica, which says the same, or a user, whose change the watch will show.
-            Err(kube::Error::Api(answer)) if answer.code == 409 => debug!(policy = report.name, "status is not ours to write"),
-            Err(error) => warn!(policy = report.name, error = %root(&error), "cannot write the status of a policy"),
+            Err(kube::Error::Api(answer)) if answer.code == 409 => {
+                debug!(policy = report.name, "status is not ours to write");
+            }
+            Err(error) => {
+                warn!(policy = report.name, error = %root(&error), "cannot write the status of a policy");
+            }
         }
     }
 }

@@ -37,16 +37,7 @@ pub(super) fn run(
     let facts = facts(&known, extent);
     let operation =
         operation(case).map_err(|reason| wrong(suite, format!("case \"{}\": {reason}", case.name)))?;
-    let now = case.now.as_ref().or(given.now.as_ref());
-    let now: Option<Timestamp> = now.map(|text| text.parse()).transpose().map_err(|_| {
-        wrong(
-            suite,
-            format!(
-                "case \"{}\": now must be a time such as 2026-11-20T00:00:00Z",
-                case.name
-            ),
-        )
-    })?;
+    let now = time(case, given, suite)?;
     let user = case.user.as_ref().or(given.user.as_ref()).and_then(raw);
     let form = Form::of(case, &object);
     let raw_object = raw(&object);
@@ -86,10 +77,21 @@ pub(super) fn run(
     Ok((faults, trial))
 }
 
+fn time(case: &Case, given: &Given, suite: &Path) -> Result<Option<Timestamp>, CliError> {
+    let Some(text) = case.now.as_ref().or(given.now.as_ref()) else {
+        return Ok(None);
+    };
+    let time = text.parse().map_err(|error| {
+        let words = "now must be a time such as 2026-11-20T00:00:00Z";
+        wrong(suite, format!("case \"{}\": {words}: {error}", case.name))
+    });
+    time.map(Some)
+}
+
 fn operation(case: &Case) -> Result<Operation, String> {
     match (case.operation.as_deref(), &case.old) {
-        (Some("CREATE"), None) | (None, None) => Ok(Operation::Create),
-        (Some("UPDATE"), Some(_)) | (None, Some(_)) => Ok(Operation::Update),
+        (Some("CREATE") | None, None) => Ok(Operation::Create),
+        (Some("UPDATE") | None, Some(_)) => Ok(Operation::Update),
         (Some("CREATE"), Some(_)) => Err("CREATE has no old object".to_owned()),
         (Some("UPDATE"), None) => Err("UPDATE needs an old object".to_owned()),
         (Some(other), _) => Err(format!(
@@ -118,7 +120,7 @@ impl Form {
         };
         let (group, version) = text("/apiVersion")
             .split_once('/')
-            .unwrap_or(("", text("/apiVersion")));
+            .unwrap_or_else(|| ("", text("/apiVersion")));
         let kind = text("/kind");
         Self {
             group: group.to_owned(),

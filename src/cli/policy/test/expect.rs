@@ -2,12 +2,14 @@
 //!
 //! Decides what counts as expected: nothing is refused that is not listed, and a list that is given must be complete.
 
+use std::fmt::Write as _;
+
 use regex::Regex;
 use serde_json::Value;
 
 use super::suite::{Expect, Expected};
 use crate::admission::Trial;
-use crate::field::Violation;
+use crate::field::{Violation, Warning};
 
 /// Returns what was not as expected; an error says that the expectation makes no sense.
 pub(super) fn compare(
@@ -20,12 +22,7 @@ pub(super) fn compare(
         return Err("expects to be allowed and denied".to_owned());
     }
     let refused: Vec<&Violation> = trial.findings.violations().iter().collect();
-    let warned: Vec<&Violation> = trial
-        .findings
-        .warnings()
-        .iter()
-        .map(|one| one.violation())
-        .collect();
+    let warned: Vec<&Violation> = trial.findings.warnings().iter().map(Warning::violation).collect();
     let recorded: Vec<&Violation> = trial.findings.audited().iter().collect();
     let mut faults = Vec::new();
     let deny = match (expect.allow, &expect.deny) {
@@ -101,7 +98,7 @@ fn described(expected: &Expected) -> String {
     ];
     for (name, part) in parts {
         if let Some(part) = part {
-            text.push_str(&format!(", {name} {part:?}"));
+            write!(text, ", {name} {part:?}").expect("writing to a string cannot fail");
         }
     }
     text

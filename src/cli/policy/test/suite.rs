@@ -159,7 +159,7 @@ impl Document {
 }
 
 fn beside(suite: &Path, name: &str) -> PathBuf {
-    suite.parent().unwrap_or(Path::new(".")).join(name)
+    suite.parent().unwrap_or_else(|| Path::new(".")).join(name)
 }
 
 /// Returns the error of a file that cannot be understood.
