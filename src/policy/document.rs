@@ -299,7 +299,7 @@ fn binding_faults(kind: Kind, spec: &Value) -> Vec<PolicyFault> {
 mod tests {
     use super::*;
 
-    fn faults(api_version: &str, kind: &str, spec: Value) -> Vec<String> {
+    fn faults(api_version: &str, kind: &str, spec: &Value) -> Vec<String> {
         let document =
             json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}, "spec": spec});
         let source = Source {
@@ -316,7 +316,7 @@ mod tests {
             faults(
                 "addon.open-cluster-management.io/v1alpha1",
                 "AddOnPolicy",
-                json!({"validation": [], "validations": [{"expression": "true", "mesage": "x"}]})
+                &json!({"validation": [], "validations": [{"expression": "true", "mesage": "x"}]})
             ),
             [
                 "spec.validation: unknown field; did you mean \"validations\"?",
@@ -330,7 +330,7 @@ mod tests {
         let found = faults(
             "admissionregistration.k8s.io/v1",
             "ValidatingAdmissionPolicy",
-            json!({"facts": ["addon"], "validations": [{"expression": "true", "fieldPath": "spec"}]}),
+            &json!({"facts": ["addon"], "validations": [{"expression": "true", "fieldPath": "spec"}]}),
         );
         assert_eq!(
             found,
@@ -346,7 +346,7 @@ mod tests {
         let found = faults(
             "admissionregistration.k8s.io/v1",
             "ValidatingAdmissionPolicyBinding",
-            json!({"matchResource": {}, "validationActions": ["Refuse"]}),
+            &json!({"matchResource": {}, "validationActions": ["Refuse"]}),
         );
         assert_eq!(found.len(), 3, "{found:?}");
         assert!(

@@ -26,7 +26,7 @@ fn ours(fields: &Value) -> Value {
 }
 
 fn load(documents: &[Value], objects: &[Value]) -> PolicySet {
-    let sources: Vec<Source> = documents.iter().map(|document| source(document)).collect();
+    let sources: Vec<Source> = documents.iter().map(source).collect();
     let loaded = PolicySet::load(&sources, objects, &PolicySet::default());
     for report in &loaded.reports {
         assert!(report.faults.is_empty(), "{:?}", report.faults);
@@ -84,8 +84,8 @@ fn said(outcome: &Outcome) -> Vec<String> {
 }
 
 #[track_caller]
-fn check(fields: Value, object: Value, expected: &[&str]) {
-    assert_eq!(said(&outcome(&[ours(&fields)], &object)), expected);
+fn check(fields: &Value, object: &Value, expected: &[&str]) {
+    assert_eq!(said(&outcome(&[ours(fields)], object)), expected);
 }
 
 #[test]
@@ -125,7 +125,11 @@ fn a_validation_that_does_not_hold_says_its_message_or_its_expression() {
         ),
     ];
     for (validation, expected) in rows {
-        check(json!({"validations": [validation]}), json!({"a": 2}), &[expected]);
+        check(
+            &json!({"validations": [validation]}),
+            &json!({"a": 2}),
+            &[expected],
+        );
     }
 }
 
@@ -154,7 +158,7 @@ fn actions_say_what_happens() {
         let fields =
             json!({"validationActions": actions, "validations": [{"expression": "false", "message": "m"}]});
         let expected = format!("{word} <nil>: Invalid value: m [policy/p/0]");
-        check(fields, json!({}), &[&expected]);
+        check(&fields, &json!({}), &[&expected]);
     }
 }
 
@@ -162,18 +166,18 @@ fn actions_say_what_happens() {
 fn an_error_is_never_allowed_by_accident() {
     let validation = json!([{"expression": "object.nope == 1", "message": "m"}]);
     check(
-        json!({"validations": validation}),
-        json!({}),
+        &json!({"validations": validation}),
+        &json!({}),
         &["deny <nil>: Internal error: cannot be judged: no such key: nope [policy/p/0]"],
     );
     check(
-        json!({"validations": validation, "failurePolicy": "Ignore"}),
-        json!({}),
+        &json!({"validations": validation, "failurePolicy": "Ignore"}),
+        &json!({}),
         &["audit <nil>: Internal error: cannot be judged: no such key: nope [policy/p/0]"],
     );
     check(
-        json!({"validations": [{"expression": "object.a"}]}),
-        json!({"a": "text"}),
+        &json!({"validations": [{"expression": "object.a"}]}),
+        &json!({"a": "text"}),
         &[
             "deny <nil>: Internal error: cannot be judged: cel expression must evaluate to a bool [policy/p/0]",
         ],
@@ -184,8 +188,8 @@ fn an_error_is_never_allowed_by_accident() {
 fn labels_with_strange_keys_are_not_overlooked() {
     // A reading that escapes the keys of maps would find no such label, and let the object pass.
     check(
-        json!({"validations": [{"expression": "!('app.kubernetes.io/name' in object.metadata.labels)", "message": "m"}]}),
-        json!({"metadata": {"labels": {"app.kubernetes.io/name": "x"}}}),
+        &json!({"validations": [{"expression": "!('app.kubernetes.io/name' in object.metadata.labels)", "message": "m"}]}),
+        &json!({"metadata": {"labels": {"app.kubernetes.io/name": "x"}}}),
         &["deny <nil>: Invalid value: m [policy/p/0]"],
     );
 }
@@ -196,13 +200,13 @@ fn a_condition_that_is_false_beats_an_error() {
     let no = json!({"name": "no", "expression": "false"});
     let validations = json!([{"expression": "false", "message": "m"}]);
     check(
-        json!({"matchConditions": [error, no], "validations": validations}),
-        json!({}),
+        &json!({"matchConditions": [error, no], "validations": validations}),
+        &json!({}),
         &[],
     );
     check(
-        json!({"matchConditions": [error], "validations": validations}),
-        json!({}),
+        &json!({"matchConditions": [error], "validations": validations}),
+        &json!({}),
         &[
             "deny <nil>: Internal error: cannot be judged: matchConditions[error]: no such key: nope [policy/p/match]",
         ],
@@ -217,12 +221,12 @@ fn variables_fail_only_where_they_are_read() {
         {"name": "later", "expression": "variables.time + duration('1h')"},
     ]);
     check(
-        json!({"variables": variables, "validations": [
+        &json!({"variables": variables, "validations": [
             {"expression": "true || variables.bad == 1"},
             {"expression": "variables.later.getHours() == 1"},
             {"expression": "variables.bad == 1"},
         ]}),
-        json!({}),
+        &json!({}),
         &["deny <nil>: Internal error: cannot be judged: no such key: nope [policy/p/2]"],
     );
 }
@@ -245,8 +249,8 @@ fn what_is_not_known_is_not_guessed() {
     });
     assert!(known.findings.is_empty());
     check(
-        json!({"validations": [{"expression": "namespaceObject.metadata.labels.a == 'b'"}]}),
-        json!({}),
+        &json!({"validations": [{"expression": "namespaceObject.metadata.labels.a == 'b'"}]}),
+        &json!({}),
         &[
             "deny <nil>: Internal error: cannot be judged: the namespace of the object is not known [policy/p/0]",
         ],
@@ -275,8 +279,8 @@ fn an_exception_records_instead() {
     let fields = json!({"validations": [{"expression": "false", "message": "m"}],
         "exceptions": [{"names": ["o*"], "until": "2026-11-21", "reason": "JIRA-1"}]});
     check(
-        fields,
-        json!({}),
+        &fields,
+        &json!({}),
         &["audit <nil>: Invalid value: m (excepted until 2026-11-21: JIRA-1) [policy/p/0]"],
     );
 }

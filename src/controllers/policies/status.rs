@@ -127,11 +127,7 @@ mod tests {
             first["conditions"][1]["lastTransitionTime"],
             "2026-11-21T00:00:00Z"
         );
-        assert_eq!(
-            wanted(&json!({"status": first.clone()}), &good, now),
-            None,
-            "said once"
-        );
+        assert_eq!(wanted(&json!({"status": &first}), &good, now), None, "said once");
 
         let (set, bad) = report("object.", 2, &set);
         assert_eq!(set.len(), 1, "the last good one stays");
