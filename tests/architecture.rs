@@ -19,6 +19,13 @@ const DOORS: &[(&str, &[&str])] = &[
     ("controllers", &["api", "snapshot", "plan", "policy", "telemetry"]),
     ("server", &["admission", "telemetry"]),
     ("telemetry", &[]),
+    ("source", &["field"]),
+    ("report", &[]),
+    ("offline", &["snapshot", "hash"]),
+    ("check", &["admission", "api", "field", "offline", "report", "source"]),
+    ("forecast", &["api", "offline", "plan", "snapshot"]),
+    ("why", &["api", "field", "offline", "plan", "snapshot"]),
+    ("explain", &["admission", "api", "field", "why"]),
     (
         "cli",
         &[
@@ -33,6 +40,13 @@ const DOORS: &[(&str, &[&str])] = &[
             "controllers",
             "server",
             "telemetry",
+            "source",
+            "report",
+            "offline",
+            "check",
+            "forecast",
+            "why",
+            "explain",
         ],
     ),
 ];
@@ -47,6 +61,13 @@ const PURE: &[&str] = &[
     "plan",
     "policy",
     "admission",
+    "source",
+    "report",
+    "offline",
+    "check",
+    "forecast",
+    "why",
+    "explain",
 ];
 
 /// Names that mean a socket, a task or a client; a pure room that says one has opened the wrong door.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::PolicyArgs;
+use super::{CheckArgs, CompletionsArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs, SnapshotArgs, WhyArgs};
 use crate::controllers::TideOptions;
 use crate::model::GoDuration;
 use crate::snapshot::{
@@ -41,7 +41,7 @@ Try it:
   export KUBECONFIG=$PWD/.tidegate/kubeconfig
   kubectl get managedclusteraddons -A
 
-Exit status: 0 done, 1 it failed on the way, 2 it could not start as asked (flag, port, folder, file).
+Exit status: 0 done, 1 it failed on the way or found something, 2 it could not start as asked (flag, port, folder, file).
 Logs go to standard error; TIDEGATE_LOG=debug shows more (syntax: tracing filter directives).";
 
 /// The subcommands.
@@ -51,12 +51,26 @@ pub enum Command {
     Dev(DevArgs),
     /// Guard and drive a hub that is already there: the gate and the tide, nothing simulated.
     Serve(ServeArgs),
+    /// Say what the gate would say about manifests, before anybody applies them.
+    Check(CheckArgs),
+    /// Say why an add-on is not where it should be, and where to look.
+    Why(WhyArgs),
+    /// Say what would happen on a hub: which clusters move in which wave.
+    Plan(PlanArgs),
+    /// Explain a rule, a cause or a field.
+    Explain(ExplainArgs),
+    /// Write a dump of a hub, for `check`, `plan` and `why`.
+    Snapshot(SnapshotArgs),
     /// Test, look over, measure and export policies: rules that users write themselves.
     Policy(PolicyArgs),
     /// Print the custom resource definitions (YAML) that Tidegate serves and reads.
     Crds(CrdsArgs),
     /// Print generated references: the rules of the gate, the command line, the webhook configurations.
     Reference(ReferenceArgs),
+    /// Print a completion script for a shell.
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write all pages into a folder.
+    Man(ManArgs),
 }
 
 /// Run a whole hub on loopback, in memory: for trying, demonstrating and testing. Not for production.
@@ -121,6 +135,9 @@ pub struct ServeArgs {
     /// The Lease is made if it is not there; the namespace is not. Without the flag this replica writes by itself.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
     pub elect: Option<LeasePlace>,
+    /// Address to serve metrics on, over plain HTTP at `/metrics`; not served when absent.
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<SocketAddr>,
     /// What the gate decides by.
     #[command(flatten)]
     pub gate: GateArgs,

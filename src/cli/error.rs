@@ -39,6 +39,12 @@ pub enum CliError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A policy does not compile.
+    #[error("a policy does not compile: {reason}")]
+    CompilePolicy {
+        /// Where it stands and what is wrong.
+        reason: String,
+    },
     /// A flag's value makes no sense.
     #[error("invalid value for --{flag}: {reason}")]
     ReadFlag {
@@ -78,6 +84,7 @@ impl CliError {
             | Self::WriteFile { .. }
             | Self::ReadFlag { .. }
             | Self::Start { .. } => 2,
+            Self::CompilePolicy { .. } => 3,
             Self::Serve { .. } | Self::Print(_) => 1,
         }
     }

@@ -36,10 +36,15 @@ pub(super) struct Opened {
     documents: PolicyDocuments,
 }
 
+/// Returns the policies of the folder, for whoever asks once.
+pub(super) fn compiled(folder: Option<&Path>) -> Result<PolicySet, CliError> {
+    Ok(folder.map(read_whole).transpose()?.unwrap_or_default().1)
+}
+
 /// Reads the folder.
 pub(super) fn open(folder: Option<&Path>) -> Result<Opened, CliError> {
     Ok(Opened {
-        documents: folder.map(read_whole).transpose()?.unwrap_or_default(),
+        documents: folder.map(read_whole).transpose()?.unwrap_or_default().0,
         folder: folder.map(Path::to_owned),
     })
 }
@@ -82,7 +87,7 @@ fn read(folder: &Path) -> Result<PolicyDocuments, CliError> {
 }
 
 /// At the start there is no good version that could stay in force.
-fn read_whole(folder: &Path) -> Result<PolicyDocuments, CliError> {
+fn read_whole(folder: &Path) -> Result<(PolicyDocuments, PolicySet), CliError> {
     let documents = read(folder)?;
     let loaded = PolicySet::load(&documents.sources, &documents.objects, &PolicySet::default());
     let mut faults = loaded
@@ -90,9 +95,11 @@ fn read_whole(folder: &Path) -> Result<PolicyDocuments, CliError> {
         .iter()
         .flat_map(|report| report.faults.iter().map(move |fault| (report, fault)));
     match faults.next() {
-        None => Ok(documents),
-        Some((report, fault)) => Err(CliError::ReadFlag {
-            flag: "policies",
+        None => {
+            drop(faults);
+            Ok((documents, loaded.set))
+        }
+        Some((report, fault)) => Err(CliError::CompilePolicy {
             reason: format!(
                 "{}: {} \"{}\": {}",
                 report.origin,

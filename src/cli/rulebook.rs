@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use super::{CliError, GateArgs};
+use super::{CliError, GateArgs, policies};
 use crate::admission::{Enforcement, Rulebook};
 
 /// The largest enforcement file, in bytes.
@@ -18,7 +18,7 @@ pub(super) fn read(args: &GateArgs) -> Result<Rulebook, CliError> {
     let enforcement = args.enforcement.as_deref().map(enforcement).transpose()?;
     Ok(Rulebook {
         enforcement: enforcement.unwrap_or_default(),
-        ..Rulebook::default()
+        policies: policies::compiled(args.policies.as_deref())?,
     })
 }
 

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::{Cli, CliError, Command, crds, dev, policy, reference, serve};
+use super::{
+    Cli, CliError, Command, check, crds, dev, explain, plan, policy, reference, serve, shell, snapshot, why,
+};
 use crate::telemetry;
 
 /// Runs the program with the words of the command line; returns its exit status.
@@ -26,6 +28,13 @@ pub fn run() -> ExitCode {
 
 fn perform(command: Command) -> Result<ExitCode, CliError> {
     match command {
+        Command::Check(args) => return check::run(&args),
+        Command::Why(args) => return why::run(&args),
+        Command::Plan(args) => return plan::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Snapshot(args) => snapshot::run(&args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
         Command::Dev(args) => dev::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Crds(args) => crds::run(&args),

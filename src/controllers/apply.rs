@@ -26,6 +26,7 @@ use super::tide::Progress;
 use super::unkept::Unkept;
 use crate::plan::{Action, Answer, Plan, Revision};
 use crate::snapshot::{Expected, Kind, Lane, Name, ObjectKey};
+use crate::telemetry::{Metrics, Written};
 
 /// Name under which the API server records our writes.
 const FIELD_MANAGER: &str = "tidegate";
@@ -142,6 +143,8 @@ pub(super) struct Pen {
     pub(super) unkept: Unkept,
     /// Whether this replica is the one that writes.
     pub(super) leading: watch::Receiver<bool>,
+    /// Where writes are counted.
+    pub(super) metrics: Metrics,
 }
 
 impl Pen {
@@ -182,7 +185,10 @@ async fn apply_group(pen: &Pen, subject: &Subject, actions: Vec<Action>) -> Appl
         }
         let news = News::of(&action);
         let object = action.object().clone();
-        match apply_one(pen, action).await {
+        let outcome = apply_one(pen, action).await;
+        pen.metrics
+            .wrote(object.kind.address().resource, written(&outcome));
+        match outcome {
             Ok(expected) => {
                 news.tell(pen, subject, &object);
                 applied
@@ -196,6 +202,19 @@ async fn apply_group(pen: &Pen, subject: &Subject, actions: Vec<Action>) -> Appl
         }
     }
     applied
+}
+
+fn written(outcome: &Result<Option<Expected>, ApplyError>) -> Written {
+    match outcome {
+        Ok(_) => Written::Done,
+        Err(ApplyError::Conflict { .. }) => Written::Conflict,
+        Err(
+            ApplyError::Hidden { .. }
+            | ApplyError::NoChange { .. }
+            | ApplyError::Sign { .. }
+            | ApplyError::Write { .. },
+        ) => Written::Failed,
+    }
 }
 
 /// A plan may write twice to one object, its metadata and its status: the second write goes on from what the first one made.
@@ -435,6 +454,7 @@ mod tests {
             signing_namespace: Name::from("signers"),
             unkept: Unkept::default(),
             leading: watch::channel(true).1,
+            metrics: Metrics::default(),
         }
     }
 

@@ -107,6 +107,7 @@ impl Driver {
             signing_namespace: options.signing_namespace.clone(),
             unkept: Unkept::default(),
             leading: leading.clone(),
+            metrics: options.metrics.clone(),
         };
         Self {
             pen,
@@ -211,6 +212,8 @@ impl Driver {
         if let Some(facts) = self.store.publish(known) {
             self.outlets.facts.store(Arc::new(facts));
         }
+        self.pen.metrics.read(complete, self.store.faults().len());
+        self.pen.metrics.leads(*self.leading.borrow());
         self.outlets
             .synced
             .send_if_modified(|synced| complete && !std::mem::replace(synced, complete));
@@ -331,6 +334,7 @@ impl Driver {
     fn plan(&mut self, addon: &Name, time: Timestamp, now: Instant) -> Option<Plan> {
         let view = self.store.view(addon)?;
         let (planner, audit) = (self.planner, &mut self.audit);
+        let begun = Instant::now();
         let made = std::panic::catch_unwind(AssertUnwindSafe(|| {
             let plan = planner(&view, time);
             audit.passes(&view, &plan, time).then_some(plan)
@@ -338,8 +342,10 @@ impl Driver {
         if made.is_err() {
             tracing::error!(%addon, pause = ?AFTER_PANIC, "planning panicked");
         }
+        self.pen.metrics.planned(begun.elapsed());
         let plan = made.ok().flatten();
         if plan.is_none() {
+            self.pen.metrics.refused_plan();
             self.queue.touch(addon, now + AFTER_PANIC);
         }
         plan

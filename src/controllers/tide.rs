@@ -19,6 +19,7 @@ use super::lookout::look_out;
 use super::watch::watch_kind;
 use crate::plan::Note;
 use crate::snapshot::{Facts, Kind, Name, Settings};
+use crate::telemetry::Metrics;
 
 /// What spectators are told: an add-on on a cluster has reached another state.
 pub type Progress = Note;
@@ -38,6 +39,8 @@ pub struct TideOptions {
     pub signing_namespace: Name,
     /// Where the replicas elect the one that writes; absent when there is only one.
     pub election: Option<ElectionOptions>,
+    /// Where the controllers count what they do.
+    pub metrics: Metrics,
 }
 
 impl Default for TideOptions {
@@ -49,6 +52,7 @@ impl Default for TideOptions {
             events: EventBudget::default(),
             signing_namespace: Name::from("open-cluster-management-hub"),
             election: None,
+            metrics: Metrics::default(),
         }
     }
 }

@@ -22,6 +22,7 @@ use super::connection::{self, Hall};
 use super::limits::Limits;
 use super::routes::{self, Decide, Desk};
 use crate::admission::{self, Facts, Rulebook};
+use crate::telemetry::Metrics;
 
 /// What a gate is started with.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub struct GateOptions {
     pub facts: Arc<ArcSwap<Facts>>,
     /// What the rules do and which policies hold; whoever reads them replaces them.
     pub rulebook: Arc<ArcSwap<Rulebook>>,
+    /// Where the gate counts what it does.
+    pub metrics: Metrics,
 }
 
 /// Why a gate cannot start.
@@ -85,6 +88,7 @@ impl Gate {
             certificate,
             facts,
             rulebook,
+            metrics,
         } = options;
         let listen = |source| StartError::Listen {
             address: bind,
@@ -94,7 +98,7 @@ impl Gate {
         let address = listener.local_addr().map_err(listen)?;
         let shown = Arc::new(Shown::new(&certificate));
         let tls = acceptor(Arc::clone(&shown)).map_err(StartError::SetUpTls)?;
-        let desk = Arc::new(Desk::new(facts, rulebook, limits, decide));
+        let desk = Arc::new(Desk::new((facts, rulebook), limits, decide, metrics));
         let (stopping, closing) = (CancellationToken::new(), CancellationToken::new());
         let hall = Hall {
             tls,

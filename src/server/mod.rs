@@ -5,6 +5,7 @@
 
 mod certificate;
 mod connection;
+mod exposition;
 mod gate;
 mod head;
 mod issue;
@@ -14,6 +15,7 @@ mod routes;
 mod turnstile;
 
 pub use certificate::{Certificate, CertificateError};
+pub use exposition::Exposition;
 pub use gate::{Gate, GateOptions, StartError};
 pub use issue::{Authority, IssueError, Issued};
 pub use json_bounds::JsonBounds;

@@ -6,6 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use axum::Router;
@@ -22,6 +23,7 @@ use super::limits::Limits;
 use super::turnstile::Turnstile;
 use crate::admission::wire::{self, Review};
 use crate::admission::{self, Door, Facts, MUTATE_PATH, Rulebook, VALIDATE_PATH, Verdict};
+use crate::telemetry::{Metrics, Outcome};
 
 /// The function that answers a question.
 pub(super) type Decide = fn(&admission::Request<'_>, &Facts, &Rulebook) -> Verdict;
@@ -36,14 +38,15 @@ pub(super) struct Desk {
     deciding: Turnstile,
     /// One place per KiB of body.
     buffering: Turnstile,
+    metrics: Metrics,
 }
 
 impl Desk {
     pub(super) fn new(
-        facts: Arc<ArcSwap<Facts>>,
-        rulebook: Arc<ArcSwap<Rulebook>>,
+        (facts, rulebook): (Arc<ArcSwap<Facts>>, Arc<ArcSwap<Rulebook>>),
         limits: Limits,
         decide: Decide,
+        metrics: Metrics,
     ) -> Self {
         Self {
             facts,
@@ -57,6 +60,7 @@ impl Desk {
                 limits.waiting,
                 limits.patience,
             ),
+            metrics,
         }
     }
 }
@@ -88,9 +92,18 @@ async fn ready(State(desk): State<Arc<Desk>>) -> Response<Body> {
 }
 
 async fn answer(State(desk): State<Arc<Desk>>, door: Door, request: Request<Body>) -> Response<Body> {
-    question(&desk, door, request)
-        .await
-        .unwrap_or_else(|refusal| refusal)
+    question(&desk, door, request).await.unwrap_or_else(|refusal| {
+        desk.metrics.turned_away(label(door));
+        refusal
+    })
+}
+
+/// The word for a door in metrics.
+fn label(door: Door) -> &'static str {
+    match door {
+        Door::Mutate => "mutate",
+        Door::Validate => "validate",
+    }
 }
 
 async fn question(desk: &Desk, door: Door, request: Request<Body>) -> Result<Response<Body>, Response<Body>> {
@@ -120,22 +133,49 @@ async fn question(desk: &Desk, door: Door, request: Request<Body>) -> Result<Res
 }
 
 fn decided(desk: &Desk, door: Door, review: &Review<'_>) -> Response<Body> {
+    let begun = Instant::now();
     let (facts, rulebook) = (desk.facts.load(), desk.rulebook.load());
     // Facts, rulebook and request are only read, so that a panic leaves nothing half-done behind.
     let verdict = catch_unwind(AssertUnwindSafe(|| {
         let mut request = review.request(door);
         request.circumstances.now = Some(Timestamp::now());
         let verdict = (desk.decide)(&request, &facts, &rulebook);
-        wire::encode(review.uid(), &verdict)
+        let bytes = wire::encode(review.uid(), &verdict);
+        (verdict, bytes)
     }));
-    if let Ok(bytes) = verdict {
+    if let Ok((verdict, bytes)) = verdict {
+        count(&desk.metrics, door, &verdict, begun.elapsed());
         return json(StatusCode::OK, bytes);
     }
+    desk.metrics
+        .admission(label(door), Outcome::Broken, begun.elapsed());
     error!(uid = review.uid(), "a decision panicked");
     json(
         StatusCode::INTERNAL_SERVER_ERROR,
         wire::encode_failure(review.uid()),
     )
+}
+
+/// Both doors see every object: what rules find is counted once, where it is final.
+fn count(metrics: &Metrics, door: Door, verdict: &Verdict, took: Duration) {
+    let outcome = if verdict.allowed() {
+        Outcome::Allowed
+    } else {
+        Outcome::Denied
+    };
+    metrics.admission(label(door), outcome, took);
+    if door == Door::Mutate {
+        return;
+    }
+    for violation in verdict.violations() {
+        metrics.finding(violation.rule(), "deny");
+    }
+    for warning in verdict.warnings() {
+        metrics.finding(warning.violation().rule(), "warn");
+    }
+    for violation in verdict.audited() {
+        metrics.finding(violation.rule(), "audit");
+    }
 }
 
 async fn read(desk: &Desk, request: Request<Body>) -> Result<Bytes, Response<Body>> {

@@ -4,9 +4,11 @@
 
 mod admission;
 mod command_line;
+mod dumps;
 mod gitops;
 mod main_job;
 mod rig;
 mod robust;
 mod seeds;
 mod serve;
+mod tools;

@@ -26,7 +26,7 @@ fn bindings() -> Value {
     data["bindings"].clone()
 }
 
-fn bind<'v>(stage: &mut Stage<'static, 'v>, bindings: &'v Value) {
+fn bind<'v>(stage: &mut Stage<'_, 'v>, bindings: &'v Value) {
     for name in ["object", "oldObject", "params", "request"] {
         stage.bind(name, &bindings[name]);
     }

@@ -5,6 +5,7 @@
 
 use schema::cel::{Access, Authority, Decision, Program, Purpose, Stage, Typed};
 use serde_json::Value;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -112,11 +113,10 @@ fn differences() -> BTreeMap<(String, String), String> {
         .filter(|line| !line.starts_with('#') && !line.is_empty())
     {
         let cells: Vec<&str> = line.split('\t').collect();
-        let [group, name, reason] = cells.as_slice() else {
-            panic!("a line has three cells: {line}");
-        };
+        assert_eq!(cells.len(), 3, "a line has three cells: {line}");
+        let (group, name, reason) = (cells[0], cells[1], cells[2]);
         assert!(reason.len() > 10, "a difference has a reason: {line}");
-        let old = known.insert(((*group).to_owned(), (*name).to_owned()), (*reason).to_owned());
+        let old = known.insert((group.to_owned(), name.to_owned()), reason.to_owned());
         assert!(old.is_none(), "a difference is listed once: {line}");
     }
     known
@@ -144,7 +144,7 @@ fn spec_cases() -> Vec<Case> {
 }
 
 fn judge_spec(case: &Value) -> Option<String> {
-    let source = case["expr"].as_str().expect("a text");
+    let source = case["expr"].as_str().unwrap_or_default();
     let fails = case.get("want_error").is_some();
     let program = match Program::build(source) {
         Ok(program) => program,
@@ -154,7 +154,7 @@ fn judge_spec(case: &Value) -> Option<String> {
         return None;
     }
     let mut stage = Stage::new(1_000_000);
-    for (name, value) in case["bindings"].as_object().expect("bindings") {
+    for (name, value) in case["bindings"].as_object().into_iter().flatten() {
         stage.bind_typed(name, &typed(value));
     }
     match (stage.eval_typed(&program), fails) {
@@ -196,14 +196,17 @@ fn typed(value: &Value) -> Typed {
         "map" => Typed::Map(list().map(|entry| (typed(&entry[0]), typed(&entry[1]))).collect()),
         "type" => Typed::Type(text()),
         "duration" => Typed::Duration(format!("{}.{:09}s", value[0], value[1].as_u64().expect("nanos"))),
-        other => panic!("unknown kind {other}: {value}"),
+        // No result has this type: a kind that this test does not know makes its case fail.
+        other => Typed::Other(other.to_owned(), value.to_string()),
     }
 }
 
 /// Compares with the equality that the specification asks for: types count, the order of a map does not.
 fn same(left: &Typed, right: &Typed) -> bool {
     match (left, right) {
-        (Typed::Double(left), Typed::Double(right)) => left == right || (left.is_nan() && right.is_nan()),
+        (Typed::Double(left), Typed::Double(right)) => {
+            (left.is_nan() && right.is_nan()) || left.partial_cmp(right) == Some(Ordering::Equal)
+        }
         (Typed::List(left), Typed::List(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
         }
@@ -250,7 +253,7 @@ fn kubernetes_cases() -> Vec<Case> {
 }
 
 fn judge_kubernetes(case: &Value, bindings: &Value) -> Option<String> {
-    let source = case["expr"].as_str().expect("a text");
+    let source = case["expr"].as_str().unwrap_or_default();
     let purpose = if case["group"] == "MAP" {
         Purpose::Mutation
     } else {
@@ -262,7 +265,7 @@ fn judge_kubernetes(case: &Value, bindings: &Value) -> Option<String> {
         Err(error) => return (!fails).then(|| error.to_string()),
     };
     let mut stage = Stage::new(1_000_000);
-    for (name, value) in bindings.as_object().expect("bindings") {
+    for (name, value) in bindings.as_object().into_iter().flatten() {
         stage.bind(name, value);
     }
     stage.authorize(Arc::new(Admin));

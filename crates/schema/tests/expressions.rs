@@ -111,11 +111,6 @@ fn what_this_engine_lacks_is_told_apart_from_what_is_wrong() {
             "invalid duration argument",
         ),
         (
-            "self.v.all(i, i, true)",
-            ErrorClass::Invalid,
-            "duplicate iteration variable name: i",
-        ),
-        (
             "self.v.frobnicate()",
             ErrorClass::Invalid,
             "undeclared reference to 'frobnicate' (in container '')",

@@ -17,7 +17,8 @@ fn eval(source: &str, object: &Value) -> Result<Value, String> {
     let name: String = source.chars().filter(|letter| *letter != '\0').take(40).collect();
     let thread = std::thread::Builder::new().name(name).stack_size(2 * 1024 * 1024);
     let run = move || Program::compile(&source)?.eval(&[("object", &object)]);
-    thread.spawn(run).expect("a thread").join().expect("no panic")
+    let ended = thread.spawn(run).map_err(|error| error.to_string())?.join();
+    ended.unwrap_or_else(|_| Err("the thread panicked".to_owned()))
 }
 
 #[test]
@@ -148,7 +149,8 @@ fn nothing_takes_the_stack() {
         for times in [10, 40, 80, 150, 700, 3000] {
             let source = format!("{}{core}{}", open.repeat(times), close.repeat(times));
             // Whatever comes of it, it comes.
-            drop(eval(&source, &object));
+            let outcome = eval(&source, &object);
+            assert_ne!(outcome, Err("the thread panicked".to_owned()), "{source}");
         }
     }
 }

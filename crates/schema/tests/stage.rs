@@ -1,7 +1,8 @@
 //! What the expressions of an admission policy see, and what happens when they fail.
 
-use schema::cel::{EvalError, Program, Purpose, Stage};
+use schema::cel::{Access, Authority, Decision, EvalError, Program, Purpose, Stage};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 fn object() -> Value {
     json!({
@@ -12,7 +13,9 @@ fn object() -> Value {
 }
 
 fn compiled(source: &str) -> Program {
-    Program::build(source).map_err(|error| error.to_string()).expect("it compiles")
+    Program::build(source)
+        .map_err(|error| error.to_string())
+        .expect("it compiles")
 }
 
 fn eval(source: &str) -> Result<Value, EvalError> {
@@ -207,6 +210,51 @@ fn variables_are_lazy_memoised_and_fail_where_they_are_touched() {
     assert!(next.eval(&compiled("variables.fine")).is_err());
 }
 
+/// Knows who may read secrets, and nothing else.
+#[derive(Debug)]
+struct Roles;
+
+impl Authority for Roles {
+    fn decide(&self, access: &Access) -> Decision {
+        match (access.resource.as_str(), access.verb.as_str()) {
+            ("secrets", "get") => Decision::Allowed {
+                reason: "role admin".to_owned(),
+            },
+            ("secrets", _) => Decision::Denied {
+                reason: "no role".to_owned(),
+            },
+            _ => Decision::Unknown {
+                error: "nobody was asked".to_owned(),
+            },
+        }
+    }
+}
+
+#[test]
+fn an_authority_that_does_not_know_allows_nothing() {
+    let mut stage = Stage::new(1_000_000);
+    stage.authorize(Arc::new(Roles));
+    let secrets = compiled("authorizer.group('').resource('secrets').namespace('n')");
+    let mut inner = stage.inner(1_000_000);
+    inner.declare("secrets", &secrets);
+    assert_eq!(
+        inner.holds(&compiled("variables.secrets.check('get').allowed()")),
+        Ok(true)
+    );
+    assert_eq!(
+        inner.holds(&compiled("variables.secrets.check('list').allowed()")),
+        Ok(false)
+    );
+    let unknown = "authorizer.group('apps').resource('deployments').check('get')";
+    assert_eq!(
+        inner.holds(&compiled(&format!("{unknown}.allowed()"))),
+        failed("nobody was asked")
+    );
+    assert_eq!(inner.holds(&compiled(&format!("{unknown}.errored()"))), Ok(true));
+    let absent = Stage::new(1_000_000);
+    assert!(absent.holds(&compiled(&format!("{unknown}.allowed()"))).is_err());
+}
+
 #[test]
 fn mutations_make_objects_and_patches() {
     let mutation = |source: &str| Program::build_for(source, Purpose::Mutation);
@@ -253,6 +301,7 @@ fn faults_have_a_place() {
         ("true &&\n  nope(1)", 14, 2, 7),
         ("'é' + nope(1)", 11, 1, 11),
         ("'a'.matches('[')", 12, 1, 13),
+        ("[1].all(i, i, true)", 11, 1, 12),
     ];
     for (source, offset, line, column) in rows {
         let error = Program::build(source).expect_err(source);

@@ -19,6 +19,7 @@ use crate::cli::policies::{self, Policies};
 use crate::cli::{CliError, DevArgs, rulebook};
 use crate::controllers::{Progress, Tide};
 use crate::server::{Authority, Gate, GateOptions};
+use crate::telemetry::Metrics;
 
 /// Everything that runs.
 pub(super) struct Parts {
@@ -120,6 +121,7 @@ async fn open_gate(
         .map_err(|error| cannot_start("the gate", error))?;
     folder.write_private("gate-ca.crt", authority.ca_pem())?;
     let options = GateOptions {
+        metrics: Metrics::default(),
         bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         certificate: issued.certificate().clone(),
         facts: tide.facts(),

@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::reload;
 use crate::cli::{CliError, LeasePlace, ServeArgs, connect, policies, rulebook, signals};
 use crate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
-use crate::server::{Gate, GateOptions, Limits};
+use crate::server::{Exposition, Gate, GateOptions, Limits};
+use crate::telemetry::Metrics;
 
 pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -25,7 +26,9 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let files = reload::Files::new(args.certificate.clone(), args.key.clone());
     let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
     let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
+    let metrics = Metrics::default();
     let options = TideOptions {
+        metrics: metrics.clone(),
         election: args.elect.clone().map(election),
         ..TideOptions::from(&args.tide)
     };
@@ -40,7 +43,16 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
             return Ok(());
         }
     };
+    let _page = match args.metrics {
+        Some(bind) => Some(
+            Exposition::start(bind, metrics.clone())
+                .await
+                .map_err(|error| cannot_start("the page of metrics", error))?,
+        ),
+        None => None,
+    };
     let options = GateOptions {
+        metrics,
         bind: args.bind,
         certificate,
         facts: tide.facts(),

@@ -144,12 +144,14 @@ async fn a_shutdown_answers_what_was_asked_and_takes_nothing_new() {
         gate,
         authority,
         facts,
+        metrics,
     } = Rig::deciding(quick(), unhurried).await;
     let address = gate.address();
     let rig = Rig {
         gate,
         authority,
         facts,
+        metrics,
     };
     let io = TokioIo::new(rig.tls(&[b"http/1.1"]).await);
     let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.expect("HTTP/1.1");

@@ -3,5 +3,6 @@
 //! Holds what callers see: answers, limits, certificates, panics, shutdown. Only compiled for tests.
 
 mod answers;
+mod counted;
 mod limits;
 mod rig;

@@ -22,11 +22,13 @@ use crate::admission::{Facts, Rulebook, decide};
 use crate::server::gate::{Gate, GateOptions};
 use crate::server::routes::Decide;
 use crate::server::{Authority, Limits};
+use crate::telemetry::Metrics;
 
 pub(super) struct Rig {
     pub(super) gate: Gate,
     pub(super) authority: Authority,
     pub(super) facts: Arc<ArcSwap<Facts>>,
+    pub(super) metrics: Metrics,
 }
 
 impl Rig {
@@ -43,7 +45,9 @@ impl Rig {
             .clone();
         let facts = Arc::new(ArcSwap::from_pointee(Facts::default().completed()));
         let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let metrics = Metrics::default();
         let options = GateOptions {
+            metrics: metrics.clone(),
             bind,
             certificate,
             facts: Arc::clone(&facts),
@@ -56,6 +60,7 @@ impl Rig {
             gate,
             authority,
             facts,
+            metrics,
         }
     }
 

@@ -2,8 +2,9 @@
 //!
 //! Decides nothing: a copy equals its original.
 
-use super::budget::Budget;
-use super::library::{Authorizer, Cidr, Format, Ip, Quantity, Semver, Url};
+use super::library::{
+    Authorizer, Cidr, Format, Grant, GroupCheck, Ip, PathCheck, Quantity, ResourceCheck, Semver, Url,
+};
 use ::cel::ExecutionError;
 use ::cel::common::types::{
     CelBool, CelBytes, CelDouble, CelDuration, CelInt, CelList, CelMap, CelMapKey, CelNull, CelOptional,
@@ -69,7 +70,10 @@ fn scalar(value: &dyn Val) -> Option<Detached> {
         .or_else(|| copy::<Url>(value))
         .or_else(|| copy::<Format>(value))
         .or_else(|| copy::<Authorizer>(value))
-        .or_else(|| copy::<Budget>(value))
+        .or_else(|| copy::<PathCheck>(value))
+        .or_else(|| copy::<GroupCheck>(value))
+        .or_else(|| copy::<ResourceCheck>(value))
+        .or_else(|| copy::<Grant>(value))
 }
 
 fn copy<T: StaticVal>(value: &dyn Val) -> Option<Detached> {

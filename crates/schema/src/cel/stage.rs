@@ -51,7 +51,7 @@ pub enum Failure {
 /// The value of an expression, with its own type.
 pub struct Answer<'v>(Box<dyn Val + 'v>);
 
-impl Stage<'static, '_> {
+impl Stage<'_, '_> {
     /// Returns an empty stage on which `units` may be spent; a unit is about one step of the evaluator.
     pub fn new(units: u64) -> Self {
         Self {

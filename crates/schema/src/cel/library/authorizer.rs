@@ -134,7 +134,7 @@ opaque!(
 
 /// An answer as a value.
 #[derive(Clone, Debug)]
-struct Answer(Decision);
+pub(in crate::cel) struct Answer(Decision);
 
 opaque!(impl Answer, DECISION);
 

@@ -14,8 +14,8 @@ mod states;
 mod text;
 mod url;
 
-pub(super) use authorizer::Authorizer;
 pub use authorizer::{Access, Authority, Decision};
+pub(super) use authorizer::{Answer as Grant, Authorizer, GroupCheck, PathCheck, ResourceCheck};
 pub(super) use format::{Format, is_named as is_format};
 pub(super) use net::{Cidr, Ip};
 pub(super) use quantity::Quantity;
