@@ -13,6 +13,7 @@ use tidegate::snapshot::Facts;
 fn rulebook(settings: &str) -> Rulebook {
     Rulebook {
         enforcement: Enforcement::parse(settings).expect("a good file"),
+        ..Rulebook::default()
     }
 }
 

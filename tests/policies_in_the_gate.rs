@@ -4,6 +4,9 @@
 
 use serde_json::{Value, json};
 use tidegate::admission::{Circumstances, Door, Enforcement, Operation, Request, Rulebook, Verdict, decide};
+use tidegate::check::judge;
+use tidegate::field::Violation;
+use tidegate::offline::Knowledge;
 use tidegate::policy::{Origin, PolicySet, Source};
 use tidegate::snapshot::Facts;
 
@@ -174,4 +177,26 @@ fn without_a_user_a_policy_that_reads_it_cannot_be_judged() {
         said,
         ["<nil>: Internal error: cannot be judged: no such key: userInfo [policy/user/0]"]
     );
+}
+
+#[test]
+fn a_check_of_files_is_told_what_nobody_can_decide() {
+    let asking = policy(
+        "asking",
+        &json!({"facts": ["cluster"], "validations": [{"id": "a", "expression": "facts.cluster.found", "message": "no"}]}),
+    );
+    let rulebook = rulebook(&[asking], "[]");
+    let known = Knowledge::default();
+    let judgement = judge(&addon("addon-x"), None, &known, &rulebook).expect("a kind of ours");
+    let refused: Vec<&str> = judgement
+        .verdict
+        .violations()
+        .iter()
+        .map(Violation::rule)
+        .collect();
+    assert!(!refused.contains(&"policy/asking/a"), "{refused:?}");
+    let unknown: Vec<&str> = judgement.unknown.iter().map(Violation::rule).collect();
+    assert!(unknown.contains(&"policy/asking/a"), "{unknown:?}");
+    let gate = refusals(&verdict(&addon("addon-x"), None, &rulebook));
+    assert_eq!(gate.len(), 1, "the gate must answer, and refuses: {gate:?}");
 }

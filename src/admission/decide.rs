@@ -65,7 +65,10 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
     let judged = policies::examine(&asked, &form.stored, documents.old.as_ref(), shaped);
     findings.extend(added.findings);
     findings.extend(judged.findings);
-    Verdict::of(identity(request, &documents.object), findings, patch).noting(judged.annotations)
+    let undecided = added.undecided.into_iter().chain(judged.undecided).collect();
+    Verdict::of(identity(request, &documents.object), findings, patch)
+        .noting(judged.annotations)
+        .leaving_open(undecided)
 }
 
 /// The object and its stored predecessor.

@@ -31,7 +31,7 @@ pub use decide::decide;
 pub use enforcement::{Action, Enforcement, EnforcementError, Scope};
 pub use policies::{Trial, try_policies};
 pub use registration::{Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations};
-pub use request::{Circumstances, Door, Operation, Request};
+pub use request::{Circumstances, Door, Operation, Request, UnknownFacts};
 pub use rulebook::Rulebook;
 pub use subject::Operations;
 pub use verdict::Verdict;

@@ -69,6 +69,18 @@ pub struct Circumstances<'a> {
     pub options: Option<&'a RawValue>,
     /// The time of the request.
     pub now: Option<Timestamp>,
+    /// What becomes of a policy that asks for a fact which nobody knows.
+    pub unknown: UnknownFacts,
+}
+
+/// What becomes of a policy that asks for a fact which nobody knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnknownFacts {
+    /// Its failure policy decides: the gate must answer.
+    #[default]
+    Fail,
+    /// It is told as undecided: whoever asks has only a part of the hub.
+    SetAside,
 }
 
 impl Request<'_> {

@@ -18,6 +18,7 @@ pub struct Verdict {
     audited: Vec<Violation>,
     patch: Patch,
     annotations: BTreeMap<String, String>,
+    undecided: Vec<Violation>,
 }
 
 impl Verdict {
@@ -41,12 +42,25 @@ impl Verdict {
             audited,
             patch,
             annotations: BTreeMap::new(),
+            undecided: Vec::new(),
         }
     }
 
     /// Returns the verdict with what policies want to be recorded.
     pub(super) fn noting(self, annotations: BTreeMap<String, String>) -> Self {
         Self { annotations, ..self }
+    }
+
+    /// Returns the verdict with what nobody can decide.
+    pub(super) fn leaving_open(self, mut undecided: Vec<Violation>) -> Self {
+        undecided.sort();
+        undecided.dedup();
+        Self { undecided, ..self }
+    }
+
+    /// Returns what hangs on facts that nobody knows, where those who ask want to hear of it.
+    pub fn undecided(&self) -> &[Violation] {
+        &self.undecided
     }
 
     /// Returns what policies want to be recorded with the request.

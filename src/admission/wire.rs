@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::request::{Circumstances, Door, Operation, Request};
+use super::request::{Circumstances, Door, Operation, Request, UnknownFacts};
 use super::verdict::Verdict;
 use crate::field::Status;
 
@@ -151,6 +151,7 @@ impl<'a> Review<'a> {
                 user: question.user_info.filter(|user| user.get() != "null"),
                 options: question.options.filter(|options| options.get() != "null"),
                 now: None,
+                unknown: UnknownFacts::Fail,
             },
         }
     }

@@ -13,9 +13,9 @@ use super::question::{target, value};
 use crate::admission::decide::Documents;
 use crate::admission::enforcement::Scope;
 use crate::admission::ratchet;
-use crate::admission::request::{Door, Request};
+use crate::admission::request::{Door, Request, UnknownFacts};
 use crate::admission::rulebook::Rulebook;
-use crate::field::Findings;
+use crate::field::{Findings, Violation};
 use crate::policy::{Finding, Judgement, Mutated, Outcome, PolicySet, Question};
 use crate::snapshot::Facts;
 
@@ -34,6 +34,7 @@ pub(in crate::admission) struct Asked<'a> {
 pub(in crate::admission) struct Added {
     pub(in crate::admission) patch: Patch,
     pub(in crate::admission) findings: Findings,
+    pub(in crate::admission) undecided: Vec<Violation>,
 }
 
 /// What policies say of an object.
@@ -41,6 +42,7 @@ pub(in crate::admission) struct Added {
 pub(in crate::admission) struct Judged {
     pub(in crate::admission) findings: Findings,
     pub(in crate::admission) annotations: BTreeMap<String, String>,
+    pub(in crate::admission) undecided: Vec<Violation>,
 }
 
 /// Returns what policies add; `patch` is what the built-in defaults add.
@@ -52,11 +54,12 @@ pub(in crate::admission) fn mutate(asked: &Asked<'_>, documents: &Documents, pat
     let mut object = documents.object.clone();
     // They were made for this object a moment ago.
     let _fits = json_patch::patch(&mut object, patch);
-    let Mutated { patch, findings } = asked.ask(&object, documents.old.as_ref(), |question| {
+    let Mutated { patch, mut findings } = asked.ask(&object, documents.old.as_ref(), |question| {
         policies.mutate(question)
     });
     Added {
         patch,
+        undecided: asked.set_aside(&mut findings),
         findings: asked.collected(&findings),
     }
 }
@@ -79,6 +82,7 @@ pub(in crate::admission) fn examine(
             .findings
             .retain(|finding| finding.judgement == Judgement::Broken);
     }
+    let undecided = asked.set_aside(&mut outcome.findings);
     let findings = asked.collected(&outcome.findings);
     let findings = match old {
         Some(before) if !findings.allows() => {
@@ -90,6 +94,7 @@ pub(in crate::admission) fn examine(
     Judged {
         findings,
         annotations: outcome.annotations,
+        undecided,
     }
 }
 
@@ -97,6 +102,17 @@ impl Asked<'_> {
     /// Sorts findings by what their policies, and then the operator, want to happen.
     pub(super) fn collected(&self, findings: &[Finding]) -> Findings {
         self.rulebook.enforcement.apply(sorted(findings), &self.scope)
+    }
+
+    /// Takes out what nobody can decide, if whoever asks wants to hear of it.
+    fn set_aside(&self, findings: &mut Vec<Finding>) -> Vec<Violation> {
+        match self.request.circumstances.unknown {
+            UnknownFacts::Fail => Vec::new(),
+            UnknownFacts::SetAside => findings
+                .extract_if(.., |finding| finding.judgement == Judgement::Unknown)
+                .map(|finding| finding.violation())
+                .collect(),
+        }
     }
 
     /// Returns what a set of policies says of an object.

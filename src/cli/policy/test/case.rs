@@ -60,6 +60,7 @@ pub(super) fn run(
                 user: user.as_deref(),
                 options: None,
                 now,
+                ..Circumstances::default()
             },
         };
         try_policies(&request, (object, old.as_ref()), &facts, rulebook)
