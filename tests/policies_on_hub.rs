@@ -27,7 +27,7 @@ fn policy(name: &str, expression: &str) -> AddOnPolicy {
     serde_json::from_value(document(name, expression)).expect("a policy")
 }
 
-async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
+async fn until<T, F: Future<Output = Option<T>>>(what: &'static str, mut look: impl FnMut() -> F) -> T {
     let looking = async {
         loop {
             if let Some(found) = look().await {
@@ -38,7 +38,7 @@ async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMu
     };
     tokio::time::timeout(Duration::from_secs(20), looking)
         .await
-        .unwrap_or_else(|_| panic!("never seen: {what}"))
+        .expect(what)
 }
 
 /// Returns `Ready` of a policy: reason, message of `Compiled`, generation in force.

@@ -2,11 +2,12 @@
 //!
 //! Decides nothing: it carries what `decide` found, in the order in which it is shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use json_patch::Patch;
 
 use crate::field::{Findings, Identity, Status, Violation, Warning};
+use crate::snapshot::ObjectKey;
 
 /// Whether an object may be stored, why not, what else to say, and what to add to it.
 #[must_use = "a verdict does nothing until it is answered"]
@@ -19,6 +20,7 @@ pub struct Verdict {
     patch: Patch,
     annotations: BTreeMap<String, String>,
     undecided: Vec<Violation>,
+    asks: BTreeSet<ObjectKey>,
 }
 
 impl Verdict {
@@ -43,6 +45,7 @@ impl Verdict {
             patch,
             annotations: BTreeMap::new(),
             undecided: Vec::new(),
+            asks: BTreeSet::new(),
         }
     }
 
@@ -66,6 +69,17 @@ impl Verdict {
     /// Returns what policies want to be recorded with the request.
     pub fn annotations(&self) -> &BTreeMap<String, String> {
         &self.annotations
+    }
+
+    /// Returns this verdict with the objects that the hub should be asked for before anybody relies on it.
+    pub fn asking(mut self, objects: BTreeSet<ObjectKey>) -> Self {
+        self.asks = objects;
+        self
+    }
+
+    /// Returns the objects whose absence this verdict rests on, as far as only the watch has not seen them.
+    pub fn asks(&self) -> &BTreeSet<ObjectKey> {
+        &self.asks
     }
 
     /// Returns whether the object may be stored.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use super::{CheckArgs, CompletionsArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs, SnapshotArgs, WhyArgs};
+use crate::admission::BlastRadius;
 use crate::controllers::TideOptions;
 use crate::model::GoDuration;
 use crate::snapshot::{
@@ -184,6 +185,15 @@ pub struct GateArgs {
     /// that does not compile leaves its last good version in force (`docs/policies.md`).
     #[arg(long, value_name = "DIR")]
     pub policies: Option<PathBuf>,
+    /// How many percent of an add-on's clusters one edit may take it from, or move at once, before the gate warns (default 50).
+    #[arg(long, value_name = "PERCENT", value_parser = blast_radius)]
+    pub blast_radius: Option<BlastRadius>,
+}
+
+fn blast_radius(text: &str) -> Result<BlastRadius, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let percent = number.parse().ok().and_then(BlastRadius::percent);
+    percent.ok_or_else(|| "must be a share from 0 to 100 percent".to_owned())
 }
 
 /// The words of the `Progressing` condition.

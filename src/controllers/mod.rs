@@ -21,8 +21,10 @@ mod sign;
 mod tide;
 mod unkept;
 mod watch;
+mod witness;
 
 pub use election::{ElectionOptions, Pace};
 pub use events::EventBudget;
 pub use policies::{PolicyDocuments, PolicyWatch};
 pub use tide::{Progress, StartError, Tide, TideOptions};
+pub use witness::exists;

@@ -41,6 +41,7 @@ impl Webhook {
             .clone();
         let facts = Arc::new(ArcSwap::from_pointee(Facts::default()));
         let options = GateOptions {
+            metrics: tidegate::telemetry::Metrics::default(),
             bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             certificate,
             facts: Arc::clone(&facts),

@@ -16,7 +16,7 @@ use super::folder::Folder;
 use super::hub::Hub;
 use crate::admission::{Endpoint, Rulebook};
 use crate::cli::policies::{self, Policies};
-use crate::cli::{CliError, DevArgs, rulebook};
+use crate::cli::{CliError, DevArgs, connect, rulebook};
 use crate::controllers::{Progress, Tide};
 use crate::server::{Authority, Gate, GateOptions};
 use crate::telemetry::Metrics;
@@ -126,6 +126,7 @@ async fn open_gate(
         certificate: issued.certificate().clone(),
         facts: tide.facts(),
         rulebook,
+        witness: Some(connect::witness(hub.client())),
     };
     let gate = Gate::start(options)
         .await

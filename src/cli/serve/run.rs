@@ -3,6 +3,7 @@
 //! Starts both, tells when they serve, and ends them in order. Decides nothing about add-ons.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::reload;
@@ -37,7 +38,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         .map_err(|error| cannot_start("the controllers", error))?;
     // Nothing passes a gate that has not read its policies yet.
     let (policies, rulebook) = tokio::select! {
-        started = policies::start(client, opened, rulebook) => started,
+        started = policies::start(client.clone(), opened, rulebook) => started,
         () = end.requested() => {
             tide.shutdown().await;
             return Ok(());
@@ -56,7 +57,8 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         bind: args.bind,
         certificate,
         facts: tide.facts(),
-        rulebook,
+        rulebook: Arc::clone(&rulebook),
+        witness: Some(connect::witness(client)),
     };
     let limits = Limits {
         linger: Duration::from_secs(args.linger),
@@ -70,6 +72,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         tokio::select! {
             () = end.requested() => {}
             () = files.follow(&mut seen, &gate) => {}
+            () = rulebook::follow(&args.gate, &rulebook) => {}
         }
     }
     // The gate answers to the end, from facts that no longer move: a hub must not be left without an answer.
