@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::defaults;
 use super::examine::{Case, Examined, examine};
+use super::policies;
 use super::request::{Operation, Request};
 use super::rulebook::Rulebook;
 use super::shape::{self, Shape};
@@ -36,21 +37,39 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
     }
     let name = name_of(request, &documents.object).to_owned();
     let mut form = Form::of(shape, &documents);
-    let patch = defaults::fill(request, &documents, &name, facts);
+    let mut patch = defaults::fill(request, &documents, &name, facts);
     form.add(&patch);
-    let faults = form.faults(shape, &documents);
     let case = Case {
         request,
         name: &name,
         facts,
         rulebook,
     };
+    let asking = policies::Asked {
+        request,
+        name: &name,
+        facts,
+        rulebook,
+        scope: case.scope(),
+    };
+    let added = policies::mutate(&asking, &documents, &patch);
+    form.add(&added.patch);
+    patch.0.extend(added.patch.0);
+    let faults = form.faults(shape, &documents);
     let Examined { findings, asked } = by_kind(&case, form.seen(), documents.old.as_ref());
     let shapely = rulebook
         .enforcement
         .apply(shape_findings(faults, form.unknown), &case.scope());
-    let findings = merge(findings, shapely);
-    Verdict::of(identity(request, &documents.object), findings, patch).asking(asked)
+    let shaped = shapely.allows();
+    let mut findings = merge(findings, shapely);
+    let judged = policies::examine(&asking, &form.stored, documents.old.as_ref(), shaped);
+    findings.extend(added.findings);
+    findings.extend(judged.findings);
+    let undecided = added.undecided.into_iter().chain(judged.undecided).collect();
+    Verdict::of(identity(request, &documents.object), findings, patch)
+        .asking(asked)
+        .noting(judged.annotations)
+        .leaving_open(undecided)
 }
 
 fn by_kind(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {

@@ -4,12 +4,15 @@
 
 use super::enforcement::Enforcement;
 use crate::model::Percent;
+use crate::policy::PolicySet;
 
 /// The operator's choices.
 #[derive(Clone, Debug, Default)]
 pub struct Rulebook {
     /// What the findings of rules do.
     pub enforcement: Enforcement,
+    /// Users' own rules.
+    pub policies: PolicySet,
     /// How large a share of an add-on's clusters one edit may reach before the gate says so.
     pub blast_radius: BlastRadius,
 }

@@ -2,7 +2,7 @@
 //!
 //! Decides nothing: it carries what `decide` found, in the order in which it is shown.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use json_patch::Patch;
 
@@ -18,6 +18,8 @@ pub struct Verdict {
     warnings: Vec<Warning>,
     audited: Vec<Violation>,
     patch: Patch,
+    annotations: BTreeMap<String, String>,
+    undecided: Vec<Violation>,
     asks: BTreeSet<ObjectKey>,
 }
 
@@ -41,8 +43,32 @@ impl Verdict {
             warnings,
             audited,
             patch,
+            annotations: BTreeMap::new(),
+            undecided: Vec::new(),
             asks: BTreeSet::new(),
         }
+    }
+
+    /// Returns the verdict with what policies want to be recorded.
+    pub(super) fn noting(self, annotations: BTreeMap<String, String>) -> Self {
+        Self { annotations, ..self }
+    }
+
+    /// Returns the verdict with what nobody can decide.
+    pub(super) fn leaving_open(self, mut undecided: Vec<Violation>) -> Self {
+        undecided.sort();
+        undecided.dedup();
+        Self { undecided, ..self }
+    }
+
+    /// Returns what hangs on facts that nobody knows, where those who ask want to hear of it.
+    pub fn undecided(&self) -> &[Violation] {
+        &self.undecided
+    }
+
+    /// Returns what policies want to be recorded with the request.
+    pub fn annotations(&self) -> &BTreeMap<String, String> {
+        &self.annotations
     }
 
     /// Returns this verdict with the objects that the hub should be asked for before anybody relies on it.

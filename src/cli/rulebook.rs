@@ -11,7 +11,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tracing::{info, warn};
 
-use super::{CliError, GateArgs};
+use super::{CliError, GateArgs, policies};
 use crate::admission::{Enforcement, Rulebook};
 
 /// The largest enforcement file, in bytes.
@@ -24,6 +24,7 @@ pub(super) fn read(args: &GateArgs) -> Result<Rulebook, CliError> {
     let enforcement = args.enforcement.as_deref().map(enforcement).transpose()?;
     Ok(Rulebook {
         enforcement: enforcement.unwrap_or_default(),
+        policies: policies::compiled(args.policies.as_deref())?,
         blast_radius: args.blast_radius.unwrap_or_default(),
     })
 }

@@ -15,6 +15,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Request, Response, StatusCode, header};
 use axum::routing::{get, post};
 use bytes::Bytes;
+use jiff::Timestamp;
 use tracing::error;
 
 use super::body::{self, Broken};
@@ -135,7 +136,8 @@ async fn question(desk: &Desk, door: Door, request: Request<Body>) -> Result<Res
     let begun = Instant::now();
     let review =
         Review::decode(&bytes).map_err(|error| plain(StatusCode::BAD_REQUEST, &error.to_string()))?;
-    let request = review.request(door);
+    let mut request = review.request(door);
+    request.circumstances.now = Some(Timestamp::now());
     let facts = desk.facts.load_full();
     let mut verdict = decided(desk, &request, &facts);
     // Whoever waits for the hub must not keep others from being decided.

@@ -7,7 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use tidegate::admission::{Door, Operation, Request, Rulebook, Verdict, decide};
+use tidegate::admission::{Circumstances, Door, Operation, Request, Rulebook, Verdict, decide};
 use tidegate::api::v1alpha1::ClusterManagementAddOnSpec;
 use tidegate::model::ConfigType;
 use tidegate::snapshot::{AddonFacts, Completeness, Event, Facts, Kind, ObjectKey, Settings, Store};
@@ -70,6 +70,7 @@ impl Asked {
             object: Some(&object),
             old: old.as_deref(),
             dry_run: false,
+            circumstances: Circumstances::default(),
         };
         let verdict = decide(&request, facts, rulebook);
         let dry = decide(

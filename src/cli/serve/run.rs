@@ -6,10 +6,8 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
-
 use super::reload;
-use crate::cli::{CliError, LeasePlace, ServeArgs, connect, rulebook, signals};
+use crate::cli::{CliError, LeasePlace, ServeArgs, connect, policies, rulebook, signals};
 use crate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
 use crate::server::{Exposition, Gate, GateOptions, Limits};
 use crate::telemetry::Metrics;
@@ -25,6 +23,7 @@ pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
 async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
     let rulebook = rulebook::read(&args.gate)?;
+    let opened = policies::open(args.gate.policies.as_deref())?;
     let files = reload::Files::new(args.certificate.clone(), args.key.clone());
     let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
     let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
@@ -37,6 +36,14 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
+    // Nothing passes a gate that has not read its policies yet.
+    let (policies, rulebook) = tokio::select! {
+        started = policies::start(client.clone(), opened, rulebook) => started,
+        () = end.requested() => {
+            tide.shutdown().await;
+            return Ok(());
+        }
+    };
     let _page = match args.metrics {
         Some(bind) => Some(
             Exposition::start(bind, metrics.clone())
@@ -45,7 +52,6 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         ),
         None => None,
     };
-    let rulebook = Arc::new(ArcSwap::from_pointee(rulebook));
     let options = GateOptions {
         metrics,
         bind: args.bind,
@@ -71,6 +77,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     }
     // The gate answers to the end, from facts that no longer move: a hub must not be left without an answer.
     tide.shutdown().await;
+    policies.shutdown().await;
     gate.shutdown().await;
     told
 }
