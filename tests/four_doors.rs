@@ -53,7 +53,7 @@ impl Way {
 
     async fn answer(self, webhook: &Webhook, example: &Example) -> Answer {
         match self {
-            Self::Decide => at_decide(example, example.facts.clone()),
+            Self::Decide => at_decide(example, &example.facts),
             Self::Webhook => webhook.answer(example).await,
             Self::Check => at_check(example),
         }
@@ -68,7 +68,7 @@ async fn every_example_gets_the_same_verdict_at_every_door() {
         for example in &page.examples {
             for way in WAYS.into_iter().filter(|way| way.can_ask(example)) {
                 asked += 1;
-                let expected = at_decide(example, way.facts(example));
+                let expected = at_decide(example, &way.facts(example));
                 let given = way.answer(&webhook, example).await;
                 if let Some(difference) = expected.difference(&given) {
                     let place = format!("{}: {}", page.path.display(), example.title);

@@ -63,8 +63,8 @@ impl Answer {
     }
 }
 
-pub(crate) fn at_decide(example: &Example, facts: Facts) -> Answer {
-    let verdict: Verdict = example.asked.at(Door::Mutate, &facts);
+pub(crate) fn at_decide(example: &Example, facts: &Facts) -> Answer {
+    let verdict: Verdict = example.asked.at(Door::Mutate, facts);
     let patch = serde_json::to_value(verdict.patch()).expect("a patch is JSON");
     Answer {
         allowed: verdict.allowed(),

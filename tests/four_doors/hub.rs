@@ -71,7 +71,9 @@ pub(crate) fn of(facts: &WrittenFacts) -> Hub {
         put(object);
     }
     if facts.complete {
-        let written = Kind::ALL.into_iter().filter(|kind| !fleet.is_empty() || !UNWRITTEN.contains(kind));
+        let written = Kind::ALL
+            .into_iter()
+            .filter(|kind| !fleet.is_empty() || !UNWRITTEN.contains(kind));
         for kind in written {
             hub.complete(kind);
         }
