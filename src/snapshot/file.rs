@@ -31,12 +31,13 @@ pub(super) fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&
 
 impl Store {
     pub(super) fn insert_cluster(&mut self, key: &ObjectKey, record: Cluster, touched: &mut Touched) {
+        let mut own = Touched::new();
         let mut slot = self.clusters.remove(&key.name);
         let mut selecting: Vec<Name> = self.selecting(&record).cloned().collect();
         selecting.extend(slot.iter().flat_map(|old| self.selecting(old)).cloned());
-        self.file_features(&key.name, slot.as_ref(), Some(&record), touched);
+        self.file_features(&key.name, slot.as_ref(), Some(&record), &mut own);
         if let Some(old) = slot.as_mut().filter(|old| old.labels != record.labels) {
-            touched.extend(selecting.iter().cloned());
+            own.extend(selecting.iter().cloned());
             if same_besides_features(old, &record) {
                 // Telling which add-ons it has concerns those that it tells of, and those that select by it.
                 old.labels.clone_from(&record.labels);
@@ -46,9 +47,10 @@ impl Store {
         self.clusters
             .extend(slot.map(|record| (key.name.clone(), record)));
         if differs {
-            self.touch_cluster(&key.name, touched);
-            touched.extend(selecting);
+            self.touch_cluster(&key.name, &mut own);
+            own.extend(selecting);
         }
+        self.attribute(&key.name, own, touched);
     }
 
     pub(super) fn insert_placement(&mut self, key: &ObjectKey, record: Placement, touched: &mut Touched) {
@@ -96,9 +98,13 @@ impl Store {
             self.index_addon(old, Mentioned::NoMore);
         }
         self.index_addon(&record, Mentioned::Now);
+        let before = slot.as_ref().map(unspoken);
         if replace(&mut slot, record, |record| &mut record.meta) {
             self.published.addon_changed(&name);
             touched.insert(name.clone());
+            if slot.as_ref().map(unspoken) == before {
+                self.changes.of_none(&name);
+            }
         }
         self.addons.extend(slot.map(|record| (name, record)));
     }
@@ -116,6 +122,7 @@ impl Store {
         if replace(&mut slot, record, |record| &mut record.meta) {
             self.published.instance_changed(&cluster, &addon);
             touched.insert(addon.clone());
+            self.changes.of_cluster(&addon, &cluster);
         }
         self.instances
             .entry(addon)
@@ -160,6 +167,7 @@ impl Store {
         let mut slot = works.remove(&place);
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.insert(filed.0.clone());
+            self.changes.of_cluster(&filed.0, &filed.1);
         }
         works.extend(slot.map(|record| (place.clone(), record)));
         self.work_places.insert(place, filed);
@@ -171,9 +179,11 @@ impl Store {
         match key.kind {
             Kind::Cluster => {
                 if let Some(old) = self.clusters.remove(&key.name) {
-                    self.file_features(&key.name, Some(&old), None, touched);
-                    self.touch_cluster(&key.name, touched);
-                    touched.extend(self.selecting(&old).cloned());
+                    let mut own = Touched::new();
+                    self.file_features(&key.name, Some(&old), None, &mut own);
+                    self.touch_cluster(&key.name, &mut own);
+                    own.extend(self.selecting(&old).cloned());
+                    self.attribute(&key.name, own, touched);
                 }
             }
             Kind::Placement => {
@@ -236,6 +246,7 @@ impl Store {
         self.published.instance_changed(&key.namespace, &key.name);
         self.index_instance(&old, Mentioned::NoMore);
         touched.insert(key.name.clone());
+        self.changes.of_cluster(&key.name, &key.namespace);
     }
 
     fn remove_work(&mut self, place: &Place, touched: &mut Touched) {
@@ -243,6 +254,7 @@ impl Store {
             return;
         };
         touched.insert(addon.clone());
+        self.changes.of_cluster(&addon, &cluster);
         let Some(clusters) = self.works.get_mut(&addon) else {
             return;
         };
@@ -269,6 +281,14 @@ impl Store {
             | InstallStrategy::Other(_) => false,
         };
         self.addons.values().filter(selects).map(|addon| &addon.name)
+    }
+
+    /// What an event about a cluster touches, it touches because of this cluster.
+    fn attribute(&mut self, cluster: &Name, mut own: Touched, touched: &mut Touched) {
+        for addon in &own {
+            self.changes.of_cluster(addon, cluster);
+        }
+        touched.append(&mut own);
     }
 
     fn touch_cluster(&self, cluster: &Name, touched: &mut Touched) {
@@ -326,6 +346,22 @@ impl Store {
     pub(super) fn config(&self, config: &ConfigRef) -> Option<&Config> {
         self.configs.get(config)
     }
+}
+
+/// Returns an add-on without what its status tells people; the plan of a cluster reads no more than this.
+fn unspoken(addon: &AddOn) -> AddOn {
+    let mut addon = addon.clone();
+    addon.meta.version = Name::from("");
+    addon.conditions.clear();
+    addon.supported_versions.clear();
+    addon.default_version = Name::from("");
+    for progression in addon.progressions.iter_mut().flatten() {
+        progression.conditions.clear();
+        for reference in &mut progression.references {
+            (reference.applied, reference.known_good) = (None, None);
+        }
+    }
+    addon
 }
 
 /// Whether a record begins or ceases to mention others.

@@ -46,6 +46,13 @@ impl<K: Ord + Clone, V: Ord + Clone> Mentions<K, V> {
         }
     }
 
+    /// Returns whether `value` mentions `key`.
+    pub(super) fn mentions(&self, key: &K, value: &V) -> bool {
+        self.by_key
+            .get(key)
+            .is_some_and(|values| values.contains_key(value))
+    }
+
     /// Returns everything that mentions `key`, sorted.
     pub(super) fn of(&self, key: &K) -> impl Iterator<Item = &V> {
         self.by_key.get(key).into_iter().flat_map(BTreeMap::keys)

@@ -8,6 +8,7 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod changes;
 mod content;
 mod copied;
 mod decode;
@@ -57,4 +58,4 @@ pub use settings::{ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Settings, Vo
 pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
 pub use store::{Event, Place, Store, Touched};
 pub use versions::{MOST_VERSIONS, Oddity, Offer, Versions};
-pub use view::View;
+pub use view::{Scope, View};

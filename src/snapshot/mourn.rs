@@ -29,6 +29,9 @@ impl Store {
                 || self.grants.contains_key(name);
             if self.addons.contains_key(name) || !remains {
                 self.gone.remove(name);
+                if !self.addons.contains_key(name) {
+                    self.changes.forget(name);
+                }
             } else if !self.gone.contains_key(name) {
                 self.gone.insert(name.clone(), gone(name));
             }

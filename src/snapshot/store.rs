@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::changes::Changes;
 use super::decode::object::{self as decode, Record};
 use super::decode::work::Known;
 use super::expect::{Expectations, Expected, Sight, is_met};
@@ -108,6 +109,9 @@ pub struct Store {
     pub(super) features: Features,
     pub(super) retired: Retired,
     pub(super) sights: Sights,
+    pub(super) changes: Changes,
+    /// Add-ons that have waited for the event at hand: it woke them up, and need not have changed anything.
+    woken: Touched,
     expectations: Expectations,
     faults: BTreeMap<ObjectKey, String>,
     pub(super) new_faults: Vec<(ObjectKey, String)>,
@@ -135,6 +139,8 @@ impl Store {
             Event::Answered { config, answer } => self.answer(config, answer, &mut touched),
             Event::TypeFaulty { of, fault } => self.type_fault(&of, fault, &mut touched),
         }
+        self.changes.close(&touched);
+        touched.append(&mut self.woken);
         self.mourn(&touched);
         touched
     }
@@ -167,7 +173,8 @@ impl Store {
             }
         }
         let seen = self.meta(&key).cloned();
-        touched.extend(self.expectations.settle(&key, seen.as_ref().map(sight)));
+        self.woken
+            .extend(self.expectations.settle(&key, seen.as_ref().map(sight)));
     }
 
     /// A relist may bring an older state than the watch has shown already.
@@ -181,7 +188,7 @@ impl Store {
     fn delete(&mut self, key: &ObjectKey, touched: &mut Touched) {
         self.faults.remove(key);
         self.remove(key, touched);
-        touched.extend(self.expectations.settle(key, None));
+        self.woken.extend(self.expectations.settle(key, None));
     }
 
     /// Returns the view of one add-on, if the add-on exists or anything of its name is left.

@@ -1,8 +1,9 @@
 //! The view of one add-on: everything its plan may read, sorted.
 //!
-//! Decides nothing, copies nothing, and shows no other add-on.
+//! Decides nothing, copies nothing, and shows no other add-on. A view within a scope walks only over the clusters of the
+//! scope; what is asked for by name is shown whatever the scope is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::Name;
 use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Placement, Work};
@@ -11,17 +12,57 @@ use super::sight::Sights;
 use super::store::Store;
 use super::versions::Versions;
 
+/// The clusters that a view walks over.
+pub type Scope = BTreeSet<Name>;
+
 /// Everything that the plan of one add-on may read.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'s> {
     pub(super) store: &'s Store,
     /// The add-on.
     pub addon: &'s AddOn,
+    /// Where it walks; absent: everywhere.
+    scope: Option<&'s Scope>,
 }
 
 impl<'s> View<'s> {
     pub(super) fn new(store: &'s Store, addon: &'s AddOn) -> Self {
-        Self { store, addon }
+        Self {
+            store,
+            addon,
+            scope: None,
+        }
+    }
+
+    /// Returns the same view, which walks only over the clusters of a scope.
+    #[must_use]
+    pub fn within<'t>(self, scope: &'t Scope) -> View<'t>
+    where
+        's: 't,
+    {
+        View {
+            scope: Some(scope),
+            ..self
+        }
+    }
+
+    /// Returns whether the view walks over a cluster.
+    pub fn is_within(&self, cluster: &Name) -> bool {
+        self.scope.is_none_or(|scope| scope.contains(cluster))
+    }
+
+    /// Walks over a map by cluster, as far as the scope goes.
+    pub(super) fn walk<V>(
+        &self,
+        map: Option<&'s BTreeMap<Name, V>>,
+    ) -> impl Iterator<Item = (&'s Name, &'s V)> + use<'s, V> {
+        let everywhere = map.filter(|_| self.scope.is_none());
+        let here = map.zip(self.scope);
+        let here = here.into_iter().flat_map(|(map, scope)| {
+            let found = move |cluster: &'s Name| map.get(cluster).map(|value| (cluster, value));
+            scope.iter().filter_map(found)
+        });
+        everywhere.into_iter().flatten().chain(here)
     }
 
     /// Returns the operator's choices.
@@ -31,11 +72,14 @@ impl<'s> View<'s> {
 
     /// Returns the add-on's instances in order of clusters.
     pub fn instances(&self) -> impl Iterator<Item = &'s Instance> + use<'s> {
-        self.store
-            .instances
-            .get(&self.addon.name)
-            .into_iter()
-            .flat_map(BTreeMap::values)
+        let all = self.store.instances.get(&self.addon.name);
+        self.walk(all).map(|(_, instance)| instance)
+    }
+
+    /// Returns all of the add-on's instances in order of clusters, whatever the scope is.
+    pub fn all_instances(&self) -> impl Iterator<Item = &'s Instance> + use<'s> {
+        let all = self.store.instances.get(&self.addon.name);
+        all.into_iter().flat_map(BTreeMap::values)
     }
 
     /// Returns the add-on's instance on a cluster.
@@ -48,9 +92,9 @@ impl<'s> View<'s> {
         self.store.clusters.get(name)
     }
 
-    /// Returns all clusters in order of their names.
+    /// Returns the clusters in order of their names.
     pub fn clusters(&self) -> impl Iterator<Item = (&'s Name, &'s Cluster)> + use<'s> {
-        self.store.clusters.iter()
+        self.walk(Some(&self.store.clusters))
     }
 
     /// Returns a placement.
@@ -62,6 +106,22 @@ impl<'s> View<'s> {
     pub fn decisions(&self, namespace: &Name, name: &Name) -> impl Iterator<Item = &'s Decision> + use<'s> {
         let filed = self.store.decisions.get(&(namespace.clone(), name.clone()));
         filed.into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// Returns the clusters that the decisions of a placement name.
+    pub fn decided(&self, namespace: &Name, name: &Name) -> BTreeSet<&'s Name> {
+        let place = (namespace.clone(), name.clone());
+        let by_cluster = &self.store.placements_by_cluster;
+        match self.scope {
+            Some(scope) => {
+                let names = |cluster: &&Name| by_cluster.mentions(cluster, &place);
+                scope.iter().filter(names).collect()
+            }
+            None => {
+                let decisions = self.decisions(namespace, name);
+                decisions.flat_map(|decision| &decision.clusters).collect()
+            }
+        }
     }
 
     pub(super) fn sights(&self) -> &'s Sights {
@@ -91,12 +151,12 @@ impl<'s> View<'s> {
 
     /// Returns the clusters that tell by a label that they have the add-on, with what they tell, sorted.
     pub fn features(&self) -> impl Iterator<Item = (&'s Name, &'s Name)> + use<'s> {
-        self.store.features.get(&self.addon.name).into_iter().flatten()
+        self.walk(self.store.features.get(&self.addon.name))
     }
 
     /// Returns all works of the add-on with their clusters, sorted by cluster, namespace and name.
     pub fn all_works(&self) -> impl Iterator<Item = (&'s Name, &'s Work)> + use<'s> {
-        let clusters = self.store.works.get(&self.addon.name).into_iter().flatten();
+        let clusters = self.walk(self.store.works.get(&self.addon.name));
         clusters.flat_map(|(cluster, works)| works.values().map(move |work| (cluster, work)))
     }
 

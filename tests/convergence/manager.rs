@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use tidegate::plan::{self, Action, Plan, Revision};
+use tidegate::plan::{self, Action, Memo, Plan, Revision};
 use tidegate::snapshot::{Event, Expected, Kind, Lane, Name, ObjectKey, Settings, Store};
 
 use super::hub::{Hub, Object, Part, Refusal, text};
@@ -78,6 +78,7 @@ pub(crate) struct Manager {
     pauses: BTreeMap<ObjectKey, (Timestamp, u32)>,
     acknowledged: BTreeMap<ObjectKey, String>,
     seen: Seen,
+    memos: BTreeMap<Name, Memo>,
     mutant: Mutant,
 }
 
@@ -95,6 +96,7 @@ impl Manager {
             pauses: BTreeMap::new(),
             acknowledged: BTreeMap::new(),
             seen: Seen::default(),
+            memos: BTreeMap::new(),
             mutant,
         }
     }
@@ -261,7 +263,13 @@ impl Manager {
         let Some(view) = self.store.view(addon) else {
             return Ok(0);
         };
-        let mut plan = plan::addon(&view, now);
+        let memo = self.memos.entry(addon.clone()).or_default();
+        let mut plan = plan::addon_with(&view, now, memo);
+        if plan != plan::addon(&view, now) {
+            let unseen = memo.unseen();
+            return Err(format!("memo: the plan differs where {unseen} instances are taken for quiet"));
+        }
+        let planned = memo.change();
         if self.mutant == Mutant::PruneHandMade {
             prune_hand_made(&view, &mut plan);
         }
@@ -270,6 +278,9 @@ impl Manager {
         }
         if let Some(at) = plan.recheck_at.filter(|_| self.mutant != Mutant::ForgetRecheck) {
             self.touch(addon, at.max(now));
+        }
+        if let Some(change) = planned {
+            self.store.forget_changes(addon, change);
         }
         self.leave_paused(addon, &mut plan, now);
         self.begin(addon, plan.actions);

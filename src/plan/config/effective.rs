@@ -57,6 +57,28 @@ pub(in crate::plan) struct Configs<'v> {
     pub versions: Versions,
 }
 
+/// What the configurations of all instances depend on, and single instances may change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::plan) struct Common {
+    declared: BTreeSet<ConfigType>,
+    is_idle: bool,
+    has_versions: bool,
+}
+
+impl Common {
+    pub(in crate::plan) fn of(view: &View<'_>) -> Self {
+        let listed = listed_types(view.addon).any(is_template);
+        let shelf = Shelf::of(view, listed);
+        let has_versions = !shelf.versions.is_empty();
+        let declared = Declared::of(view, listed || has_versions);
+        Self {
+            declared: declared.types().cloned().collect(),
+            is_idle: declared.is_idle(),
+            has_versions,
+        }
+    }
+}
+
 /// Returns the effective configuration of every instance.
 pub(in crate::plan) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs<'v> {
     let addon = view.addon;

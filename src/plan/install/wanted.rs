@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::create::mark;
 use super::fate::{Fate, fate};
 use crate::model::Selector;
+use crate::plan::quiet::Others;
 use crate::snapshot::{
     ConfigRef, Decision, InstallStrategy, Instance, Name, Placement, PlacementUse, View, terms,
 };
@@ -28,8 +29,10 @@ pub(in crate::plan) enum Known {
 pub(in crate::plan) struct Selected<'v> {
     /// The entry of the install strategy.
     pub by: &'v PlacementUse,
-    /// Its clusters, without those that get nothing.
+    /// Its clusters, without those that get nothing, as far as the plan looks at them.
     pub clusters: BTreeSet<&'v Name>,
+    /// How many more it has.
+    pub others: usize,
     /// Whether they are known.
     pub known: Known,
 }
@@ -75,11 +78,11 @@ impl Wanted<'_> {
     }
 }
 
-/// Returns which clusters get the add-on.
-pub(in crate::plan) fn wanted<'v>(view: &View<'v>) -> Wanted<'v> {
+/// Returns which clusters get the add-on; `others` are those at which the plan does not look.
+pub(in crate::plan) fn wanted<'v>(view: &View<'v>, others: &Others) -> Wanted<'v> {
     let mut wanted = Wanted::default();
     match &view.addon.strategy {
-        InstallStrategy::Placements => by_placements(view, &mut wanted),
+        InstallStrategy::Placements => by_placements(view, others, &mut wanted),
         InstallStrategy::Labels(Some(selector)) => by_labels(view, selector, &mut wanted),
         InstallStrategy::Labels(None)
         | InstallStrategy::Manual
@@ -93,9 +96,10 @@ pub(in crate::plan) fn wanted<'v>(view: &View<'v>) -> Wanted<'v> {
     wanted
 }
 
-fn by_placements<'v>(view: &View<'v>, wanted: &mut Wanted<'v>) {
+fn by_placements<'v>(view: &View<'v>, others: &Others, wanted: &mut Wanted<'v>) {
     for (index, by) in view.addon.placements.iter().enumerate() {
         let mut selected = select(view, by);
+        selected.others = others.selected(index);
         selected
             .clusters
             .retain(|cluster| may_have(view, cluster, &mut wanted.declined));
@@ -142,10 +146,7 @@ fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
         Some(placement) if !is_complete(placement, &decisions) => Known::NoDecision,
         Some(_) => Known::Decided,
     };
-    let decided: BTreeSet<&Name> = decisions
-        .into_iter()
-        .flat_map(|decision| &decision.clusters)
-        .collect();
+    let decided = view.decided(&by.namespace, &by.name);
     let clusters = match known {
         Known::Decided => decided,
         Known::NoDecision => kept(view, by).chain(decided).collect(),
@@ -157,7 +158,12 @@ fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
             kept(view, by).chain(there).collect()
         }
     };
-    Selected { by, clusters, known }
+    Selected {
+        by,
+        clusters,
+        others: 0,
+        known,
+    }
 }
 
 /// What a placement gave is marked, or else runs with its configurations. What was deselected while the placement was

@@ -4,6 +4,7 @@
 //! list with a group and a standing. What is under way is counted before anything starts, so that no order of units makes
 //! it exceed a limit. Never remembers anything: the same units and the same time always give the same decision.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -177,6 +178,17 @@ pub(in crate::plan) fn decide(
     paused: bool,
     now: Timestamp,
 ) -> Decision {
+    decide_beside(course, groups, (units, &BTreeMap::new()), paused, now)
+}
+
+/// Returns who may move now, beside units that are done: so many in each group, by its position.
+pub(in crate::plan) fn decide_beside(
+    course: &Course,
+    groups: &[Group<'_>],
+    (units, done): (&[Unit], &BTreeMap<usize, usize>),
+    paused: bool,
+    now: Timestamp,
+) -> Decision {
     let units: Vec<Unit> = units.iter().map(|unit| unit.at(course, now)).collect();
     let mut verdicts: Vec<Verdict> = units.iter().map(|unit| judged(course, unit, now)).collect();
     let recheck_at = units
@@ -185,7 +197,8 @@ pub(in crate::plan) fn decide(
         .filter_map(|(unit, verdict)| ends(course, unit.standing, *verdict))
         .min();
     let stages = Stages::new(course, groups);
-    let tallies = stages.tallies(&units, &verdicts);
+    let mut tallies = stages.tallies(&units, &verdicts);
+    stages.count_done(&mut tallies, done);
     let breach = tallies.iter().enumerate().find_map(|(stage, tally)| {
         let tolerated = stages.tolerated(course, stage, &tallies)?;
         (tally.failures > tolerated).then_some(Breach {
@@ -213,8 +226,10 @@ pub(in crate::plan) fn decide(
             | Standing::Held => {}
         }
     }
+    let mut counts = counted(&verdicts);
+    counts.done = done.values().fold(counts.done, |all, one| all.saturating_add(*one));
     Decision {
-        counts: counted(&verdicts),
+        counts,
         verdicts,
         breach,
         recheck_at,
@@ -360,8 +375,22 @@ impl Stages {
     }
 
     fn of(&self, unit: &Unit) -> usize {
+        self.at(unit.group)
+    }
+
+    /// Returns the stage of a group.
+    fn at(&self, group: usize) -> usize {
         let last = self.count.saturating_sub(1);
-        self.of_group.get(unit.group).copied().unwrap_or(last)
+        self.of_group.get(group).copied().unwrap_or(last)
+    }
+
+    /// Units that are done are there, and no more than that.
+    fn count_done(&self, tallies: &mut [Tally], done: &BTreeMap<usize, usize>) {
+        for (group, count) in done {
+            if let Some(tally) = tallies.get_mut(self.at(*group)) {
+                tally.all = tally.all.saturating_add(*count);
+            }
+        }
     }
 
     fn tallies(&self, units: &[Unit], verdicts: &[Verdict]) -> Vec<Tally> {

@@ -9,11 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::course::course;
-use super::engine::{Breach, Counts, Course, Decision, Group, Hold, Rest, Standing, Unit, Verdict, decide};
+use super::engine::{
+    Breach, Counts, Course, Decision, Group, Hold, Rest, Standing, Unit, Verdict, decide, decide_beside,
+};
 use super::members::Candidate;
 use super::notice::Notice;
 use super::rolling::Rolling;
 use crate::plan::install::{Known, Selected};
+use crate::plan::quiet::Others;
 use crate::snapshot::{Name, PlacementUse, View};
 
 /// The rollout over one placement.
@@ -104,26 +107,29 @@ impl<'v> Feed<'v> {
         &self,
         view: &View<'_>,
         candidates: &mut [Candidate<'_>],
+        others: &Others,
         now: Timestamp,
     ) -> (Placed, Option<Timestamp>) {
         let needs_groups = !self.course.mandatory.is_empty() || self.course.rest == Rest::GroupByGroup;
         let groups = Groups::of(view, self.selected, needs_groups);
         let (mut units, mut places) = (Vec::new(), Vec::new());
-        let mut configured: usize = 0;
+        let done = others.configured(self.index);
+        let mut configured: usize = done.values().sum();
         for (cluster, found) in joined(&self.selected.clusters, candidates) {
             let at = found.filter(|at| candidates.get(*at).is_some_and(Candidate::is_there));
             let standing = self.standing(at.and_then(|at| candidates.get(at)));
             if standing != Standing::Skipped || (at.is_none() && self.awaits(view, cluster)) {
                 configured = configured.saturating_add(1);
             }
-            units.push(Unit {
-                group: groups.of_cluster(cluster),
-                standing,
-            });
+            let group = groups.of_cluster(cluster);
+            units.push(Unit { group, standing });
+            if let Some(candidate) = found.and_then(|at| candidates.get_mut(at)) {
+                candidate.note_selected(self.index, group);
+            }
             places.push(at.filter(|_| standing != Standing::Skipped));
         }
         let shut = self.paused || self.shut.is_some();
-        let decision = decide(&self.course, &groups.list, &units, shut, now);
+        let decision = decide_beside(&self.course, &groups.list, (&units, &done), shut, now);
         let placed = Placed {
             counts: decision.counts,
             configured,
@@ -199,7 +205,8 @@ impl<'v> Groups<'v> {
                 index: decision.group_index,
                 name: &decision.group_name,
             };
-            by_key.entry(key).or_default().extend(&decision.clusters);
+            let clusters = decision.clusters.iter().filter(|cluster| view.is_within(cluster));
+            by_key.entry(key).or_default().extend(clusters);
         }
         let mut groups = Self {
             list: Vec::new(),
@@ -252,6 +259,7 @@ pub(super) fn decide_others(
 pub(super) fn decide_rolling(
     rolling: &Rolling<'_>,
     candidates: &[Candidate<'_>],
+    others: &Others,
     now: Timestamp,
 ) -> Vec<(usize, Hold)> {
     let (mut units, mut places) = (Vec::new(), Vec::new());
@@ -276,7 +284,8 @@ pub(super) fn decide_rolling(
         units.push(Unit { group: 0, standing });
         places.push(at);
     }
-    let decision = decide(&rolling.course, &[], &units, rolling.paused, now);
+    let done = BTreeMap::from([(0, others.rolling())]);
+    let decision = decide_beside(&rolling.course, &[], (&units, &done), rolling.paused, now);
     let refused = places.into_iter().zip(decision.verdicts);
     refused
         .filter_map(|(at, verdict)| match verdict {

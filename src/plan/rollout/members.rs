@@ -19,6 +19,7 @@ use super::rolling::Rolling;
 use super::standing::{Seen, seen};
 use crate::plan::config::{Configs, Desired, Effective};
 use crate::plan::install::Wanted;
+use crate::plan::quiet::{Done, Others};
 use crate::plan::types::earliest;
 use crate::snapshot::{ClusterConfigs, Instance, Reference, View};
 
@@ -52,6 +53,8 @@ pub(in crate::plan) struct Member<'v> {
     pub soak: Duration,
     /// Whether it took longer than its rollout allows.
     pub timed_out: bool,
+    /// Set when the rollout is done with it, and time changes nothing.
+    pub done: Option<Done>,
 }
 
 impl Member<'_> {
@@ -109,12 +112,37 @@ pub(super) struct Candidate<'v> {
     soak: Duration,
     seen: Seen,
     pub verdict: Verdict,
+    /// What it counts for once it is done; absent when that cannot be noted.
+    counts: Option<Done>,
 }
 
 impl Candidate<'_> {
     /// Returns whether it can move at all.
     pub(super) fn is_there(&self) -> bool {
         self.is_there
+    }
+
+    /// Notes that a placement selects it, and in which decision group it is there.
+    pub(super) fn note_selected(&mut self, placement: usize, group: usize) {
+        let is_home = self.home == Some(placement);
+        self.counts = self.counts.take().and_then(|mut counts| {
+            if is_home {
+                counts.home = Some(u32::try_from(placement).ok()?);
+                counts.group = u32::try_from(group).ok()?;
+            }
+            counts.select(placement).then_some(counts)
+        });
+    }
+
+    /// Returns what it counts for, if the rollout is done with it and time changes nothing.
+    fn done(&self) -> Option<Done> {
+        let is_done = self.is_there
+            && self.settled
+            && self.kept.is_none()
+            && self.verdict == Verdict::Done
+            && self.seen.failure.is_none()
+            && self.seen.recheck_at.is_none();
+        self.counts.filter(|_| is_done)
     }
 
     /// Returns its standing. What it is kept from by others than its placement takes no slot there.
@@ -137,6 +165,7 @@ pub(in crate::plan) fn next<'v>(
     view: &View<'v>,
     wanted: &Wanted<'v>,
     configs: &Configs<'v>,
+    others: &Others,
     now: Timestamp,
 ) -> Rollout<'v> {
     let rolling = Rolling::of(view);
@@ -155,20 +184,25 @@ pub(in crate::plan) fn next<'v>(
             let kept = Kept::of(view, rolling.as_ref(), feed, (instance, effective));
             let mut candidate = candidate(view, (instance, effective, home), kept, feed, now);
             candidate.is_there &= !wanted.is_leaving(&instance.cluster);
+            if let (Some(counts), Some(rolling)) = (&mut candidate.counts, &rolling) {
+                counts.rolling = rolling.clusters.contains(&instance.cluster);
+            }
             candidate
         })
         .collect();
     let mut recheck_at = candidates.iter().filter_map(|one| one.seen.recheck_at).min();
     let mut placed = Vec::with_capacity(feeds.len());
     for feed in &feeds {
-        let (done, at) = feed.decide(view, &mut candidates, now);
+        let (done, at) = feed.decide(view, &mut candidates, others, now);
         recheck_at = earliest(recheck_at, at);
         placed.push(done);
     }
     decide_others(&mut candidates, &feeds, view.addon.paused.everything(), now);
     let mut notices = Notices::new(&feeds, rolling.as_ref());
     if let Some(rolling) = &rolling {
-        notices.refused = refuse(rolling, &mut candidates, &mut placed, now);
+        let refused = decide_rolling(rolling, &candidates, others, now);
+        notices.refused = refused.into_iter().collect();
+        refuse(rolling, &notices.refused, &mut candidates, &mut placed);
     }
     let members = candidates.into_iter().enumerate().map(|(at, candidate)| {
         let notice = notices.of(at, &candidate);
@@ -184,12 +218,11 @@ pub(in crate::plan) fn next<'v>(
 /// Takes back what the placements let move but `spec.configuration` does not.
 fn refuse(
     rolling: &Rolling<'_>,
+    refused: &BTreeMap<usize, Hold>,
     candidates: &mut [Candidate<'_>],
     placed: &mut [Placed],
-    now: Timestamp,
-) -> BTreeMap<usize, Hold> {
-    let refused: BTreeMap<usize, Hold> = decide_rolling(rolling, candidates, now).into_iter().collect();
-    for (at, hold) in &refused {
+) {
+    for (at, hold) in refused {
         let Some(candidate) = candidates.get_mut(*at) else {
             continue;
         };
@@ -202,7 +235,6 @@ fn refuse(
     for one in placed.iter_mut().filter(|one| one.counts.held > 0) {
         one.fault = one.fault.take().or_else(|| rolling.fault.clone());
     }
-    refused
 }
 
 /// What `spec.configuration` has an instance keep.
@@ -270,6 +302,7 @@ fn candidate<'v>(
         soak,
         seen,
         verdict: Verdict::Skipped,
+        counts: Some(Done::default()),
     }
 }
 
@@ -290,6 +323,7 @@ fn overtaken(seen: Seen) -> Seen {
 }
 
 fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>) -> Member<'_> {
+    let done = candidate.done().filter(|_| notice.is_none());
     let old = &candidate.instance.references;
     let target = candidate.kept.as_deref().unwrap_or(&candidate.effective.refs);
     let step = match candidate.verdict {
@@ -323,6 +357,7 @@ fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>) -> Member<'_> {
         failure: candidate.seen.failure,
         soak: candidate.soak,
         timed_out: candidate.verdict == Verdict::TimedOut,
+        done,
         effective: candidate.effective,
     }
 }

@@ -174,7 +174,7 @@ fn deployer(view: &View<'_>, instance: &Instance) -> Deployer {
 /// template does not hand it over. Listing `addontemplates` in `spec.supportedConfigs` does.
 fn is_deployed_by_others(view: &View<'_>) -> bool {
     let mut others = false;
-    for instance in view.instances() {
+    for instance in view.all_instances() {
         match deployer(view, instance) {
             Deployer::Tide => return false,
             Deployer::Other => others = true,
