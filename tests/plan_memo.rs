@@ -14,6 +14,9 @@ use world::World;
 const GROUP: &str = "addon.open-cluster-management.io";
 const CLUSTERS: usize = 12;
 
+/// A change, and what it is called.
+type Change = (&'static str, fn(&mut World));
+
 fn config(tag: &str) -> Value {
     json!({"metadata": {"name": "base", "namespace": "default"},
         "spec": {"customizedVariables": [{"name": "TAG", "value": tag}]}})
@@ -32,9 +35,17 @@ fn addon(strategy: &Value) -> Value {
 fn fleet(strategy: &Value) -> World {
     let mut world = World::new(Settings::default());
     let names: Vec<String> = (10..10 + CLUSTERS).map(|n| format!("c{n}")).collect();
-    names.iter().for_each(|name| world.add_cluster(name));
+    for name in &names {
+        world.add_cluster(name);
+    }
     let (canary, rest) = names.split_at(3);
-    world.decide_in("all", &[(Some(("canary", 0)), canary.to_vec()), (Some(("", 1)), rest.to_vec())]);
+    world.decide_in(
+        "all",
+        &[
+            (Some(("canary", 0)), canary.to_vec()),
+            (Some(("", 1)), rest.to_vec()),
+        ],
+    );
     world.put(Kind::DeploymentConfig, config("one"));
     let manifest = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"text": "{{TAG}}"}});
     world.put(
@@ -44,7 +55,9 @@ fn fleet(strategy: &Value) -> World {
     );
     world.put(Kind::AddOn, addon(strategy));
     world.settle("hello");
-    names.iter().for_each(|name| world.report(name, None, true));
+    for name in &names {
+        world.report(name, None, true);
+    }
     world.come_to_rest("hello");
     world
 }
@@ -74,7 +87,7 @@ fn a_settled_add_on_is_not_looked_at_again() {
 
 #[test]
 fn one_change_has_one_instance_looked_at() {
-    let changes: [(&str, fn(&mut World)); 4] = [
+    let changes: [Change; 4] = [
         ("its work", |world| world.report("c15", Some("no"), true)),
         ("its own object", |world| {
             world.put_status(&instance("c15"), &json!({"namespace": "elsewhere"}));
@@ -113,7 +126,7 @@ fn who_is_not_done_is_looked_at_until_it_is() {
 
 #[test]
 fn a_change_that_concerns_all_has_all_looked_at() {
-    let changes: [(&str, fn(&mut World)); 4] = [
+    let changes: [Change; 4] = [
         ("a configuration", |world| {
             world.put(Kind::DeploymentConfig, config("two"));
         }),
@@ -121,7 +134,9 @@ fn a_change_that_concerns_all_has_all_looked_at() {
         ("the add-on", |world| {
             world.put(Kind::AddOn, addon(&json!({"type": "ProgressivePerGroup"})));
         }),
-        ("the template", |world| world.delete(&ObjectKey::new(Kind::Template, "", "hello"))),
+        ("the template", |world| {
+            world.delete(&ObjectKey::new(Kind::Template, "", "hello"));
+        }),
     ];
     for (what, change) in changes {
         let mut world = fleet(&json!({"type": "All"}));

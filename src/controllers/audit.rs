@@ -75,7 +75,6 @@ impl Audit {
         }
         false
     }
-
 }
 
 impl Sample {

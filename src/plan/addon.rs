@@ -8,9 +8,7 @@ use super::memo::Memo;
 use super::quiet::{Heard, Others};
 use super::rounds::Rounds;
 use super::types::{Action, Plan, Wait, WaitOn, earliest};
-use super::{
-    config, diff, discovery, farewell, health, install, registration, rollout, rollup, unreachable,
-};
+use super::{config, diff, discovery, farewell, health, install, registration, rollout, rollup, unreachable};
 use crate::snapshot::View;
 
 /// Returns what the hub should look like next for one add-on, and what it is waiting for.
@@ -47,7 +45,10 @@ fn made(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Option<Heard
     plan.waits.sort();
     plan.recheck_at = earliest(plan.recheck_at, labels.recheck_at);
     if let Some(heard) = &mut heard {
-        labels.early.into_iter().for_each(|cluster| heard.note_loud(cluster));
+        labels
+            .early
+            .into_iter()
+            .for_each(|cluster| heard.note_loud(cluster));
         heard.note(&plan);
     }
     (plan, heard)
@@ -80,9 +81,8 @@ fn managed(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Heard) {
     let mut health = health::Health::new(membership.missing, others);
     let mut rounds = Rounds::new(view, &configs, now);
     for member in &rollout.members {
-        let cluster = &member.instance.cluster;
-        if let Some(standing) = rounds.see_to(member, wanted.is_leaving(cluster)) {
-            health.add(cluster, standing);
+        if let Some(standing) = rounds.see_to(member) {
+            health.add(&member.instance.cluster, standing);
         }
     }
     let (seen_to, heard) = rounds.finish();

@@ -8,7 +8,9 @@ use serde_json::json;
 
 use super::available::AVAILABLE;
 use super::types::{Action, Revision, Wait, WaitOn, earliest};
-use crate::snapshot::{Cluster, DiscoveryLabels, Instance, Kind, Name, ObjectKey, Status, View, terms};
+use crate::snapshot::{
+    Cluster, DiscoveryLabels, Instance, Kind, Name, ObjectKey, Status, View, order, terms,
+};
 
 /// How long a new add-on is given before it is called unreachable: most are available by then, and one label is enough.
 const NEW: SignedDuration = SignedDuration::from_mins(1);
@@ -40,10 +42,11 @@ pub(super) fn labels<'v>(view: &View<'v>, now: Timestamp) -> Labels<'v> {
     let mut told = view.features().peekable();
     let alive = view.instances().filter(|instance| !instance.meta.deleting);
     for instance in alive {
-        while let Some((cluster, _)) = told.next_if(|(cluster, _)| *cluster < &instance.cluster) {
+        while let Some((cluster, _)) = told.next_if(|(cluster, _)| order(cluster, &instance.cluster).is_lt())
+        {
             labels.actions.extend(patch(view, cluster, &key, None));
         }
-        let current = told.next_if(|(cluster, _)| *cluster == &instance.cluster);
+        let current = told.next_if(|(cluster, _)| order(cluster, &instance.cluster).is_eq());
         let current = current.map(|(_, value)| &**value);
         let value = value(instance);
         if current == Some(value) {

@@ -80,10 +80,16 @@ impl Memo {
             loud: BTreeSet::new(),
         });
         (known.change, known.now) = (view.last_change(), now);
-        for quiet in heard.quiet.values() {
-            known.others.add(*quiet);
+        let Heard { mut quiet, loud } = heard;
+        quiet.retain(|(cluster, _)| !loud.contains(cluster));
+        for (_, one) in &quiet {
+            known.others.add(*one);
         }
-        known.loud = heard.loud;
-        known.quiet.extend(heard.quiet);
+        if known.quiet.is_empty() {
+            known.quiet = quiet.into_iter().collect();
+        } else {
+            known.quiet.extend(quiet);
+        }
+        known.loud = loud;
     }
 }

@@ -116,9 +116,9 @@ impl Others {
 /// What a plan has found out about the clusters that it looked at.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    /// Instances that seem to be quiet.
-    pub quiet: BTreeMap<Name, Quiet>,
-    /// Clusters with something else to see to.
+    /// Instances that seem to be quiet, in order of their clusters.
+    pub quiet: Vec<(Name, Quiet)>,
+    /// Clusters with something else to see to; they are not quiet, whatever they seem.
     pub loud: BTreeSet<Name>,
 }
 
@@ -143,7 +143,6 @@ impl Heard {
 
     /// Notes that a cluster is not quiet.
     pub(super) fn note_loud(&mut self, cluster: &Name) {
-        self.quiet.remove(cluster);
         if !cluster.is_empty() && !self.loud.contains(cluster) {
             self.loud.insert(cluster.clone());
         }

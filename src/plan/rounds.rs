@@ -16,8 +16,8 @@ use crate::snapshot::View;
 #[derive(Debug)]
 pub(super) struct Rounds<'v> {
     view: &'v View<'v>,
-    configs: &'v Configs<'v>,
     now: Timestamp,
+    reporter: progress::Reporter<'v>,
     renderer: kit::Renderer<'v, 'v>,
     finalizers: hook::Finalizers<'v, 'v>,
     registrar: registration::Registrar<'v>,
@@ -27,17 +27,16 @@ pub(super) struct Rounds<'v> {
 }
 
 impl<'v> Rounds<'v> {
-    pub(super) fn new(view: &'v View<'v>, configs: &'v Configs<'v>, now: Timestamp) -> Self {
+    pub(super) fn new(view: &'v View<'v>, configs: &'v Configs, now: Timestamp) -> Self {
         let remains = farewell::remains(view);
         let mut heard = Heard::default();
-        remains
-            .clusters
-            .into_iter()
-            .for_each(|cluster| heard.note_loud(cluster));
+        for cluster in remains.clusters {
+            heard.note_loud(cluster);
+        }
         Self {
             view,
-            configs,
             now,
+            reporter: progress::Reporter::new(view, configs, now),
             renderer: kit::Renderer::new(view),
             finalizers: hook::Finalizers::new(view),
             registrar: registration::Registrar::new(view),
@@ -51,12 +50,12 @@ impl<'v> Rounds<'v> {
     }
 
     /// Sees to one instance; returns how it counts, if it does.
-    pub(super) fn see_to(&mut self, member: &'v Member<'v>, is_leaving: bool) -> Option<Standing> {
+    pub(super) fn see_to(&mut self, member: &'v Member<'v>) -> Option<Standing> {
         let before = (self.plan.actions.len(), self.plan.waits.len());
         let standing = if member.instance.meta.deleting {
             self.see_off(member);
             None
-        } else if is_leaving {
+        } else if member.is_leaving {
             None
         } else {
             Some(self.look_after(member))
@@ -64,11 +63,12 @@ impl<'v> Rounds<'v> {
         let is_same = before == (self.plan.actions.len(), self.plan.waits.len());
         let done = member.done.filter(|_| is_same);
         let cluster = &member.instance.cluster;
-        match done.zip(standing).and_then(|(done, standing)| Quiet::of(done, standing)) {
-            Some(quiet) if !self.heard.loud.contains(cluster) => {
-                self.heard.quiet.insert(cluster.clone(), quiet);
-            }
-            Some(_) | None => self.heard.note_loud(cluster),
+        match done
+            .zip(standing)
+            .and_then(|(done, standing)| Quiet::of(done, standing))
+        {
+            Some(quiet) => self.heard.quiet.push((cluster.clone(), quiet)),
+            None => self.heard.note_loud(cluster),
         }
         standing
     }
@@ -84,15 +84,15 @@ impl<'v> Rounds<'v> {
     }
 
     fn look_after(&mut self, member: &'v Member<'v>) -> Standing {
-        let (view, actions) = (self.view, &mut self.plan.actions);
+        let actions = &mut self.plan.actions;
         // Before the works: what they put on a cluster must not go without its hooks.
         actions.extend(self.finalizers.keep(member));
         let rendering = self.renderer.rendering(member);
-        let mut report = progress::report(view, self.configs, member, &rendering, self.now);
+        let mut report = self.reporter.report(member, &rendering);
         self.registrar.amend(&mut report, member, &rendering, self.now);
         // Status first: a crash in between leaves an assignment without a work, which the next plan completes.
         actions.extend(diff::instance(&report));
-        actions.extend(diff::works(view, &report, &rendering));
+        actions.extend(diff::works(member.works, &report, &rendering));
         let cluster = &report.instance.cluster;
         let waits = report.waits.into_iter().map(|on| Wait::cluster(cluster, on));
         self.plan.waits.extend(waits);
@@ -103,7 +103,9 @@ impl<'v> Rounds<'v> {
     pub(super) fn finish(mut self) -> (Plan, Heard) {
         let (actions, open) = self.registrar.finish();
         self.plan.actions.extend(actions);
-        open.into_iter().for_each(|cluster| self.heard.note_loud(cluster));
+        for cluster in open {
+            self.heard.note_loud(cluster);
+        }
         (self.plan, self.heard)
     }
 }

@@ -84,7 +84,7 @@ impl Store {
     }
 }
 
-impl<'s> View<'s> {
+impl View<'_> {
     /// Returns the number of the last change that the view shows.
     pub fn last_change(&self) -> u64 {
         self.store.changes.last
@@ -119,7 +119,8 @@ mod tests {
 
     fn addon(version: u64, status: &Value) -> Value {
         let config = json!({"name": "base", "namespace": "default"});
-        let supported = json!([{"group": GROUP, "resource": "addondeploymentconfigs", "defaultConfig": config}]);
+        let supported =
+            json!([{"group": GROUP, "resource": "addondeploymentconfigs", "defaultConfig": config}]);
         json!({"metadata": {"name": "hello", "generation": version}, "status": status, "spec": {
             "supportedConfigs": supported,
             "installStrategy": {"type": "Placements", "placements": [{"name": "all", "namespace": "default"}]}}})
@@ -129,9 +130,19 @@ mod tests {
         let mut store = Store::new(Settings::default());
         put(&mut store, Kind::AddOn, 1, addon(1, &json!({})));
         for cluster in ["c1", "c2"] {
-            put(&mut store, Kind::Cluster, 1, json!({"metadata": {"name": cluster}, "spec": {}}));
+            put(
+                &mut store,
+                Kind::Cluster,
+                1,
+                json!({"metadata": {"name": cluster}, "spec": {}}),
+            );
             let metadata = json!({"name": "hello", "namespace": cluster});
-            put(&mut store, Kind::Instance, 1, json!({"metadata": metadata, "spec": {}}));
+            put(
+                &mut store,
+                Kind::Instance,
+                1,
+                json!({"metadata": metadata, "spec": {}}),
+            );
         }
         store
     }
@@ -158,17 +169,41 @@ mod tests {
         let noted = json!([{"group": GROUP, "resource": "addondeploymentconfigs", "desiredConfig": hash}]);
         let rows = [
             (Kind::Work, json!({"metadata": work, "spec": {}}), "c1"),
-            (Kind::Instance, json!({"metadata": {"name": "hello", "namespace": "c2"}, "spec": {"installNamespace": "x"}}), "c2"),
-            (Kind::Cluster, json!({"metadata": {"name": "c1"}, "spec": {"hubAcceptsClient": true}}), "c1"),
+            (
+                Kind::Instance,
+                json!({"metadata": {"name": "hello", "namespace": "c2"}, "spec": {"installNamespace": "x"}}),
+                "c2",
+            ),
+            (
+                Kind::Cluster,
+                json!({"metadata": {"name": "c1"}, "spec": {"hubAcceptsClient": true}}),
+                "c1",
+            ),
             (Kind::Cluster, json!({"metadata": {"name": "c1"}, "spec": {}}), ""),
             (Kind::Cluster, json!({"metadata": {"name": "c3"}, "spec": {}}), ""),
-            (Kind::Decision, json!({"metadata": decision, "status": {"decisions": [{"clusterName": "c1", "reason": ""}]}}), "all"),
-            (Kind::Placement, json!({"metadata": {"name": "all", "namespace": "default"}}), "all"),
-            (Kind::DeploymentConfig, json!({"metadata": {"name": "base", "namespace": "default"}, "spec": {}}), "all"),
+            (
+                Kind::Decision,
+                json!({"metadata": decision, "status": {"decisions": [{"clusterName": "c1", "reason": ""}]}}),
+                "all",
+            ),
+            (
+                Kind::Placement,
+                json!({"metadata": {"name": "all", "namespace": "default"}}),
+                "all",
+            ),
+            (
+                Kind::DeploymentConfig,
+                json!({"metadata": {"name": "base", "namespace": "default"}, "spec": {}}),
+                "all",
+            ),
             (Kind::AddOn, addon(2, &json!({})), "all"),
             // What stands in the status for people to read changes nothing for a cluster; a hash that is noted there may.
             (Kind::AddOn, addon(1, &json!({"conditions": ready})), ""),
-            (Kind::AddOn, addon(1, &json!({"defaultconfigReferences": noted})), "all"),
+            (
+                Kind::AddOn,
+                addon(1, &json!({"defaultconfigReferences": noted})),
+                "all",
+            ),
         ];
         for (kind, object, expected) in rows {
             assert_eq!(changed(kind, object.clone()), expected, "{object}");
@@ -179,9 +214,19 @@ mod tests {
     fn what_is_forgotten_may_be_anything() {
         let mut store = store();
         let first = store.view("hello").expect("the add-on").last_change();
-        put(&mut store, Kind::Cluster, 2, json!({"metadata": {"name": "c1"}, "spec": {"hubAcceptsClient": true}}));
+        put(
+            &mut store,
+            Kind::Cluster,
+            2,
+            json!({"metadata": {"name": "c1"}, "spec": {"hubAcceptsClient": true}}),
+        );
         let second = store.view("hello").expect("the add-on").last_change();
-        put(&mut store, Kind::Cluster, 2, json!({"metadata": {"name": "c2"}, "spec": {"hubAcceptsClient": true}}));
+        put(
+            &mut store,
+            Kind::Cluster,
+            2,
+            json!({"metadata": {"name": "c2"}, "spec": {"hubAcceptsClient": true}}),
+        );
         store.forget_changes("hello", second);
         let view = store.view("hello").expect("the add-on");
         assert_eq!(view.changed_since(first), None);

@@ -2,8 +2,6 @@
 //!
 //! Decides whether a record differs in anything that a plan reads: a new revision alone touches nobody.
 
-use std::collections::BTreeMap;
-
 use super::decode::object as decode;
 use super::kind::{Kind, ObjectKey};
 use super::mourn::same_besides_features;
@@ -12,7 +10,7 @@ use super::record::{
     AddOn, Cluster, Config, ConfigRef, Decision, InstallStrategy, Instance, Lifecycle, Meta, Placement, Work,
 };
 use super::settings::EmptyLifecycle;
-use super::store::{Place, Store, Touched};
+use super::store::{Place, Store, Touched, search};
 use super::versions::offered;
 use crate::model::ConfigRollout;
 
@@ -32,7 +30,8 @@ pub(super) fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&
 impl Store {
     pub(super) fn insert_cluster(&mut self, key: &ObjectKey, record: Cluster, touched: &mut Touched) {
         let mut own = Touched::new();
-        let mut slot = self.clusters.remove(&key.name);
+        let name = self.names.share(&key.name);
+        let mut slot = self.clusters.remove(&name);
         let mut selecting: Vec<Name> = self.selecting(&record).cloned().collect();
         selecting.extend(slot.iter().flat_map(|old| self.selecting(old)).cloned());
         self.file_features(&key.name, slot.as_ref(), Some(&record), &mut own);
@@ -44,8 +43,7 @@ impl Store {
             }
         }
         let differs = replace(&mut slot, record, |record| &mut record.meta);
-        self.clusters
-            .extend(slot.map(|record| (key.name.clone(), record)));
+        self.clusters.extend(slot.map(|record| (name, record)));
         if differs {
             self.touch_cluster(&key.name, &mut own);
             own.extend(selecting);
@@ -114,7 +112,8 @@ impl Store {
         let mut slot = self
             .instances
             .get_mut(&addon)
-            .and_then(|all| all.remove(&cluster));
+            .and_then(|all| all.remove(&cluster))
+            .map(|old| *old);
         if let Some(old) = &slot {
             self.index_instance(old, Mentioned::NoMore);
         }
@@ -127,7 +126,7 @@ impl Store {
         self.instances
             .entry(addon)
             .or_default()
-            .extend(slot.map(|record| (cluster, record)));
+            .extend(slot.map(|record| (cluster, Box::new(record))));
     }
 
     pub(super) fn insert_config(&mut self, key: &ObjectKey, record: Config, touched: &mut Touched) {
@@ -164,12 +163,16 @@ impl Store {
             .or_default()
             .entry(filed.1.clone())
             .or_default();
-        let mut slot = works.remove(&place);
+        let found = search(works, &place);
+        let mut slot = found.ok().map(|at| works.remove(at));
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.insert(filed.0.clone());
             self.changes.of_cluster(&filed.0, &filed.1);
         }
-        works.extend(slot.map(|record| (place.clone(), record)));
+        if let Some(record) = slot {
+            works.reserve_exact(1);
+            works.insert(found.unwrap_or_else(|at| at), record);
+        }
         self.work_places.insert(place, filed);
     }
 
@@ -261,7 +264,9 @@ impl Store {
         let Some(works) = clusters.get_mut(&cluster) else {
             return;
         };
-        works.remove(place);
+        if let Ok(at) = search(works, place) {
+            works.remove(at);
+        }
         if works.is_empty() {
             clusters.remove(&cluster);
         }
@@ -330,16 +335,9 @@ impl Store {
     }
 
     /// Returns the works of one add-on on one cluster.
-    pub(super) fn works_of<'s>(
-        &'s self,
-        addon: &str,
-        cluster: &str,
-    ) -> impl Iterator<Item = &'s Work> + use<'s> {
-        self.works
-            .get(addon)
-            .and_then(|all| all.get(cluster))
-            .into_iter()
-            .flat_map(BTreeMap::values)
+    pub(super) fn works_of(&self, addon: &str, cluster: &str) -> &[Work] {
+        let works = self.works.get(addon).and_then(|all| all.get(cluster));
+        works.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Returns a configuration object.

@@ -28,8 +28,8 @@ use super::view::View;
 
 /// Namespace and name.
 pub type Place = (Name, Name);
-/// The works of one cluster, by namespace and name.
-pub(super) type Works = BTreeMap<Place, Work>;
+/// The works of one cluster, sorted by namespace and name. Nearly always there is one, for which a map would keep room for many.
+pub(super) type Works = Vec<Work>;
 
 /// Something that happened on the hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +80,8 @@ pub struct Store {
     pub(super) settings: Settings,
     pub(super) names: Names,
     pub(super) addons: BTreeMap<Name, AddOn>,
-    pub(super) instances: BTreeMap<Name, BTreeMap<Name, Instance>>,
+    /// In boxes: a map keeps room for more records than it holds.
+    pub(super) instances: BTreeMap<Name, BTreeMap<Name, Box<Instance>>>,
     pub(super) works: BTreeMap<Name, BTreeMap<Name, Works>>,
     /// Where each work is filed: add-on and cluster.
     pub(super) work_places: BTreeMap<Place, (Name, Name)>,
@@ -271,7 +272,8 @@ impl Store {
         }
         let place = (key.namespace.clone(), key.name.clone());
         let (addon, cluster) = self.work_places.get(&place)?;
-        self.works.get(addon)?.get(cluster)?.get(&place)
+        let works = self.works.get(addon)?.get(cluster)?;
+        works.get(search(works, &place).ok()?)
     }
 
     /// Returns the keys of all objects of a kind.
@@ -331,6 +333,11 @@ impl Store {
             Record::Work(None) | Record::Grant(None) | Record::Request(None) => self.remove(key, touched),
         }
     }
+}
+
+/// Returns where a work stands among those of its cluster, or where it should.
+pub(super) fn search(works: &[Work], (namespace, name): &Place) -> Result<usize, usize> {
+    works.binary_search_by(|work| (&work.namespace, &work.name).cmp(&(namespace, name)))
 }
 
 fn sight(meta: &Meta) -> Sight<'_> {

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use tidegate::plan::{self, Action, Memo, Plan, Revision};
+use tidegate::plan::{self, Action, Plan, Revision};
 use tidegate::snapshot::{Event, Expected, Kind, Lane, Name, ObjectKey, Settings, Store};
 
 use super::hub::{Hub, Object, Part, Refusal, text};
+use super::memos::Memos;
 use super::mutant::{Mutant, hurried, prune_hand_made};
 
 /// How long events are gathered.
@@ -78,7 +79,7 @@ pub(crate) struct Manager {
     pauses: BTreeMap<ObjectKey, (Timestamp, u32)>,
     acknowledged: BTreeMap<ObjectKey, String>,
     seen: Seen,
-    memos: BTreeMap<Name, Memo>,
+    memos: Memos,
     mutant: Mutant,
 }
 
@@ -96,7 +97,7 @@ impl Manager {
             pauses: BTreeMap::new(),
             acknowledged: BTreeMap::new(),
             seen: Seen::default(),
-            memos: BTreeMap::new(),
+            memos: Memos::default(),
             mutant,
         }
     }
@@ -263,13 +264,7 @@ impl Manager {
         let Some(view) = self.store.view(addon) else {
             return Ok(0);
         };
-        let memo = self.memos.entry(addon.clone()).or_default();
-        let mut plan = plan::addon_with(&view, now, memo);
-        if plan != plan::addon(&view, now) {
-            let unseen = memo.unseen();
-            return Err(format!("memo: the plan differs where {unseen} instances are taken for quiet"));
-        }
-        let planned = memo.change();
+        let (mut plan, planned) = self.memos.plan(&view, now)?;
         if self.mutant == Mutant::PruneHandMade {
             prune_hand_made(&view, &mut plan);
         }

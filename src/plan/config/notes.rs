@@ -35,7 +35,7 @@ impl<'v> Declared<'v> {
         }
         let types = view
             .all_instances()
-            .flat_map(|instance| &instance.supported)
+            .flat_map(|instance| instance.supported.iter())
             .collect();
         Self {
             types,

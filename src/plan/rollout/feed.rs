@@ -4,7 +4,7 @@
 //! configuration comes from, the last placement that selects it, and only while there is an instance that can move:
 //! whoever cannot move takes no slot and keeps no group open.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
@@ -15,9 +15,9 @@ use super::engine::{
 use super::members::Candidate;
 use super::notice::Notice;
 use super::rolling::Rolling;
-use crate::plan::install::{Known, Selected};
+use crate::plan::install::{Known, Missing, Selected};
 use crate::plan::quiet::Others;
-use crate::snapshot::{Name, PlacementUse, View};
+use crate::snapshot::{Name, PlacementUse, View, order};
 
 /// The rollout over one placement.
 #[derive(Debug, Default)]
@@ -49,8 +49,8 @@ pub(super) struct Feed<'v> {
     /// What is wrong with its strategy.
     pub fault: Option<Name>,
     selected: &'v Selected<'v>,
-    /// Every cluster with the placement that configures it.
-    homes: &'v BTreeMap<&'v Name, usize>,
+    /// The clusters that have no instance yet.
+    missing: &'v Missing<'v>,
     index: usize,
 }
 
@@ -60,7 +60,7 @@ const NAMED: usize = 3;
 impl<'v> Feed<'v> {
     pub(super) fn of(
         view: &View<'_>,
-        (homes, index): (&'v BTreeMap<&'v Name, usize>, usize),
+        (missing, index): (&'v Missing<'v>, usize),
         selected: &'v Selected<'v>,
     ) -> Self {
         let by = selected.by;
@@ -86,7 +86,7 @@ impl<'v> Feed<'v> {
             shut,
             fault,
             selected,
-            homes,
+            missing,
             index,
         }
     }
@@ -116,9 +116,11 @@ impl<'v> Feed<'v> {
         let done = others.configured(self.index);
         let mut configured: usize = done.values().sum();
         for (cluster, found) in joined(&self.selected.clusters, candidates) {
-            let at = found.filter(|at| candidates.get(*at).is_some_and(Candidate::is_there));
-            let standing = self.standing(at.and_then(|at| candidates.get(at)));
-            if standing != Standing::Skipped || (at.is_none() && self.awaits(view, cluster)) {
+            let known = found.and_then(|at| candidates.get(at));
+            let at = found.filter(|_| known.is_some_and(Candidate::is_there));
+            let standing = self.standing(known.filter(|one| one.is_there()));
+            let is_awaited = at.is_none() && self.awaits(view, cluster, known);
+            if standing != Standing::Skipped || is_awaited {
                 configured = configured.saturating_add(1);
             }
             let group = groups.of_cluster(cluster);
@@ -152,9 +154,10 @@ impl<'v> Feed<'v> {
         own.map_or(Standing::Skipped, Candidate::standing)
     }
 
-    /// Returns whether a cluster without an instance will get one from this placement.
-    fn awaits(&self, view: &View<'_>, cluster: &Name) -> bool {
-        self.homes.get(cluster) == Some(&self.index)
+    /// Returns whether a cluster without an instance, or with one that goes, will get one from this placement.
+    fn awaits(&self, view: &View<'_>, cluster: &Name, candidate: Option<&Candidate<'_>>) -> bool {
+        let missing = || self.missing.get(cluster).copied().flatten();
+        candidate.map_or_else(missing, |one| one.home) == Some(self.index)
             && view.cluster(cluster).is_some_and(|found| !found.meta.deleting)
     }
 }
@@ -172,18 +175,18 @@ fn failed(decision: &Decision, places: &[Option<usize>], candidates: &[Candidate
 }
 
 /// Joins two lists that are sorted by cluster: every selected cluster with the place of its instance.
-fn joined<'a>(clusters: &BTreeSet<&'a Name>, candidates: &[Candidate<'_>]) -> Vec<(&'a Name, Option<usize>)> {
+fn joined<'a>(clusters: &[&'a Name], candidates: &[Candidate<'_>]) -> Vec<(&'a Name, Option<usize>)> {
     let mut at = 0;
     let find = |cluster: &&'a Name| {
         while candidates
             .get(at)
-            .is_some_and(|one| one.instance.cluster < **cluster)
+            .is_some_and(|one| order(&one.instance.cluster, cluster).is_lt())
         {
             at = at.saturating_add(1);
         }
         let found = candidates
             .get(at)
-            .is_some_and(|one| one.instance.cluster == **cluster);
+            .is_some_and(|one| order(&one.instance.cluster, cluster).is_eq());
         (*cluster, found.then_some(at))
     };
     clusters.iter().map(find).collect()

@@ -18,10 +18,10 @@ use super::references::{assign, is_exact, is_settled};
 use super::rolling::Rolling;
 use super::standing::{Seen, seen};
 use crate::plan::config::{Configs, Desired, Effective};
-use crate::plan::install::Wanted;
+use crate::plan::install::{Stand, Wanted};
 use crate::plan::quiet::{Done, Others};
 use crate::plan::types::earliest;
-use crate::snapshot::{ClusterConfigs, Instance, Reference, View};
+use crate::snapshot::{Cluster, ClusterConfigs, Instance, Reference, Site, View, Work};
 
 /// What the rollout says about one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,12 @@ pub(in crate::plan) enum Step {
 pub(in crate::plan) struct Member<'v> {
     /// The instance.
     pub instance: &'v Instance,
+    /// Its cluster, if it exists.
+    pub cluster: Option<&'v Cluster>,
+    /// The works for its cluster.
+    pub works: &'v [Work],
+    /// Whether it is on its way out.
+    pub is_leaving: bool,
     /// What it should run with in the end.
     pub effective: Arc<Effective>,
     /// Whether it may move now.
@@ -95,10 +101,12 @@ enum OwnEdits {
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "three facts that do not depend on each other"
+    reason = "facts that do not depend on each other"
 )]
 pub(super) struct Candidate<'v> {
     pub instance: &'v Instance,
+    site: Site<'v>,
+    is_leaving: bool,
     effective: Arc<Effective>,
     /// The placement that configures it.
     pub home: Option<usize>,
@@ -164,7 +172,7 @@ impl Candidate<'_> {
 pub(in crate::plan) fn next<'v>(
     view: &View<'v>,
     wanted: &Wanted<'v>,
-    configs: &Configs<'v>,
+    configs: &Configs,
     others: &Others,
     now: Timestamp,
 ) -> Rollout<'v> {
@@ -173,23 +181,20 @@ pub(in crate::plan) fn next<'v>(
         .placements
         .iter()
         .enumerate()
-        .map(|(index, selected)| Feed::of(view, (&wanted.home, index), selected))
+        .map(|(index, selected)| Feed::of(view, (&wanted.missing, index), selected))
         .collect();
-    let mut candidates: Vec<Candidate<'v>> = configs
-        .instances
-        .iter()
-        .map(|(instance, effective)| {
-            let home = wanted.home.get(&instance.cluster).copied();
-            let feed = home.and_then(|home| feeds.get(home));
-            let kept = Kept::of(view, rolling.as_ref(), feed, (instance, effective));
-            let mut candidate = candidate(view, (instance, effective, home), kept, feed, now);
-            candidate.is_there &= !wanted.is_leaving(&instance.cluster);
-            if let (Some(counts), Some(rolling)) = (&mut candidate.counts, &rolling) {
-                counts.rolling = rolling.clusters.contains(&instance.cluster);
-            }
-            candidate
-        })
-        .collect();
+    let candidate = |(stand, effective): (&Stand<'v>, &Arc<Effective>)| {
+        let feed = stand.home.and_then(|home| feeds.get(home));
+        let instance = stand.site.instance;
+        let kept = Kept::of(view, rolling.as_ref(), feed, (instance, effective));
+        let mut candidate = candidate(view, (stand, effective), kept, feed, now);
+        if let (Some(counts), Some(rolling)) = (&mut candidate.counts, &rolling) {
+            counts.rolling = rolling.clusters.contains(&instance.cluster);
+        }
+        candidate
+    };
+    let each = wanted.stands.iter().zip(&configs.instances);
+    let mut candidates: Vec<Candidate<'v>> = each.map(candidate).collect();
     let mut recheck_at = candidates.iter().filter_map(|one| one.seen.recheck_at).min();
     let mut placed = Vec::with_capacity(feeds.len());
     for feed in &feeds {
@@ -264,13 +269,17 @@ impl Kept {
 
 fn candidate<'v>(
     view: &View<'v>,
-    (instance, effective, home): (&'v Instance, &Arc<Effective>, Option<usize>),
+    (stand, effective): (&Stand<'v>, &Arc<Effective>),
     kept: Kept,
     feed: Option<&Feed<'_>>,
     now: Timestamp,
 ) -> Candidate<'v> {
-    let cluster = view.cluster(&instance.cluster);
-    let is_there = !instance.meta.deleting && cluster.is_some_and(|cluster| !cluster.meta.deleting);
+    let Site {
+        instance, cluster, ..
+    } = stand.site;
+    let is_there = !instance.meta.deleting
+        && !stand.is_leaving()
+        && cluster.is_some_and(|cluster| !cluster.meta.deleting);
     let target = kept.target.as_deref().unwrap_or(&effective.refs);
     let settled = is_settled(&instance.references, target);
     let soak = feed.map_or(Duration::ZERO, |feed| feed.course.soak);
@@ -293,8 +302,10 @@ fn candidate<'v>(
     Candidate {
         own,
         instance,
+        site: stand.site,
+        is_leaving: stand.is_leaving(),
         effective: Arc::clone(effective),
-        home,
+        home: stand.home,
         kept: kept.target,
         is_governed: kept.is_governed,
         is_there,
@@ -340,17 +351,20 @@ fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>) -> Member<'_> {
         | Verdict::Held => Step::Hold,
     };
     let assigned = match step {
-        Step::Settled if is_exact(old, target) => Cow::Borrowed(old.as_slice()),
+        Step::Settled if is_exact(old, target) => Cow::Borrowed(&**old),
         Step::Settled | Step::Move => Cow::Owned(assign(old, target)),
         // Who waits keeps what it has; the content of its own configurations may have changed all the same.
         Step::Hold => {
             let passes = candidate.own != OwnEdits::Travel;
             let refreshed = passes.then(|| candidate.effective.refreshed(old)).flatten();
-            refreshed.map_or(Cow::Borrowed(old.as_slice()), Cow::Owned)
+            refreshed.map_or(Cow::Borrowed(&**old), Cow::Owned)
         }
     };
     Member {
         instance: candidate.instance,
+        cluster: candidate.site.cluster,
+        works: candidate.site.works,
+        is_leaving: candidate.is_leaving,
         step,
         notice,
         assigned,

@@ -45,11 +45,11 @@ impl<'v> Rolling<'v> {
                 // Decisions of a placement that is gone say nothing any more.
                 let exists = view.placement(namespace, name).is_some();
                 Some(Self {
-                    clusters: if exists {
-                        view.decided(namespace, name)
-                    } else {
-                        BTreeSet::new()
-                    },
+                    clusters: exists
+                        .then(|| view.decided(namespace, name))
+                        .into_iter()
+                        .flatten()
+                        .collect(),
                     course: Course::within(update.at_once),
                     paused: addon.paused.placement(namespace, name),
                     outside: Notice::outside(&what),
