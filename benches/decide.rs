@@ -3,7 +3,7 @@
 use divan::Bencher;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use tidegate::admission::{Door, Operation, Request, decide, wire};
+use tidegate::admission::{Door, Operation, Request, Rulebook, decide, wire};
 use tidegate::api::v1alpha1::GROUP;
 use tidegate::snapshot::{AddonFacts, Facts};
 
@@ -99,8 +99,9 @@ fn run(bencher: Bencher<'_, '_>, door: Door, object: &Value, old: Option<&Value>
         dry_run: false,
     };
     // The schemas are compiled on first use.
-    let _warm = decide(&request, &facts);
-    bencher.bench_local(|| decide(divan::black_box(&request), &facts));
+    let rulebook = Rulebook::default();
+    let _warm = decide(&request, &facts, &rulebook);
+    bencher.bench_local(|| decide(divan::black_box(&request), &facts, &rulebook));
 }
 
 #[divan::bench]
@@ -179,9 +180,9 @@ fn review_from_bytes_to_bytes(bencher: Bencher<'_, '_>) {
             "object": addon(&placements)},
     });
     let bytes = serde_json::to_vec(&review).expect("JSON");
-    let facts = facts();
+    let (facts, rulebook) = (facts(), Rulebook::default());
     bencher.bench_local(|| {
         let review = wire::Review::decode(divan::black_box(&bytes)).expect("a review");
-        wire::encode(review.uid(), &decide(&review.request(Door::Validate), &facts))
+        wire::encode(review.uid(), &decide(&review.request(Door::Validate), &facts, &rulebook))
     });
 }

@@ -5,12 +5,19 @@
 
 pub mod admission;
 pub mod api;
+pub mod check;
 pub mod cli;
 pub mod controllers;
+pub mod explain;
 pub mod field;
+pub mod forecast;
 pub mod hash;
 pub mod model;
+pub mod offline;
 pub mod plan;
+pub mod report;
 pub mod server;
 pub mod snapshot;
+pub mod source;
 pub mod telemetry;
+pub mod why;

@@ -240,6 +240,44 @@ fn start() -> World {
     world
 }
 
+/// Returns what is written, words aside, when one of the two placements has no decisions for a moment.
+fn taken_in_a_moment_without_decisions(steps: &[Step], which: usize, emptied: bool) -> Vec<plan::Action> {
+    let mut world = start();
+    for step in steps {
+        act(&mut world, step);
+    }
+    // What one placement gives while the other is unknown already is nobody's to know.
+    for n in 0..2 {
+        let place = ObjectKey::new(Kind::Placement, "default", placement(n));
+        if !world.objects.contains_key(&decision(n)) || !world.objects.contains_key(&place) {
+            world.decide(&placement(n), &[]);
+        }
+    }
+    world.settle("hello");
+    if emptied {
+        world.put_status(&decision(which), &json!({"decisions": []}));
+    } else {
+        world.delete(&decision(which));
+    }
+    let words_only = |action: &plan::Action| matches!(action, plan::Action::Status { patch, .. } if patch["status"].get("configReferences").is_none());
+    let mut actions = world.plan("hello").actions;
+    actions.retain(|action| !words_only(action));
+    actions
+}
+
+/// Found by the property below: the cluster still runs with what the paused placement gave, but another one has taken it over.
+#[test]
+fn a_cluster_that_another_placement_has_taken_over_is_not_claimed_back() {
+    let steps = [
+        Step::Decide(1, 102),
+        Step::Settle,
+        Step::Pause(1),
+        Step::Decide(1, 4),
+        Step::Decide(0, 186),
+    ];
+    assert_eq!(taken_in_a_moment_without_decisions(&steps, 1, false), []);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
@@ -275,28 +313,8 @@ proptest! {
     fn a_moment_without_decisions_takes_nothing_away(
         steps in prop::collection::vec(step(), 1..30), which in 0..2_usize, emptied in any::<bool>(),
     ) {
-        let mut world = start();
-        for step in &steps {
-            act(&mut world, step);
-        }
-        // What one placement gives while the other is unknown already is nobody's to know.
-        for n in 0..2 {
-            let place = ObjectKey::new(Kind::Placement, "default", placement(n));
-            if !world.objects.contains_key(&decision(n)) || !world.objects.contains_key(&place) {
-                world.decide(&placement(n), &[]);
-            }
-        }
-        world.settle("hello");
-        if emptied {
-            world.put_status(&decision(which), &json!({"decisions": []}));
-        } else {
-            world.delete(&decision(which));
-        }
-        for action in world.plan("hello").actions {
-            let words_only = matches!(&action, plan::Action::Status { patch, .. }
-                if patch["status"].get("configReferences").is_none());
-            prop_assert!(words_only, "{:?}", action);
-        }
+        let taken = taken_in_a_moment_without_decisions(&steps, which, emptied);
+        prop_assert!(taken.is_empty(), "{:?}", taken);
     }
 
     /// A store that saw the same objects in another order, some of them twice, plans the same.

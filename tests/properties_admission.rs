@@ -7,7 +7,7 @@ use asked::{Asked, WrittenFacts};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use tidegate::admission::{Door, Operation, decide, wire};
+use tidegate::admission::{Door, Operation, Rulebook, decide, wire};
 use tidegate::api::v1alpha1::{ClusterManagementAddOn, CreationTemplate, PlacementStrategy};
 use tidegate::field::Path;
 use tidegate::model::{
@@ -146,7 +146,7 @@ proptest! {
         for bytes in [serde_json::to_vec(&review), serde_json::to_vec(&whole), Ok(bytes)] {
             let bytes = bytes.expect("JSON");
             if let Ok(review) = wire::Review::decode(&bytes) {
-                let verdict = decide(&review.request(Door::Mutate), &facts());
+                let verdict = decide(&review.request(Door::Mutate), &facts(), &Rulebook::default());
                 prop_assert!(!wire::encode(review.uid(), &verdict).is_empty());
             }
         }

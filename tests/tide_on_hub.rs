@@ -168,7 +168,7 @@ async fn an_add_on_is_installed_upgraded_and_removed_on_simulated_clusters() {
     let mut told = scene.tide.progress();
     eventually("all install", &scene, || scene.all_are("InstallSucceed")).await;
     every_instance_carries_its_hashes(&scene).await;
-    assert!(scene.tide.facts().load().complete);
+    assert!(scene.tide.facts().load().is_complete());
     assert!(told.try_recv().is_ok(), "nobody was told");
 
     nobody_is_written_to(&scene).await;

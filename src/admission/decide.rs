@@ -1,25 +1,32 @@
 //! The one question of this room: may this object be stored?
 //!
-//! Decides by running the stages one after another: schema, model, defaults, rules, ratchet, verdict. Pure: the same
-//! request and the same facts give the same bytes, whether it is a dry run or not.
+//! Decides by running the stages one after another: schema, model, defaults, rules, enforcement, ratchet, verdict. Pure:
+//! the same request, facts and rulebook give the same bytes, whether it is a dry run or not.
 
 use json_patch::Patch;
 use serde_json::Value;
 
 use super::defaults;
-use super::ratchet;
+use super::examine::{Case, Examined, examine};
 use super::request::{Operation, Request};
+use super::rulebook::Rulebook;
 use super::shape::{self, Shape};
-use super::subject::{Addon, ClusterAddon, HubConfig, Kind, Subject};
+use super::subject::{Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Template};
 use super::verdict::Verdict;
 use crate::field::{Class, Fault, Findings, Identity, Path, Violation};
 use crate::snapshot::Facts;
 
-/// Decides whether the object of a request may be stored, and what is added to it.
-pub fn decide(request: &Request<'_>, facts: &Facts) -> Verdict {
+/// Decides whether the object of a request may be stored, and what is added to it; or whether it may be deleted.
+///
+/// What rests on the absence of an object that only the watch has not seen warns and never refuses. The verdict names
+/// these objects ([`Verdict::asks`]); whoever has asked the hub for them decides again with facts that say so.
+pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let Some(shape) = shape::of(request).filter(|_| !request.passes_unseen()) else {
         return Verdict::pass();
     };
+    if request.operation == Operation::Delete {
+        return part_with(request, facts, rulebook);
+    }
     let documents = match Documents::read(request, shape) {
         Ok(documents) => documents,
         Err(violation) => return refuse(identity(request, &Value::Null), violation),
@@ -32,14 +39,58 @@ pub fn decide(request: &Request<'_>, facts: &Facts) -> Verdict {
     let patch = defaults::fill(request, &documents, &name, facts);
     form.add(&patch);
     let faults = form.faults(shape, &documents);
-    let findings = match request.resource {
-        Addon::RESOURCE => examine::<Addon>(request, &name, &form, &documents, facts),
-        ClusterAddon::RESOURCE => examine::<ClusterAddon>(request, &name, &form, &documents, facts),
-        HubConfig::RESOURCE => examine::<HubConfig>(request, &name, &form, &documents, facts),
-        _ => Findings::new(),
+    let case = Case {
+        request,
+        name: &name,
+        facts,
+        rulebook,
     };
-    let findings = merge(findings, faults, form.unknown);
-    Verdict::of(identity(request, &documents.object), findings, patch)
+    let Examined { findings, asked } = by_kind(&case, form.seen(), documents.old.as_ref());
+    let shapely = rulebook
+        .enforcement
+        .apply(shape_findings(faults, form.unknown), &case.scope());
+    let findings = merge(findings, shapely);
+    Verdict::of(identity(request, &documents.object), findings, patch).asking(asked)
+}
+
+fn by_kind(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
+    match case.request.resource {
+        Addon::RESOURCE => examine::<Addon>(case, object, old),
+        ClusterAddon::RESOURCE => examine::<ClusterAddon>(case, object, old),
+        DeploymentConfig::RESOURCE => examine::<DeploymentConfig>(case, object, old),
+        HubConfig::RESOURCE => examine::<HubConfig>(case, object, old),
+        Template::RESOURCE => examine::<Template>(case, object, old),
+        _ => Examined::default(),
+    }
+}
+
+/// Decides whether an object may be deleted: it warns, and refuses nothing that the operator has not told it to.
+fn part_with(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
+    let stored = request
+        .old
+        .or(request.object)
+        .map(|old| serde_json::from_str(old.get()));
+    let Some(Ok(object)) = stored else {
+        return Verdict::pass();
+    };
+    if is_going(&object) {
+        return Verdict::pass();
+    }
+    let name = name_of(request, &object);
+    let case = Case {
+        request,
+        name,
+        facts,
+        rulebook,
+    };
+    let Examined { findings, asked } = by_kind(&case, &object, None);
+    Verdict::of(identity(request, &object), findings, Patch::default()).asking(asked)
+}
+
+fn is_going(object: &Value) -> bool {
+    object
+        .pointer("/metadata/deletionTimestamp")
+        .is_some_and(|time| !time.is_null())
 }
 
 /// The object and its stored predecessor.
@@ -75,10 +126,7 @@ impl Documents {
     /// Tells whether an update is none of the gate's business: the object is going away, or only finalizers, owners and
     /// the like change. Whoever removes a finalizer cannot be asked to repair the spec first.
     fn are_left_alone(&self) -> bool {
-        let deleting = self
-            .object
-            .pointer("/metadata/deletionTimestamp")
-            .is_some_and(|time| !time.is_null());
+        let deleting = is_going(&self.object);
         let same =
             |pointer| self.old.as_ref().map(|old| old.pointer(pointer)) == Some(self.object.pointer(pointer));
         self.old.is_some()
@@ -142,61 +190,36 @@ impl Form {
     }
 }
 
-fn examine<K: Kind>(
-    request: &Request<'_>,
-    name: &str,
-    form: &Form,
-    documents: &Documents,
-    facts: &Facts,
-) -> Findings {
-    let object = form.seen();
-    let old = documents.old.as_ref();
-    let findings = check::<K>(request, name, (object, old), facts);
-    match old {
-        Some(old) if !findings.allows() => {
-            let before = check::<K>(request, name, (old, Some(old)), facts);
-            ratchet::soften(findings, object, &before, old)
-        }
-        Some(_) | None => findings,
-    }
-}
-
-fn check<K: Kind>(
-    request: &Request<'_>,
-    name: &str,
-    (object, old): (&Value, Option<&Value>),
-    facts: &Facts,
-) -> Findings {
-    let subject = Subject::<K> {
-        name,
-        namespace: request.namespace,
-        body: K::read(object),
-        old: old.map(K::read),
-        facts,
-    };
+fn shape_findings(faults: Vec<Violation>, unknown: Vec<Violation>) -> Findings {
     let mut findings = Findings::new();
-    let rules = K::families().iter().copied().flatten();
-    for rule in rules.filter(|rule| rule.on.includes(request.operation)) {
-        (rule.check)(&subject, &mut findings);
+    for fault in faults {
+        findings.deny(fault);
+    }
+    for field in unknown {
+        findings.warn(field);
     }
     findings
 }
 
 /// Joins what the rules and what the schema say: about one field a rule speaks alone, because it says more.
-fn merge(mut findings: Findings, faults: Vec<Violation>, unknown: Vec<Violation>) -> Findings {
+fn merge(mut findings: Findings, shapely: Findings) -> Findings {
     let told: Vec<Path> = findings
         .violations()
         .iter()
         .map(|violation| violation.path().clone())
         .collect();
+    let (faults, warnings, audited) = shapely.into_parts();
     for fault in faults
         .into_iter()
         .filter(|fault| !told.iter().any(|path| speaks_of(fault, path)))
     {
         findings.deny(fault);
     }
-    for field in unknown {
-        findings.warn(field);
+    for warning in warnings {
+        findings.warn(warning.violation().clone());
+    }
+    for violation in audited {
+        findings.audit(violation);
     }
     findings
 }

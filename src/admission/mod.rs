@@ -14,9 +14,14 @@ mod body;
 mod catalogue;
 mod decide;
 mod defaults;
+mod doubt;
+mod effort;
+mod enforcement;
+mod examine;
 mod ratchet;
 mod registration;
 mod request;
+mod rulebook;
 mod rules;
 mod shape;
 mod subject;
@@ -25,9 +30,11 @@ pub mod wire;
 
 pub use catalogue::{Entry, catalogue, reference_page};
 pub use decide::decide;
-pub use registration::{Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations};
+pub use enforcement::{Action, Enforcement, EnforcementError, Scope};
+pub use registration::{BREAK_GLASS, Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations};
 pub use request::{Door, Operation, Request};
+pub use rulebook::{BlastRadius, Rulebook};
 pub use subject::Operations;
 pub use verdict::Verdict;
 
-pub use crate::snapshot::Facts;
+pub use crate::snapshot::{Facts, ObjectKey};

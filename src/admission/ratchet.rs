@@ -12,7 +12,7 @@ use crate::field::{Findings, Violation};
 /// Each old fault excuses one new fault: first the one at the same path, then one that differs in list positions only,
 /// because removing the item before a faulty one moves the fault without touching it.
 pub(super) fn soften(findings: Findings, object: &Value, before: &Findings, old: &Value) -> Findings {
-    let (violations, warnings) = findings.into_parts();
+    let (violations, warnings, audited) = findings.into_parts();
     let mut excuses: Vec<&Violation> = before.violations().iter().collect();
     let exact = |new: &Violation, was: &Violation| was.path() == new.path();
     let moved = |new: &Violation, was: &Violation| was.path().same_shape(new.path());
@@ -38,6 +38,9 @@ pub(super) fn soften(findings: Findings, object: &Value, before: &Findings, old:
     }
     for warning in warnings {
         softened.warn(warning.violation().clone());
+    }
+    for violation in audited {
+        softened.audit(violation);
     }
     softened
 }

@@ -58,11 +58,11 @@ pub struct Request<'a> {
 impl Request<'_> {
     /// Tells whether the gate has nothing to say, so that nobody is ever locked out by it.
     ///
-    /// A deletion that could be refused would hold a namespace for ever; a status belongs to whoever observes.
+    /// A status belongs to whoever observes. Deletions are seen by rules of deletion only, which warn.
     pub fn passes_unseen(&self) -> bool {
         let changes = match self.operation {
-            Operation::Create | Operation::Update => true,
-            Operation::Delete | Operation::Connect => false,
+            Operation::Create | Operation::Update | Operation::Delete => true,
+            Operation::Connect => false,
         };
         !changes || !self.subresource.is_empty()
     }

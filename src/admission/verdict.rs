@@ -2,9 +2,12 @@
 //!
 //! Decides nothing: it carries what `decide` found, in the order in which it is shown.
 
+use std::collections::BTreeSet;
+
 use json_patch::Patch;
 
 use crate::field::{Findings, Identity, Status, Violation, Warning};
+use crate::snapshot::ObjectKey;
 
 /// Whether an object may be stored, why not, what else to say, and what to add to it.
 #[must_use = "a verdict does nothing until it is answered"]
@@ -13,7 +16,9 @@ pub struct Verdict {
     identity: Identity,
     violations: Vec<Violation>,
     warnings: Vec<Warning>,
+    audited: Vec<Violation>,
     patch: Patch,
+    asks: BTreeSet<ObjectKey>,
 }
 
 impl Verdict {
@@ -24,7 +29,7 @@ impl Verdict {
 
     /// Returns the verdict of these findings; a refused object gets no patch.
     pub fn of(identity: Identity, findings: Findings, patch: Patch) -> Self {
-        let (violations, warnings) = findings.settled().into_parts();
+        let (violations, warnings, audited) = findings.settled().into_parts();
         let patch = if violations.is_empty() {
             patch
         } else {
@@ -34,8 +39,21 @@ impl Verdict {
             identity,
             violations,
             warnings,
+            audited,
             patch,
+            asks: BTreeSet::new(),
         }
+    }
+
+    /// Returns this verdict with the objects that the hub should be asked for before anybody relies on it.
+    pub fn asking(mut self, objects: BTreeSet<ObjectKey>) -> Self {
+        self.asks = objects;
+        self
+    }
+
+    /// Returns the objects whose absence this verdict rests on, as far as only the watch has not seen them.
+    pub fn asks(&self) -> &BTreeSet<ObjectKey> {
+        &self.asks
     }
 
     /// Returns whether the object may be stored.
@@ -53,6 +71,11 @@ impl Verdict {
         &self.warnings
     }
 
+    /// Returns what is recorded and told nobody.
+    pub fn audited(&self) -> &[Violation] {
+        &self.audited
+    }
+
     /// Returns what the gate adds to the object.
     pub fn patch(&self) -> &Patch {
         &self.patch
@@ -63,11 +86,11 @@ impl Verdict {
         (!self.allowed()).then(|| Status::invalid(&self.identity, &self.violations))
     }
 
-    /// Returns the ids of the rules that spoke, sorted, each once.
-    pub fn rules(&self) -> Vec<&'static str> {
+    /// Returns the ids of the rules that refused or warned, sorted, each once.
+    pub fn rules(&self) -> Vec<&str> {
         let refused = self.violations.iter().map(Violation::rule);
         let warned = self.warnings.iter().map(|warning| warning.violation().rule());
-        let mut rules: Vec<&'static str> = refused.chain(warned).collect();
+        let mut rules: Vec<&str> = refused.chain(warned).collect();
         rules.sort_unstable();
         rules.dedup();
         rules

@@ -19,6 +19,8 @@ const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
 /// The most warnings in one answer; the API server has room for 4,096 characters in all.
 const MOST_WARNINGS: usize = 20;
+/// The most findings in the annotation for the audit log.
+const MOST_AUDITED: usize = 20;
 
 /// Why bytes are no question to this gate.
 #[derive(Debug, thiserror::Error)]
@@ -172,8 +174,6 @@ struct Reply<'a> {
 /// Returns the bytes of the answer to the question `uid`.
 pub fn encode(uid: &str, verdict: &Verdict) -> Vec<u8> {
     let patch = (!verdict.patch().0.is_empty()).then(|| STANDARD.encode(to_json(verdict.patch())));
-    let rules = verdict.rules();
-    let audit = (!rules.is_empty()).then(|| ("rules", rules.join(",")));
     bytes(Answer {
         uid,
         allowed: verdict.allowed(),
@@ -181,7 +181,7 @@ pub fn encode(uid: &str, verdict: &Verdict) -> Vec<u8> {
         patch_type: patch.as_ref().map(|_| "JSONPatch"),
         patch,
         warnings: warnings(verdict),
-        audit_annotations: audit.into_iter().collect(),
+        audit_annotations: annotations(verdict),
     })
 }
 
@@ -197,6 +197,29 @@ pub fn encode_failure(uid: &str) -> Vec<u8> {
         warnings: Vec::new(),
         audit_annotations: BTreeMap::new(),
     })
+}
+
+/// What the audit log of the API server keeps: the rules that spoke, and the whole text of what was told nobody.
+fn annotations(verdict: &Verdict) -> BTreeMap<&'static str, String> {
+    let mut annotations = BTreeMap::new();
+    let rules = verdict.rules();
+    if !rules.is_empty() {
+        annotations.insert("rules", rules.join(","));
+    }
+    let audited = verdict.audited();
+    if !audited.is_empty() {
+        let mut texts: Vec<String> = audited
+            .iter()
+            .take(MOST_AUDITED)
+            .map(ToString::to_string)
+            .collect();
+        let more = audited.len().saturating_sub(MOST_AUDITED);
+        if more > 0 {
+            texts.push(format!("and {more} more"));
+        }
+        annotations.insert("audited", texts.join("; "));
+    }
+    annotations
 }
 
 fn warnings(verdict: &Verdict) -> Vec<String> {
@@ -228,7 +251,7 @@ fn to_json(value: &impl Serialize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admission::decide;
+    use crate::admission::{Rulebook, decide};
     use crate::api::v1alpha1::{GROUP, VERSION};
     use crate::snapshot::{AddonFacts, Facts};
     use serde_json::{Value, json};
@@ -294,7 +317,7 @@ mod tests {
             "resource": resource, "object": {"metadata": {"name": "helloworld"}, "spec": {}},
         }));
         let review = Review::decode(&bytes).expect("a review");
-        let verdict = decide(&review.request(Door::Mutate), &facts);
+        let verdict = decide(&review.request(Door::Mutate), &facts, &Rulebook::default());
         let answer: Value = serde_json::from_slice(&encode(review.uid(), &verdict)).expect("JSON");
         assert_eq!(answer["response"]["patchType"], "JSONPatch");
         let patch = STANDARD

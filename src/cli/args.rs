@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::{CheckArgs, CompletionsArgs, ExplainArgs, ManArgs, PlanArgs, SnapshotArgs, WhyArgs};
+use crate::admission::BlastRadius;
 use crate::controllers::TideOptions;
 use crate::model::GoDuration;
 use crate::snapshot::{
@@ -40,7 +42,7 @@ Try it:
   export KUBECONFIG=$PWD/.tidegate/kubeconfig
   kubectl get managedclusteraddons -A
 
-Exit status: 0 done, 1 it failed on the way, 2 it could not start as asked (flag, port, folder, file).
+Exit status: 0 done, 1 it failed on the way or found something, 2 it could not start as asked (flag, port, folder, file).
 Logs go to standard error; TIDEGATE_LOG=debug shows more (syntax: tracing filter directives).";
 
 /// The subcommands.
@@ -50,10 +52,24 @@ pub enum Command {
     Dev(DevArgs),
     /// Guard and drive a hub that is already there: the gate and the tide, nothing simulated.
     Serve(ServeArgs),
+    /// Say what the gate would say about manifests, before anybody applies them.
+    Check(CheckArgs),
+    /// Say why an add-on is not where it should be, and where to look.
+    Why(WhyArgs),
+    /// Say what would happen on a hub: which clusters move in which wave.
+    Plan(PlanArgs),
+    /// Explain a rule, a cause or a field.
+    Explain(ExplainArgs),
+    /// Write a dump of a hub, for `check`, `plan` and `why`.
+    Snapshot(SnapshotArgs),
     /// Print the custom resource definitions (YAML) that Tidegate serves and reads.
     Crds(CrdsArgs),
     /// Print generated references: the rules of the gate, the command line, the webhook configurations.
     Reference(ReferenceArgs),
+    /// Print a completion script for a shell.
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write all pages into a folder.
+    Man(ManArgs),
 }
 
 /// Run a whole hub on loopback, in memory: for trying, demonstrating and testing. Not for production.
@@ -86,6 +102,9 @@ pub struct DevArgs {
     /// `hook-hang`, `offline`.
     #[arg(long = "fault", value_name = "CLUSTER=FAULT")]
     pub faults: Vec<String>,
+    /// What the gate decides by.
+    #[command(flatten)]
+    pub gate: GateArgs,
     /// How the controllers behave.
     #[command(flatten)]
     pub tide: TideArgs,
@@ -95,7 +114,7 @@ pub struct DevArgs {
 ///
 /// The hub is the one of the kubeconfig (flag, else KUBECONFIG, else the service account of the pod). It must have the
 /// definitions of `tidegate crds` or OCM's own, and be told to ask the gate: `tidegate reference webhooks`.
-/// Run one replica: there is no leader election yet. Ends on SIGINT or SIGTERM after the requests under way.
+/// Several replicas need `--elect`, so that only one of them writes. Ends on SIGINT or SIGTERM after the requests under way.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArgs {
     /// Kubeconfig of the hub.
@@ -110,12 +129,63 @@ pub struct ServeArgs {
     /// Private key of the certificate (PEM).
     #[arg(long, value_name = "FILE", default_value = "/certs/tls.key")]
     pub key: PathBuf,
+    /// Lease by which several replicas elect the one that writes; every replica answers admission.
+    ///
+    /// The Lease is made if it is not there; the namespace is not. Without the flag this replica writes by itself.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
+    pub elect: Option<LeasePlace>,
+    /// Address to serve metrics on, over plain HTTP at `/metrics`; not served when absent.
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<SocketAddr>,
+    /// What the gate decides by.
+    #[command(flatten)]
+    pub gate: GateArgs,
     /// How the controllers behave.
     #[command(flatten)]
     pub tide: TideArgs,
     /// How many seconds to go on serving after a signal, until routes to this server are withdrawn.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=300))]
     pub linger: u64,
+}
+
+/// Where the Lease of the replicas lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeasePlace {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+fn lease(text: &str) -> Result<LeasePlace, String> {
+    let fits = |part: &str| !part.is_empty() && !part.contains('/');
+    match text.split_once('/') {
+        Some((namespace, name)) if fits(namespace) && fits(name) => Ok(LeasePlace {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }),
+        Some(_) | None => Err("write a namespace and a name, for instance tidegate/leader".to_owned()),
+    }
+}
+
+/// What the gate decides by, whatever hub it guards.
+#[derive(Args, Clone, Debug, Default)]
+pub struct GateArgs {
+    /// What findings of rules do, by rule, add-on and namespace: a YAML list of settings (`docs/enforcement.md`).
+    ///
+    /// For instance `[{rule: "rollout/*", action: Warn, addons: ["edge-*"]}]`; actions are Off, Audit, Warn and Deny, and
+    /// the last setting that matches counts. Without the file every rule does what its page says.
+    #[arg(long, value_name = "FILE")]
+    pub enforcement: Option<PathBuf>,
+    /// How many percent of an add-on's clusters one edit may take it from, or move at once, before the gate warns (default 50).
+    #[arg(long, value_name = "PERCENT", value_parser = blast_radius)]
+    pub blast_radius: Option<BlastRadius>,
+}
+
+fn blast_radius(text: &str) -> Result<BlastRadius, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let percent = number.parse().ok().and_then(BlastRadius::percent);
+    percent.ok_or_else(|| "must be a share from 0 to 100 percent".to_owned())
 }
 
 /// The words of the `Progressing` condition.

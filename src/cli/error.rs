@@ -15,6 +15,14 @@ pub enum CliError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A file or folder cannot be read.
+    #[error("cannot read \"{}\"", path.display())]
+    ReadFile {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// A file cannot be written.
     #[error("cannot write file \"{}\"", path.display())]
     WriteFile {
@@ -57,6 +65,7 @@ impl CliError {
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::PrepareFolder { .. }
+            | Self::ReadFile { .. }
             | Self::WriteFile { .. }
             | Self::ReadFlag { .. }
             | Self::Start { .. } => 2,

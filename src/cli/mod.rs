@@ -3,15 +3,33 @@
 //! Joins the rooms and prints; never holds logic of its own.
 
 mod args;
+mod check;
 mod connect;
 mod crds;
 mod dev;
 mod error;
+mod explain;
+mod live;
+mod plan;
+mod print;
 mod reference;
+mod rulebook;
 mod run;
 mod serve;
+mod shell;
 mod signals;
+mod snapshot;
+mod why;
 
-pub use args::{Cli, Command, CrdsArgs, DevArgs, Reasons, ReferenceArgs, ServeArgs, Topic};
+pub use args::{
+    Cli, Command, CrdsArgs, DevArgs, GateArgs, LeasePlace, Reasons, ReferenceArgs, ServeArgs, TideArgs, Topic,
+};
+pub use check::{CheckArgs, ColourArg, FailOn, MissingFactsArg, Output};
 pub use error::CliError;
+pub use explain::ExplainArgs;
+pub use plan::PlanArgs;
+pub use print::Form;
 pub use run::run;
+pub use shell::{CompletionsArgs, ManArgs};
+pub use snapshot::SnapshotArgs;
+pub use why::WhyArgs;

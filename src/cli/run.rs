@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::{Cli, CliError, Command, crds, dev, reference, serve};
+use super::{
+    Cli, CliError, Command, check, crds, dev, explain, plan, reference, serve, shell, snapshot, why,
+};
 use crate::telemetry;
 
 /// Runs the program with the words of the command line; returns its exit status.
@@ -15,7 +17,7 @@ use crate::telemetry;
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
     match start_logs().and_then(|()| perform(cli.command)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(CliError::Print(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             complain(&error);
@@ -24,13 +26,21 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn perform(command: Command) -> Result<(), CliError> {
+fn perform(command: Command) -> Result<ExitCode, CliError> {
     match command {
+        Command::Check(args) => return check::run(&args),
+        Command::Why(args) => return why::run(&args),
+        Command::Plan(args) => return plan::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Snapshot(args) => snapshot::run(&args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
         Command::Dev(args) => dev::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Crds(args) => crds::run(&args),
         Command::Reference(args) => reference::run(&args),
     }
+    .map(|()| ExitCode::SUCCESS)
 }
 
 fn start_logs() -> Result<(), CliError> {

@@ -1,7 +1,7 @@
 //! The only code that changes the hub: creates, merge patches, status patches and deletions, each with its precondition.
 //!
 //! Decides nothing. A write that meets another revision than it was planned from fails, and the add-on is planned again.
-//! Never begins a write after the end was asked for.
+//! Never begins a write after the end was asked for, or after another replica has begun to lead.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::Status;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
@@ -23,8 +23,10 @@ use super::herald::Herald;
 use super::raw::{Raw, resource};
 use super::sign::{SignError, certificate};
 use super::tide::Progress;
+use super::unkept::Unkept;
 use crate::plan::{Action, Answer, Plan, Revision};
 use crate::snapshot::{Expected, Kind, Lane, Name, ObjectKey};
+use crate::telemetry::{Metrics, Written};
 
 /// Name under which the API server records our writes.
 const FIELD_MANAGER: &str = "tidegate";
@@ -137,6 +139,18 @@ pub(super) struct Pen {
     pub(super) at_once: usize,
     /// Namespace of signers' secrets whose namespace nobody names.
     pub(super) signing_namespace: Name,
+    /// What the hub does not keep of a status.
+    pub(super) unkept: Unkept,
+    /// Whether this replica is the one that writes.
+    pub(super) leading: watch::Receiver<bool>,
+    /// Where writes are counted.
+    pub(super) metrics: Metrics,
+}
+
+impl Pen {
+    fn is_down(&self) -> bool {
+        self.stop.is_cancelled() || !*self.leading.borrow()
+    }
 }
 
 /// Applies a plan: the writes of one lane in their order, lanes beside each other, the cluster-scoped ones last.
@@ -166,12 +180,15 @@ async fn apply_group(pen: &Pen, subject: &Subject, actions: Vec<Action>) -> Appl
     let mut applied = Applied::default();
     for mut action in actions {
         rebase(&mut action, &applied.expected);
-        if pen.stop.is_cancelled() {
+        if pen.is_down() {
             break;
         }
         let news = News::of(&action);
         let object = action.object().clone();
-        match apply_one(pen, action).await {
+        let outcome = apply_one(pen, action).await;
+        pen.metrics
+            .wrote(object.kind.address().resource, written(&outcome));
+        match outcome {
             Ok(expected) => {
                 news.tell(pen, subject, &object);
                 applied
@@ -185,6 +202,19 @@ async fn apply_group(pen: &Pen, subject: &Subject, actions: Vec<Action>) -> Appl
         }
     }
     applied
+}
+
+fn written(outcome: &Result<Option<Expected>, ApplyError>) -> Written {
+    match outcome {
+        Ok(_) => Written::Done,
+        Err(ApplyError::Conflict { .. }) => Written::Conflict,
+        Err(
+            ApplyError::Hidden { .. }
+            | ApplyError::NoChange { .. }
+            | ApplyError::Sign { .. }
+            | ApplyError::Write { .. },
+        ) => Written::Failed,
+    }
 }
 
 /// A plan may write twice to one object, its metadata and its status: the second write goes on from what the first one made.
@@ -243,15 +273,10 @@ impl News {
 async fn apply_one(pen: &Pen, action: Action) -> Result<Option<Expected>, ApplyError> {
     let object = action.object().clone();
     let api = api(&pen.client, &object);
-    let manager = Some(FIELD_MANAGER.to_owned());
-    let patch_params = PatchParams {
-        field_manager: manager.clone(),
-        ..PatchParams::default()
-    };
     match action {
         Action::Create { body, why, .. } => {
             let params = PostParams {
-                field_manager: manager,
+                field_manager: Some(FIELD_MANAGER.to_owned()),
                 ..PostParams::default()
             };
             let created = api.create(&params, &Raw::new(body)).await;
@@ -263,18 +288,12 @@ async fn apply_one(pen: &Pen, action: Action) -> Result<Option<Expected>, ApplyE
             before, patch, why, ..
         } => {
             let patch = Patch::Merge(guarded(patch, &before));
-            let patched = api.patch(&object.name, &patch_params, &patch).await;
+            let patched = api.patch(&object.name, &patching(), &patch).await;
             let patched = patched.map_err(|error| failed("patch", &object, error))?;
             info!(%object, why, "patched");
             changed(object, &before, seen(&patched))
         }
-        Action::Status { before, patch, .. } => {
-            let patch = Patch::Merge(guarded(patch, &before));
-            let patched = api.patch_status(&object.name, &patch_params, &patch).await;
-            let patched = patched.map_err(|error| failed("patch the status of", &object, error))?;
-            debug!(%object, "status written");
-            changed(object, &before, seen(&patched))
-        }
+        Action::Status { before, patch, .. } => write_status(pen, &api, object, &before, patch).await,
         Action::Delete { before, why, .. } => {
             let conditions = Preconditions {
                 uid: Some(before.uid.to_string()),
@@ -297,6 +316,36 @@ async fn apply_one(pen: &Pen, action: Action) -> Result<Option<Expected>, ApplyE
     }
 }
 
+/// What the hub does not keep is not sent to it.
+async fn write_status(
+    pen: &Pen,
+    api: &Api<Raw>,
+    object: ObjectKey,
+    before: &Revision,
+    mut patch: Value,
+) -> Result<Option<Expected>, ApplyError> {
+    if !pen.unkept.strip(object.kind, &mut patch) {
+        return Ok(None);
+    }
+    let written = guarded(patch, before);
+    let patched = api
+        .patch_status(&object.name, &patching(), &Patch::Merge(&written))
+        .await;
+    let patched = patched.map_err(|error| failed("patch the status of", &object, error))?;
+    debug!(%object, "status written");
+    if pen.unkept.learn(object.kind, &written, &patched.object) {
+        return Ok(None);
+    }
+    changed(object, before, seen(&patched))
+}
+
+fn patching() -> PatchParams {
+    PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    }
+}
+
 /// Approval and certificate have endpoints of their own.
 async fn certify(
     pen: &Pen,
@@ -316,14 +365,10 @@ async fn certify(
             ("status", "write the certificate of", patch)
         }
     };
-    let params = PatchParams {
-        field_manager: Some(FIELD_MANAGER.to_owned()),
-        ..PatchParams::default()
-    };
     let patch = Patch::Merge(guarded(patch, before));
     let api = api(&pen.client, &object);
     let patched = api
-        .patch_subresource(endpoint, &object.name, &params, &patch)
+        .patch_subresource(endpoint, &object.name, &patching(), &patch)
         .await;
     let patched = patched.map_err(|error| failed(verb, &object, error))?;
     info!(%object, endpoint, "answered");
@@ -407,6 +452,9 @@ mod tests {
             stop: CancellationToken::new(),
             at_once: 1,
             signing_namespace: Name::from("signers"),
+            unkept: Unkept::default(),
+            leading: watch::channel(true).1,
+            metrics: Metrics::default(),
         }
     }
 

@@ -28,8 +28,9 @@ use super::pauses::Pauses;
 use super::queue::Queue;
 use super::second_look::look_again;
 use super::tide::{Progress, TideOptions};
+use super::unkept::Unkept;
 use crate::plan::{self, Action, Memo, Plan};
-use crate::snapshot::{Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store, View};
+use crate::snapshot::{Completeness, Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store, View};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
@@ -76,6 +77,8 @@ pub(super) struct Driver {
     memos: BTreeMap<Name, Memo>,
     /// Always the planner; tests put bugs in here.
     planner: Planner,
+    /// Whether this replica is the one that writes.
+    leading: watch::Receiver<bool>,
 }
 
 /// What keeps an add-on from being planned.
@@ -94,7 +97,7 @@ impl Driver {
         client: Client,
         options: TideOptions,
         outlets: Outlets,
-        stop: CancellationToken,
+        (stop, leading): (CancellationToken, watch::Receiver<bool>),
     ) -> Self {
         let herald = Herald::start(client.clone(), options.events, stop.clone());
         let pen = Pen {
@@ -104,6 +107,9 @@ impl Driver {
             stop,
             at_once: options.writes_at_once,
             signing_namespace: options.signing_namespace.clone(),
+            unkept: Unkept::default(),
+            leading: leading.clone(),
+            metrics: options.metrics.clone(),
         };
         Self {
             pen,
@@ -122,6 +128,7 @@ impl Driver {
             audit: Audit::default(),
             memos: BTreeMap::new(),
             planner: plan::addon_with,
+            leading,
         }
     }
 
@@ -134,7 +141,7 @@ impl Driver {
     pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) {
         let stop = self.pen.stop.clone();
         loop {
-            let next = self.queue.next().filter(|_| self.is_synced());
+            let next = self.queue.next().filter(|_| self.may_plan());
             let due = async { tokio::time::sleep_until(next.unwrap_or_else(Instant::now)).await };
             tokio::select! {
                 () = stop.cancelled() => break,
@@ -152,6 +159,7 @@ impl Driver {
                         self.see(&addon, seen);
                     }
                 }
+                Ok(()) = self.leading.changed() => {}
                 () = due, if next.is_some() => {}
             }
             self.look_out();
@@ -166,6 +174,11 @@ impl Driver {
 
     fn is_synced(&self) -> bool {
         self.listed.len() == Kind::ALL.len()
+    }
+
+    /// Whoever does not lead keeps what is due, and is ready to go on from there at once.
+    fn may_plan(&self) -> bool {
+        self.is_synced() && *self.leading.borrow()
     }
 
     fn take_in(&mut self, first: Event, events: &mut mpsc::Receiver<Event>) {
@@ -198,16 +211,19 @@ impl Driver {
 
     fn publish(&mut self) {
         let complete = self.is_synced();
-        if let Some(facts) = self.store.publish(complete) {
+        let known = Completeness::of(self.listed.iter().copied());
+        if let Some(facts) = self.store.publish(known) {
             self.outlets.facts.store(Arc::new(facts));
         }
+        self.pen.metrics.read(complete, self.store.faults().len());
+        self.pen.metrics.leads(*self.leading.borrow());
         self.outlets
             .synced
             .send_if_modified(|synced| complete && !std::mem::replace(synced, complete));
     }
 
     fn start_due(&mut self) {
-        if !self.is_synced() {
+        if !self.may_plan() {
             return;
         }
         let now = Instant::now();
@@ -295,6 +311,7 @@ impl Driver {
             let pause = Duration::try_from(at.duration_since(time)).unwrap_or_default();
             self.queue.touch(addon, now + pause);
         }
+        self.pen.unkept.strip_plan(&mut plan);
         let planned = plan.actions.iter().map(Action::object).collect();
         self.store.keep_troubles(addon, &planned);
         self.leave_paused(addon, &mut plan, now);
@@ -322,6 +339,7 @@ impl Driver {
         let mut memo = self.memos.remove(addon).unwrap_or_default();
         let view = self.store.view(addon)?;
         let (planner, audit) = (self.planner, &mut self.audit);
+        let begun = Instant::now();
         let made = std::panic::catch_unwind(AssertUnwindSafe(move || {
             let plan = planner(&view, time, &mut memo);
             audit.passes(&view, &plan, &memo, time).then_some((plan, memo))
@@ -329,7 +347,9 @@ impl Driver {
         if made.is_err() {
             tracing::error!(%addon, pause = ?AFTER_PANIC, "planning panicked");
         }
+        self.pen.metrics.planned(begun.elapsed());
         let Some((plan, memo)) = made.ok().flatten() else {
+            self.pen.metrics.refused_plan();
             self.queue.touch(addon, now + AFTER_PANIC);
             return None;
         };
@@ -484,7 +504,7 @@ mod tests {
             hub.client(),
             TideOptions::default(),
             outlets,
-            CancellationToken::new(),
+            (CancellationToken::new(), watch::channel(true).1),
         );
         (driver, events, sender)
     }

@@ -1,12 +1,14 @@
 //! The controllers room: watches in, plans out to the hub.
 //!
-//! Decides nothing about add-ons; `plan` does. Only `apply` writes; `herald` tells of it in events.
+//! Decides nothing about add-ons; `plan` does. Only `apply` writes; `herald` tells of it in events, and `election` keeps the
+//! Lease of the replica that may.
 
 mod apply;
 mod audit;
 mod cause;
 mod der;
 mod drive;
+mod election;
 mod events;
 mod herald;
 mod lookout;
@@ -16,7 +18,11 @@ mod raw;
 mod second_look;
 mod sign;
 mod tide;
+mod unkept;
 mod watch;
+mod witness;
 
+pub use election::{ElectionOptions, Pace};
 pub use events::EventBudget;
 pub use tide::{Progress, StartError, Tide, TideOptions};
+pub use witness::exists;

@@ -13,11 +13,13 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::drive::{Driver, Outlets};
+use super::election::{ElectionOptions, campaign};
 use super::events::EventBudget;
 use super::lookout::look_out;
 use super::watch::watch_kind;
 use crate::plan::Note;
 use crate::snapshot::{Facts, Kind, Name, Settings};
+use crate::telemetry::Metrics;
 
 /// What spectators are told: an add-on on a cluster has reached another state.
 pub type Progress = Note;
@@ -35,6 +37,10 @@ pub struct TideOptions {
     pub events: EventBudget,
     /// Namespace of the secrets of signers for which a template names none.
     pub signing_namespace: Name,
+    /// Where the replicas elect the one that writes; absent when there is only one.
+    pub election: Option<ElectionOptions>,
+    /// Where the controllers count what they do.
+    pub metrics: Metrics,
 }
 
 impl Default for TideOptions {
@@ -45,6 +51,8 @@ impl Default for TideOptions {
             writes_at_once: 32,
             events: EventBudget::default(),
             signing_namespace: Name::from("open-cluster-management-hub"),
+            election: None,
+            metrics: Metrics::default(),
         }
     }
 }
@@ -67,6 +75,10 @@ pub struct Tide {
     driver: JoinHandle<()>,
     refused: Arc<AtomicU64>,
     watches: JoinSet<()>,
+    leading: watch::Receiver<bool>,
+    standing: JoinSet<()>,
+    /// Ends the campaign: after the writes have ended, so that the next leader begins with what they left.
+    resign: CancellationToken,
     _stop_on_drop: DropGuard,
 }
 
@@ -87,14 +99,19 @@ impl Tide {
         }
         let (lookout_sender, lookouts) = mpsc::unbounded_channel();
         watches.spawn(look_out(client.clone(), lookouts, sender));
-        let stop = CancellationToken::new();
+        let (stop, resign) = (CancellationToken::new(), CancellationToken::new());
+        let (leader, leading) = watch::channel(options.election.is_none());
+        let mut standing = JoinSet::new();
+        if let Some(election) = options.election.clone() {
+            standing.spawn(campaign(client.clone(), election, leader, resign.clone()));
+        }
         let outlets = Outlets {
             facts: Arc::clone(&facts),
             progress: progress.clone(),
             synced: synced_sender,
             lookouts: lookout_sender,
         };
-        let driver = Driver::new(client, options, outlets, stop.clone());
+        let driver = Driver::new(client, options, outlets, (stop.clone(), leading.clone()));
         let refused = driver.refused_plans();
         let driver = tokio::spawn(driver.run(events));
         Ok(Self {
@@ -106,7 +123,15 @@ impl Tide {
             driver,
             refused,
             watches,
+            leading,
+            standing,
+            resign,
         })
+    }
+
+    /// Returns whether this replica is the one that writes, now and whenever that changes.
+    pub fn leading(&self) -> watch::Receiver<bool> {
+        self.leading.clone()
     }
 
     /// Returns the facts that admission asks; they are replaced as the hub changes.
@@ -140,5 +165,7 @@ impl Tide {
                 "the controllers ended badly"
             );
         }
+        self.resign.cancel();
+        while self.standing.join_next().await.is_some() {}
     }
 }

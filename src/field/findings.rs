@@ -77,6 +77,7 @@ impl Warning {
 pub struct Findings {
     violations: Vec<Violation>,
     warnings: Vec<Warning>,
+    audited: Vec<Violation>,
 }
 
 impl Findings {
@@ -85,6 +86,7 @@ impl Findings {
         Self {
             violations: Vec::new(),
             warnings: Vec::new(),
+            audited: Vec::new(),
         }
     }
 
@@ -98,10 +100,16 @@ impl Findings {
         self.warnings.push(Warning(violation));
     }
 
+    /// Adds a fault that is recorded and told nobody.
+    pub fn audit(&mut self, violation: Violation) {
+        self.audited.push(violation);
+    }
+
     /// Adds everything that `other` holds.
     pub fn extend(&mut self, other: Self) {
         self.violations.extend(other.violations);
         self.warnings.extend(other.warnings);
+        self.audited.extend(other.audited);
     }
 
     /// Returns the refusing faults.
@@ -112,6 +120,11 @@ impl Findings {
     /// Returns the warnings.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
+    }
+
+    /// Returns the faults that are only recorded.
+    pub fn audited(&self) -> &[Violation] {
+        &self.audited
     }
 
     /// Returns whether nothing refuses the object.
@@ -132,12 +145,14 @@ impl Findings {
         });
         self.warnings.sort();
         self.warnings.dedup();
+        self.audited.sort();
+        self.audited.dedup();
         self
     }
 
-    /// Takes the collector apart: faults, then warnings.
-    pub fn into_parts(self) -> (Vec<Violation>, Vec<Warning>) {
-        (self.violations, self.warnings)
+    /// Takes the collector apart: faults, then warnings, then what is only recorded.
+    pub fn into_parts(self) -> (Vec<Violation>, Vec<Warning>, Vec<Violation>) {
+        (self.violations, self.warnings, self.audited)
     }
 }
 

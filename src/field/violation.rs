@@ -3,6 +3,7 @@
 //! Decides how a fault reads: `path: Invalid value: "130%": must be …; hint: … [rule/id]`. Never decides that a value
 //! is wrong.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::Value;
@@ -73,9 +74,9 @@ impl Class {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
     class: Class,
-    value: Option<String>,
-    detail: String,
-    hint: Option<String>,
+    value: Option<Box<str>>,
+    detail: Box<str>,
+    hint: Option<Box<str>>,
 }
 
 impl Fault {
@@ -83,8 +84,8 @@ impl Fault {
     pub fn of(class: Class, value: &Value, detail: impl Into<String>) -> Self {
         Self {
             class,
-            value: Some(text::value(value)),
-            detail: detail.into(),
+            value: Some(text::value(value).into()),
+            detail: detail.into().into(),
             hint: None,
         }
     }
@@ -93,8 +94,8 @@ impl Fault {
     pub fn of_text(class: Class, value: &str, detail: impl Into<String>) -> Self {
         Self {
             class,
-            value: Some(text::quoted(value)),
-            detail: detail.into(),
+            value: Some(text::quoted(value).into()),
+            detail: detail.into().into(),
             hint: None,
         }
     }
@@ -104,7 +105,7 @@ impl Fault {
         Self {
             class,
             value: None,
-            detail: text::one_line(&detail.into()),
+            detail: text::one_line(&detail.into()).into(),
             hint: None,
         }
     }
@@ -112,7 +113,7 @@ impl Fault {
     /// Adds the cure; only where it is known.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(hint.into().into());
         self
     }
 
@@ -131,11 +132,30 @@ impl Fault {
     }
 
     /// Says where the fault is and which rule found it.
-    pub fn at(self, path: Path, rule: &'static str) -> Violation {
+    pub fn at(self, path: Path, rule: impl Into<Cow<'static, str>>) -> Violation {
         Violation {
             path,
             fault: self,
-            rule,
+            rule: rule.into(),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    /// Writes class, value, what would be right, and the cure.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.class.title())?;
+        for part in self
+            .value
+            .iter()
+            .chain([&self.detail])
+            .filter(|part| !part.is_empty())
+        {
+            write!(f, ": {part}")?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "; hint: {hint}"),
+            None => Ok(()),
         }
     }
 }
@@ -147,7 +167,7 @@ impl Fault {
 pub struct Violation {
     path: Path,
     fault: Fault,
-    rule: &'static str,
+    rule: Cow<'static, str>,
 }
 
 impl Violation {
@@ -162,8 +182,8 @@ impl Violation {
     }
 
     /// Returns the id of the rule that found it.
-    pub fn rule(&self) -> &'static str {
-        self.rule
+    pub fn rule(&self) -> &str {
+        &self.rule
     }
 
     /// Returns the value as it is shown, where one is.
@@ -183,25 +203,7 @@ impl Violation {
 
     /// Returns everything after `path: `, as it stands in a cause of a `Status`.
     pub fn body(&self) -> String {
-        let Fault {
-            class,
-            value,
-            detail,
-            hint,
-        } = &self.fault;
-        let mut body = class.title().to_owned();
-        for part in value.iter().chain([detail]).filter(|part| !part.is_empty()) {
-            body.push_str(": ");
-            body.push_str(part);
-        }
-        if let Some(hint) = hint {
-            body.push_str("; hint: ");
-            body.push_str(hint);
-        }
-        body.push_str(" [");
-        body.push_str(self.rule);
-        body.push(']');
-        body
+        format!("{} [{}]", self.fault, self.rule)
     }
 }
 
@@ -219,7 +221,7 @@ impl PartialOrd for Violation {
 
 impl Ord for Violation {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (&self.path, self.rule, &self.fault).cmp(&(&other.path, other.rule, &other.fault))
+        (&self.path, &self.rule, &self.fault).cmp(&(&other.path, &other.rule, &other.fault))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::snapshot::{
     Cluster, DiscoveryLabels, Instance, Kind, Name, ObjectKey, Status, View, order, terms,
 };
 
-/// How long a new add-on is given before it is called unreachable: most are available by then, and one label is enough.
+/// How long a new add-on is given before it is called anything but available: most are by then, and one label is enough.
 const NEW: SignedDuration = SignedDuration::from_mins(1);
 /// Longest name that a label may have behind its prefix.
 const LONGEST: usize = 63;
@@ -76,10 +76,10 @@ fn value(instance: &Instance) -> &'static str {
     }
 }
 
-/// Returns until when nothing is said about an instance that nobody has heard of yet.
+/// Returns until when nothing is said about an instance that was never available so far.
 fn too_new(instance: &Instance, value: &str, now: Timestamp) -> Option<Timestamp> {
     let until = instance.farewell.created?.checked_add(NEW).ok()?;
-    (value == "unreachable" && now < until).then_some(until)
+    (value != "available" && now < until).then_some(until)
 }
 
 fn patch(view: &View<'_>, cluster: &Name, key: &str, value: Option<&str>) -> Option<Action> {
@@ -144,11 +144,13 @@ mod tests {
     fn a_label_says_what_the_registration_of_a_hub_would_say() {
         for (status, age, label, written) in [
             (Some("True"), YOUNG, None, Some("available")),
-            (Some("False"), YOUNG, None, Some("unhealthy")),
+            (Some("False"), OLD, None, Some("unhealthy")),
             (Some("Unknown"), OLD, None, Some("unreachable")),
             (None, OLD, None, Some("unreachable")),
-            // One that is new is given a minute; one that was heard of is not.
+            // One that is new is given a minute; one that was available is not.
             (None, YOUNG, None, None),
+            (Some("False"), YOUNG, None, None),
+            (Some("False"), YOUNG, Some("available"), Some("unhealthy")),
             (Some("Unknown"), YOUNG, Some("available"), Some("unreachable")),
             (Some("True"), OLD, Some("available"), None),
         ] {

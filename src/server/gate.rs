@@ -21,7 +21,9 @@ use super::certificate::{Certificate, Shown};
 use super::connection::{self, Hall};
 use super::limits::Limits;
 use super::routes::{self, Decide, Desk};
-use crate::admission::{self, Facts};
+use super::witness::Witness;
+use crate::admission::{self, Facts, Rulebook};
+use crate::telemetry::Metrics;
 
 /// What a gate is started with.
 #[derive(Debug)]
@@ -32,6 +34,12 @@ pub struct GateOptions {
     pub certificate: Certificate,
     /// Facts of the fleet; whoever watches the fleet replaces them.
     pub facts: Arc<ArcSwap<Facts>>,
+    /// What the rules do and which policies hold; whoever reads them replaces them.
+    pub rulebook: Arc<ArcSwap<Rulebook>>,
+    /// Where the gate counts what it does.
+    pub metrics: Metrics,
+    /// Who tells whether an object exists that the facts do not have; without one, nothing that rests on it refuses.
+    pub witness: Option<Witness>,
 }
 
 /// Why a gate cannot start.
@@ -82,6 +90,9 @@ impl Gate {
             bind,
             certificate,
             facts,
+            rulebook,
+            metrics,
+            witness,
         } = options;
         let listen = |source| StartError::Listen {
             address: bind,
@@ -91,7 +102,7 @@ impl Gate {
         let address = listener.local_addr().map_err(listen)?;
         let shown = Arc::new(Shown::new(&certificate));
         let tls = acceptor(Arc::clone(&shown)).map_err(StartError::SetUpTls)?;
-        let desk = Arc::new(Desk::new(facts, limits, decide));
+        let desk = Arc::new(Desk::new((facts, rulebook), witness, limits, (decide, metrics)));
         let (stopping, closing) = (CancellationToken::new(), CancellationToken::new());
         let hall = Hall {
             tls,

@@ -2,6 +2,8 @@
 //!
 //! Decides whether a record differs in anything that a plan reads: a new revision alone touches nobody.
 
+use std::sync::Arc;
+
 use super::decode::object as decode;
 use super::kind::{Kind, ObjectKey};
 use super::mourn::same_besides_features;
@@ -42,6 +44,13 @@ impl Store {
                 old.labels.clone_from(&record.labels);
             }
         }
+        if slot.as_ref().is_none_or(|old| old.facts != record.facts) {
+            self.published.cluster_changed(&key.name);
+        }
+        if let Some(old) = &mut slot {
+            // What only admission asks about touches nobody's plan.
+            old.facts = Arc::clone(&record.facts);
+        }
         let differs = replace(&mut slot, record, |record| &mut record.meta);
         self.clusters.extend(slot.map(|record| (name, record)));
         if differs {
@@ -54,6 +63,9 @@ impl Store {
     pub(super) fn insert_placement(&mut self, key: &ObjectKey, record: Placement, touched: &mut Touched) {
         let place = (key.namespace.clone(), key.name.clone());
         let mut slot = self.placements.remove(&place);
+        if slot.is_none() {
+            self.published.decisions_changed(&place);
+        }
         let differs = replace(&mut slot, record, |record| &mut record.meta);
         if differs {
             touched.extend(self.by_placement.of(&place).cloned());
@@ -118,8 +130,8 @@ impl Store {
             self.index_instance(old, Mentioned::NoMore);
         }
         self.index_instance(&record, Mentioned::Now);
+        self.published.instance_changed(slot.as_ref(), Some(&record));
         if replace(&mut slot, record, |record| &mut record.meta) {
-            self.published.instance_changed(&cluster, &addon);
             touched.insert(addon.clone());
             self.changes.of_cluster(&addon, &cluster);
         }
@@ -139,6 +151,7 @@ impl Store {
         let before = slot.as_ref().map(|old| old.hash.clone());
         self.sights.replaced(&config, before.as_ref(), &record.hash);
         if replace(&mut slot, record, |record| &mut record.meta) {
+            self.published.config_changed(&config);
             touched.extend(self.by_config.of(&config).cloned());
         }
         self.configs.extend(slot.map(|record| (config, record)));
@@ -182,6 +195,7 @@ impl Store {
         match key.kind {
             Kind::Cluster => {
                 if let Some(old) = self.clusters.remove(&key.name) {
+                    self.published.cluster_changed(&key.name);
                     let mut own = Touched::new();
                     self.file_features(&key.name, Some(&old), None, &mut own);
                     self.touch_cluster(&key.name, &mut own);
@@ -191,6 +205,7 @@ impl Store {
             }
             Kind::Placement => {
                 self.placements.remove(&place);
+                self.published.decisions_changed(&place);
                 touched.extend(self.by_placement.of(&place).cloned());
             }
             Kind::Decision => self.remove_decision(&place, touched),
@@ -210,6 +225,7 @@ impl Store {
                 }
                 self.refile_template(key, offered(old.as_ref()).as_ref(), touched);
                 self.sights.gone(&config);
+                self.published.config_changed(&config);
                 touched.extend(self.by_config.of(&config).cloned());
             }
             Kind::Work => self.remove_work(&place, touched),
@@ -246,7 +262,7 @@ impl Store {
             self.instances.remove(&key.name);
             self.forget_unused();
         }
-        self.published.instance_changed(&key.namespace, &key.name);
+        self.published.instance_changed(Some(&old), None);
         self.index_instance(&old, Mentioned::NoMore);
         touched.insert(key.name.clone());
         self.changes.of_cluster(&key.name, &key.namespace);

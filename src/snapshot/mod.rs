@@ -37,7 +37,7 @@ pub use content::{DeploymentConfig, NodePlacement, Template};
 pub use copied::{copied_digest, copied_record};
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
-pub use facts::{AddonFacts, AddonPlacement, ByTwoNames, CreationTemplate, Facts, VersionFacts};
+pub use facts::*;
 pub use farewell::{FailedHook, Farewell, HookTimeout, TimeoutPolicy};
 pub use identity::{Identity, Mark, marks};
 pub use kind::{ADDON_GROUP, Address, Kind, Lane, ObjectKey};

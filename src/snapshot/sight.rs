@@ -184,6 +184,7 @@ impl Store {
                 }
                 (false, true) => {
                     self.sights.forget(&config);
+                    self.published.config_changed(&config);
                     lookout.end.push(config);
                 }
                 (true, true) | (false, false) => {}
@@ -211,6 +212,7 @@ impl Store {
             Answer::Absent(why) => Err(*why),
         };
         if old.map(tells) != Some(tells(&answer)) {
+            self.published.config_changed(&config);
             touched.extend(self.by_config.of(&config).cloned());
         }
         let before = match old {
@@ -234,14 +236,13 @@ impl Store {
             None => self.sights.faults.remove(of),
         };
         for config in self.sights.of_type(of) {
+            self.published.config_changed(config);
             touched.extend(self.by_config.of(config).cloned());
         }
     }
-}
 
-impl<'s> View<'s> {
     /// Returns what is known of a reference, whatever its kind is.
-    pub fn sight(&self, config: &ConfigRef) -> Sight<'s> {
+    pub(super) fn sight(&self, config: &ConfigRef) -> Sight<'_> {
         if let Some(kind) = Kind::of_config(&config.of.group, &config.of.resource) {
             return match self.config(config) {
                 Some(found) => Sight::Exists {
@@ -251,7 +252,7 @@ impl<'s> View<'s> {
                 None => Sight::Absent(absence(config, kind.address().namespaced)),
             };
         }
-        let sights = self.sights();
+        let sights = &self.sights;
         if let Some(fault) = sights.faults.get(&config.of) {
             return Sight::Faulty(*fault);
         }
@@ -263,6 +264,13 @@ impl<'s> View<'s> {
             Some(Answer::Absent(why)) => Sight::Absent(*why),
             None => Sight::Unanswered,
         }
+    }
+}
+
+impl<'s> View<'s> {
+    /// Returns what is known of a reference, whatever its kind is.
+    pub fn sight(&self, config: &ConfigRef) -> Sight<'s> {
+        self.store.sight(config)
     }
 
     /// Returns whether an object is known to have had this hash before.

@@ -219,7 +219,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::snapshot::{Event, Settings};
+    use crate::snapshot::{Completeness, Event, Settings};
 
     fn template(name: &str, addon: &str, label: Option<&str>) -> Value {
         let labels = label.map(|label| json!({"addon.open-cluster-management.io/version": label}));
@@ -295,17 +295,17 @@ mod tests {
         for (name, label) in [("a", "v10"), ("b", "v2"), ("c", "v11-rc.1")] {
             apply(&mut store, template(name, "hello", Some(label)));
         }
-        let facts = store.publish(true).unwrap();
+        let facts = store.publish(Completeness::all()).unwrap();
         let versions = facts.versions("hello").unwrap();
         let supported: Vec<&str> = versions.supported.iter().map(|text| &**text).collect();
         assert_eq!(supported, ["v2", "v10", "v11-rc.1"]);
         assert_eq!(versions.default.as_deref(), Some("v10"));
-        assert!(store.publish(true).is_none(), "nothing has changed");
+        assert!(store.publish(Completeness::all()).is_none(), "nothing has changed");
         store.apply(Event::Listed {
             kind: Kind::Template,
             objects: Vec::new(),
         });
-        assert_eq!(store.publish(true).unwrap().versions("hello"), None);
+        assert_eq!(store.publish(Completeness::all()).unwrap().versions("hello"), None);
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! The telemetry room: what the process tells about itself.
 //!
-//! Decides the form of logs. Never logs an object, and never sends anything anywhere.
+//! Decides the form of logs and the names of metrics. Never logs an object, never names one in a metric, and never sends
+//! anything anywhere.
 
 mod logs;
+mod metrics;
 
 pub use logs::{LogError, start_logs};
+pub use metrics::{Metrics, Outcome, Written};

@@ -4,9 +4,13 @@
 
 mod admission;
 mod command_line;
+mod dumps;
 mod gitops;
+mod kill;
 mod main_job;
 mod rig;
 mod robust;
 mod seeds;
 mod serve;
+mod server_side;
+mod tools;

@@ -10,7 +10,7 @@ use devhub::store::{Store, Write};
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher};
 use futures::StreamExt as _;
-use kube::api::{DynamicObject, PostParams, WatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams, WatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -87,7 +87,7 @@ fn hub() -> (Runtime, DevHub) {
     (runtime, hub)
 }
 
-/// One create of a custom resource, in-process: decode, schema, CEL rule, admission without webhooks, commit, answer.
+/// One create of a custom resource, in-process: decode, schema, CEL rule, owners, admission without webhooks, commit, answer.
 #[divan::bench(counters = [ItemsCount::new(1_u32)])]
 fn create_in_process(bencher: Bencher<'_, '_>) {
     let (runtime, hub) = hub();
@@ -112,6 +112,31 @@ fn create_over_tls(bencher: Bencher<'_, '_>) {
         runtime
             .block_on(api.create(&PostParams::default(), &object))
             .expect("created")
+    });
+    runtime.block_on(hub.shutdown());
+}
+
+/// One server-side apply that changes one field of an object with three managers.
+#[divan::bench(counters = [ItemsCount::new(1_u32)])]
+fn apply_among_managers(bencher: Bencher<'_, '_>) {
+    let (runtime, hub) = hub();
+    let api = parts(runtime.block_on(async { hub.client() }));
+    let name = unique();
+    let apply = |manager: &str, spec: Value| {
+        let intent = json!({ "apiVersion": "bench.example.io/v1", "kind": "Part", "metadata": { "name": name }, "spec": spec });
+        let params = PatchParams::apply(manager).force();
+        runtime
+            .block_on(api.patch(&name, &params, &Patch::Apply(intent)))
+            .expect("applied")
+    };
+    runtime
+        .block_on(api.create(&PostParams::default(), &part(&name)))
+        .expect("created");
+    apply("ports", json!({ "ports": [{ "port": 80 }, { "port": 8080 }] }));
+    let mut size = 0;
+    bencher.bench_local(|| {
+        size = (size + 1) % 100;
+        apply("size", json!({ "size": size }))
     });
     runtime.block_on(hub.shutdown());
 }

@@ -13,6 +13,7 @@ mod http;
 mod hub;
 mod identity;
 mod instance;
+mod managed;
 pub mod openapi;
 pub mod patch;
 mod registry;

@@ -3,13 +3,14 @@
 //! Decides which resource a path means and how its stored bytes are read; changes are published whole, readers never wait.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 use schema::Schema;
 use serde_json::Value;
 
 use crate::builtin;
+use crate::managed::Ownable;
 use crate::resource::Resource;
 use crate::store::{Record, Store, Table};
 
@@ -55,9 +56,16 @@ pub(crate) struct Served {
     pub(crate) table: Arc<Table>,
     /// What only custom resources have.
     pub(crate) custom: Option<Custom>,
+    /// What ownership needs to know of its objects, made when it is first asked for.
+    pub(crate) ownable: OnceLock<Ownable>,
 }
 
 impl Served {
+    /// Returns what ownership needs to know of its objects.
+    pub(crate) fn ownable(&self) -> &Ownable {
+        self.ownable.get_or_init(|| Ownable::new(&self.resource))
+    }
+
     /// Returns the number of the schema under which objects are written.
     pub(crate) fn shape(&self) -> u32 {
         self.custom.as_ref().map_or(0, |custom| custom.shape)
@@ -141,6 +149,7 @@ impl Directory {
                 Arc::new(Served {
                     resource,
                     table,
+                    ownable: OnceLock::new(),
                     custom: None,
                 })
             })

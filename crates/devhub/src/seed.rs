@@ -75,6 +75,7 @@ async fn create(hub: &Arc<Hub>, object: &Value) -> Result<(), ApiError> {
         query: Query::default(),
         content_type: None,
         accept: None,
+        user_agent: "devhub".to_owned(),
         body: Bytes::from(object.to_string()),
         user: hub.users.identify(&Peer::InProcess, &http::HeaderMap::new())?,
     };

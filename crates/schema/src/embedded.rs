@@ -10,7 +10,7 @@ use crate::objectmeta;
 use crate::path::Path;
 use serde_json::{Map, Value};
 
-const DNS_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
+pub(crate) const DNS_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
                         alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', \
                         regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 const QUALIFIED_NAME: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end \
@@ -20,10 +20,10 @@ const LABEL_KEY: &str = "a valid label key must consist of alphanumeric characte
                          with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
                          validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix \
                          and '/' (e.g. 'example.com/MyName')";
-const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and \
+pub(crate) const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and \
                            must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', \
                            regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
-const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and \
+pub(crate) const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and \
                          must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation \
                          is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 /// Most bytes that all annotations together may have.
@@ -219,7 +219,7 @@ fn check_annotations(annotations: &Map<String, Value>, path: &Path<'_>, out: &mu
     }
 }
 
-fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     text.bytes()
         .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
         && text.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -227,7 +227,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// Says what is wrong with a qualified name: `[prefix/]name`.
-fn qualified_name_faults(text: &str) -> Vec<String> {
+pub(crate) fn qualified_name_faults(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let parts: Vec<&str> = text.split('/').collect();
     let name = match parts.as_slice() {

@@ -5,17 +5,20 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use spokes::{Faults, Fleet, FleetOptions};
 use tokio::sync::broadcast;
 
 use super::demo;
 use super::folder::Folder;
 use super::hub::Hub;
-use crate::admission::Endpoint;
-use crate::cli::{CliError, DevArgs};
+use crate::admission::{Endpoint, Rulebook};
+use crate::cli::{CliError, DevArgs, connect, rulebook};
 use crate::controllers::{Progress, Tide};
 use crate::server::{Authority, Gate, GateOptions};
+use crate::telemetry::Metrics;
 
 /// Everything that runs.
 pub(super) struct Parts {
@@ -33,6 +36,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
         flag: "fault",
         reason: error.to_string(),
     })?;
+    let rulebook = rulebook::read(&args.gate)?;
     let hub = Hub::start(args, folder).await?;
     let client = hub.client();
     let options = FleetOptions {
@@ -47,7 +51,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     let progress = tide.progress();
-    let gate = open_gate(&hub, &tide, folder).await?;
+    let gate = open_gate(&hub, &tide, folder, rulebook).await?;
     tide.synced().await;
     fleet
         .ready()
@@ -99,16 +103,19 @@ impl Parts {
     }
 }
 
-async fn open_gate(hub: &Hub, tide: &Tide, folder: &Folder) -> Result<Gate, CliError> {
+async fn open_gate(hub: &Hub, tide: &Tide, folder: &Folder, rulebook: Rulebook) -> Result<Gate, CliError> {
     let authority = Authority::generate().map_err(|error| cannot_start("the gate", error))?;
     let issued = authority
         .issue(["127.0.0.1", "localhost"])
         .map_err(|error| cannot_start("the gate", error))?;
     folder.write_private("gate-ca.crt", authority.ca_pem())?;
     let options = GateOptions {
+        metrics: Metrics::default(),
         bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         certificate: issued.certificate().clone(),
         facts: tide.facts(),
+        rulebook: Arc::new(ArcSwap::from_pointee(rulebook)),
+        witness: Some(connect::witness(hub.client())),
     };
     let gate = Gate::start(options)
         .await

@@ -3,12 +3,16 @@
 //! Starts both, tells when they serve, and ends them in order. Decides nothing about add-ons.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
+
 use super::reload;
-use crate::cli::{CliError, ServeArgs, connect, signals};
-use crate::controllers::Tide;
-use crate::server::{Gate, GateOptions, Limits};
+use crate::cli::{CliError, LeasePlace, ServeArgs, connect, rulebook, signals};
+use crate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
+use crate::server::{Exposition, Gate, GateOptions, Limits};
+use crate::telemetry::Metrics;
 
 pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -20,16 +24,35 @@ pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
 
 async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
+    let rulebook = rulebook::read(&args.gate)?;
     let files = reload::Files::new(args.certificate.clone(), args.key.clone());
     let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
     let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
-    let tide = Tide::start(client, (&args.tide).into())
+    let metrics = Metrics::default();
+    let options = TideOptions {
+        metrics: metrics.clone(),
+        election: args.elect.clone().map(election),
+        ..TideOptions::from(&args.tide)
+    };
+    let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
+    let _page = match args.metrics {
+        Some(bind) => Some(
+            Exposition::start(bind, metrics.clone())
+                .await
+                .map_err(|error| cannot_start("the page of metrics", error))?,
+        ),
+        None => None,
+    };
+    let rulebook = Arc::new(ArcSwap::from_pointee(rulebook));
     let options = GateOptions {
+        metrics,
         bind: args.bind,
         certificate,
         facts: tide.facts(),
+        rulebook: Arc::clone(&rulebook),
+        witness: Some(connect::witness(client)),
     };
     let limits = Limits {
         linger: Duration::from_secs(args.linger),
@@ -43,12 +66,24 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         tokio::select! {
             () = end.requested() => {}
             () = files.follow(&mut seen, &gate) => {}
+            () = rulebook::follow(&args.gate, &rulebook) => {}
         }
     }
     // The gate answers to the end, from facts that no longer move: a hub must not be left without an answer.
     tide.shutdown().await;
     gate.shutdown().await;
     told
+}
+
+/// The name of a pod says where a leader runs; the rest tells two lives of the same pod apart.
+fn election(place: LeasePlace) -> ElectionOptions {
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "tidegate".to_owned());
+    ElectionOptions {
+        namespace: place.namespace,
+        name: place.name,
+        identity: format!("{host}_{}", uuid::Uuid::new_v4()),
+        pace: Pace::default(),
+    }
 }
 
 /// Prints the line that scripts wait for.

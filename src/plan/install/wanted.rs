@@ -214,13 +214,15 @@ fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
     }
 }
 
-/// What a placement gave is marked, or else runs with its configurations. What was deselected while the placement was
-/// known is not taken back.
+/// What a placement gave is marked, or else runs with its configurations: a mark of another placement says that it has been
+/// taken over since. What was deselected while the placement was known is not taken back.
 fn kept<'v>(view: &View<'v>, by: &PlacementUse) -> impl Iterator<Item = &'v Name> {
     let mark = mark(by);
+    let others = &view.addon.placements;
     let given = move |instance: &&Instance| {
+        let of_another = || others.iter().any(|one| is_mark_of(one, &instance.installed_by));
         instance.deselected_at.is_none()
-            && (*instance.installed_by == *mark || runs_with(instance, &by.configs))
+            && (*instance.installed_by == *mark || (runs_with(instance, &by.configs) && !of_another()))
     };
     view.instances()
         .filter(given)

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 use super::rig::{Rig, get, post, quick, read, review};
-use crate::admission::{Facts, Request, Verdict};
+use crate::admission::{Facts, Request, Rulebook, Verdict};
 
 #[tokio::test]
 async fn a_wrong_object_is_refused_over_both_protocols() {
@@ -34,7 +34,7 @@ async fn a_wrong_object_is_refused_over_both_protocols() {
     );
     assert_eq!(
         response["auditAnnotations"]["rules"],
-        "install/namespace,naming/unknown-addon"
+        "install/namespace,naming/unknown-addon,naming/unknown-cluster"
     );
 
     let tls = rig.tls(&[b"h2", b"http/1.1"]).await;
@@ -81,7 +81,7 @@ async fn what_is_no_question_gets_a_plain_answer() {
     assert_eq!(rig.send(charset).await.0, 200);
 }
 
-fn panicking(_: &Request<'_>, _: &Facts) -> Verdict {
+fn panicking(_: &Request<'_>, _: &Facts, _: &Rulebook) -> Verdict {
     panic!("a rule with a bug");
 }
 
@@ -133,7 +133,7 @@ async fn readiness_follows_the_facts() {
     assert_eq!(rig.send(get("/healthz")).await.0, 200);
 }
 
-fn unhurried(_: &Request<'_>, _: &Facts) -> Verdict {
+fn unhurried(_: &Request<'_>, _: &Facts, _: &Rulebook) -> Verdict {
     std::thread::sleep(Duration::from_millis(300));
     Verdict::pass()
 }
@@ -144,12 +144,14 @@ async fn a_shutdown_answers_what_was_asked_and_takes_nothing_new() {
         gate,
         authority,
         facts,
+        metrics,
     } = Rig::deciding(quick(), unhurried).await;
     let address = gate.address();
     let rig = Rig {
         gate,
         authority,
         facts,
+        metrics,
     };
     let io = TokioIo::new(rig.tls(&[b"http/1.1"]).await);
     let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.expect("HTTP/1.1");

@@ -18,15 +18,17 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::admission::{Facts, decide};
+use crate::admission::{Facts, Rulebook, decide};
 use crate::server::gate::{Gate, GateOptions};
 use crate::server::routes::Decide;
-use crate::server::{Authority, Limits};
+use crate::server::{Authority, Limits, Witness};
+use crate::telemetry::Metrics;
 
 pub(super) struct Rig {
     pub(super) gate: Gate,
     pub(super) authority: Authority,
     pub(super) facts: Arc<ArcSwap<Facts>>,
+    pub(super) metrics: Metrics,
 }
 
 impl Rig {
@@ -35,6 +37,15 @@ impl Rig {
     }
 
     pub(super) async fn deciding(limits: Limits, decide: Decide) -> Self {
+        Self::asking(limits, decide, Rulebook::default(), None).await
+    }
+
+    pub(super) async fn asking(
+        limits: Limits,
+        decide: Decide,
+        rulebook: Rulebook,
+        witness: Option<Witness>,
+    ) -> Self {
         let authority = Authority::generate().expect("an authority");
         let certificate = authority
             .issue(["localhost"])
@@ -43,10 +54,14 @@ impl Rig {
             .clone();
         let facts = Arc::new(ArcSwap::from_pointee(Facts::default().completed()));
         let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let metrics = Metrics::default();
         let options = GateOptions {
+            metrics: metrics.clone(),
             bind,
             certificate,
             facts: Arc::clone(&facts),
+            rulebook: Arc::new(ArcSwap::from_pointee(rulebook)),
+            witness,
         };
         let gate = Gate::start_deciding(options, limits, decide)
             .await
@@ -55,6 +70,7 @@ impl Rig {
             gate,
             authority,
             facts,
+            metrics,
         }
     }
 

@@ -20,6 +20,7 @@ use crate::snapshot::decode::content::{deployment_config, template};
 use crate::snapshot::decode::rollout::group_size;
 use crate::snapshot::decode::status::{conditions, references, status_of};
 use crate::snapshot::decode::work::{Known, work};
+use crate::snapshot::facts::ClusterFacts;
 use crate::snapshot::farewell::Farewell;
 use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::names::{Name, Names};
@@ -195,6 +196,7 @@ fn cluster(object: &cluster_api::ManagedCluster, names: &mut Names) -> Result<Cl
         available,
         unknown: unknown.map(|condition| (names.share(&condition.reason), names.share(&condition.message))),
         image_registries: shared(annotation(&object.metadata, IMAGE_REGISTRIES), names),
+        facts: Arc::new(ClusterFacts::of(object, names)),
     })
 }
 

@@ -81,7 +81,16 @@ fn reference(stored: &wire::ConfigReference, names: &mut Names) -> Reference {
             && stored.last_observed_generation.is_some()
             && stored.namespace == *namespace
             && stored.name == *name
-            && stored.desired_config_spec_hash == hash
-            && stored.last_applied_config_spec_hash == last,
+            && has_mirrors(stored, hash, last),
     }
+}
+
+/// Returns whether the mirrors of the hashes are right. Definitions older than ours drop them: none at all is no reason to
+/// write them again and again; they come with the next change.
+fn has_mirrors(stored: &wire::ConfigReference, hash: &str, last: &str) -> bool {
+    let (desired, applied) = (
+        &stored.desired_config_spec_hash,
+        &stored.last_applied_config_spec_hash,
+    );
+    (desired.is_empty() && applied.is_empty()) || (desired == hash && applied == last)
 }

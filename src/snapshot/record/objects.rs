@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::model::{ConfigRollout, Limit, RolloutStrategy, Selector};
 use crate::snapshot::content::{DeploymentConfig, Template};
-use crate::snapshot::facts::AddonFacts;
+use crate::snapshot::facts::{AddonFacts, ClusterFacts};
 use crate::snapshot::farewell::Farewell;
 use crate::snapshot::names::Name;
 use crate::snapshot::pairs::Pairs;
@@ -122,6 +122,8 @@ pub struct Cluster {
     pub unknown: Option<(Name, Name)>,
     /// Image mirrors as the cluster's annotation gives them, "" when it has none.
     pub image_registries: Name,
+    /// What admission may ask about the cluster.
+    pub facts: Arc<ClusterFacts>,
 }
 
 impl Cluster {

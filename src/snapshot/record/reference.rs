@@ -51,7 +51,7 @@ pub struct Reference {
     pub applied: Option<Applied>,
     /// `lastObservedGeneration`
     pub generation: i64,
-    /// Whether the stored entry has exactly the form that this program writes (mirrors included).
+    /// Whether the stored entry has exactly the form that this program writes; mirrors may be absent.
     pub exact: bool,
 }
 

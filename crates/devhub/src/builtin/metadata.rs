@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::faults::{forbidden, invalid, invalid_value, list, required, text, too_long};
 use super::names::{NameRule, label_faults};
-use super::owners;
+use super::{managers, owners};
 use crate::Scope;
 use crate::selector::{Named, label_value_faults, qualified_name_faults};
 
@@ -39,6 +39,7 @@ fn validate_content(metadata: &Value) -> Vec<FieldError> {
     errors.extend(validate_annotations(metadata.get("annotations")));
     errors.extend(owners::validate(metadata.get("ownerReferences")));
     errors.extend(validate_finalizers(list(metadata, "/finalizers")));
+    errors.extend(managers::validate(metadata));
     errors
 }
 
@@ -180,6 +181,7 @@ pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     for fault in validate_content(new) {
         errors.extend([fault.clone(), fault]);
     }
+    errors.extend(managers::validate(new));
     errors
 }
 

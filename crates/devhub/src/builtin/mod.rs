@@ -11,6 +11,7 @@ mod faults;
 pub mod go_time;
 pub mod kinds;
 mod list_types;
+mod managers;
 pub mod metadata;
 pub mod names;
 pub mod owners;

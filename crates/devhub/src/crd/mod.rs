@@ -10,7 +10,7 @@ mod served;
 mod status;
 
 pub(crate) use check::{check_changed, check_new};
-pub(crate) use prepare::{prepare_changed, prepare_new, storage_version};
+pub(crate) use prepare::{fill, prepare_changed, prepare_new, storage_version};
 pub(crate) use react::react;
 pub(crate) use status::mark_terminating;
 

@@ -48,7 +48,8 @@ pub(crate) fn prepare_changed(definition: &mut Value, old: &Value) {
     }
 }
 
-fn fill(definition: &mut Value) {
+/// Fills in what a definition says without saying it.
+pub(crate) fn fill(definition: &mut Value) {
     let Some(spec) = definition.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };

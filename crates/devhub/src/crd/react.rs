@@ -6,15 +6,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fields::Types;
 use serde_json::{Map, Value, json};
 
 use super::status::{is_true, set_condition};
 use super::{FINALIZER, served};
-use crate::hub::Hub;
+use crate::hub::{Hub, timestamp};
+use crate::managed::{self, Scope, Writer};
 use crate::registry::Served;
 use crate::store::{Page, Record, Write};
 
 const PLURAL: &str = "customresourcedefinitions";
+/// The name under which the hub owns fields.
+const SELF: &str = "kube-apiserver";
 
 /// Brings the hub in line with a definition that was just written or removed.
 pub(crate) fn react(hub: &Arc<Hub>, name: &str) {
@@ -40,7 +44,7 @@ pub(crate) fn react(hub: &Arc<Hub>, name: &str) {
         serve(hub, name, &definition);
     }
     if definition != before {
-        update(&definitions, name, &record, &definition);
+        update(&definitions, name, &record, &mut definition);
     }
 }
 
@@ -52,7 +56,22 @@ fn definitions(hub: &Hub) -> Option<Arc<Served>> {
 }
 
 /// Writes the status of a definition. Somebody who was faster reacts again, so a lost race needs no repetition.
-fn update(definitions: &Served, name: &str, record: &Record, definition: &Value) {
+/// Writes the status, as somebody who owns it.
+fn update(definitions: &Served, name: &str, record: &Record, definition: &mut Value) {
+    let writer = Writer {
+        manager: SELF.to_owned(),
+        applies: false,
+        version: definitions.resource.api_version(),
+        subresource: "status".to_owned(),
+    };
+    let scope = Scope::new(
+        &definitions.resource,
+        definitions.ownable(),
+        Types::new(),
+        "status",
+    );
+    let before = definitions.decode(record, record.version);
+    managed::track(&scope, Some(&before), definition, &writer, &timestamp());
     if let Err(unwritten) = definitions
         .table
         .write(name, 0, &Write::Replace(record.version, definition))
@@ -192,7 +211,7 @@ fn begin_cleaning(hub: &Arc<Hub>, name: &str) {
         "InstanceDeletionInProgress",
         text,
     );
-    update(&definitions, name, &record, &definition);
+    update(&definitions, name, &record, &mut definition);
     let Some(served) = hub.directory.definition(name).into_iter().next() else {
         return release(hub, &definitions, name);
     };
@@ -229,7 +248,7 @@ fn mark_instances(served: &Served) -> bool {
             Write::Remove(record.version)
         } else if object.pointer("/metadata/deletionTimestamp").is_none() {
             if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-                metadata.insert("deletionTimestamp".to_owned(), json!(crate::hub::timestamp()));
+                metadata.insert("deletionTimestamp".to_owned(), json!(timestamp()));
                 metadata.insert("deletionGracePeriodSeconds".to_owned(), json!(0));
                 let generation = metadata
                     .get("generation")

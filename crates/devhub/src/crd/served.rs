@@ -51,6 +51,7 @@ pub(super) fn versions(store: &Store, definition: &Value, before: &[Arc<Served>]
                 resource,
                 table,
                 custom: Some(custom),
+                ownable: std::sync::OnceLock::new(),
             }))
         })
         .collect()

@@ -105,6 +105,7 @@ where
                 query,
                 content_type: header(&head.headers, CONTENT_TYPE),
                 accept,
+                user_agent: header(&head.headers, http::header::USER_AGENT).unwrap_or_default(),
                 body: read_payload(body).await?,
                 user,
             };

@@ -40,8 +40,16 @@ fn lenient() -> Options {
     serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins }
 }
 
+/// The place comes first, and not at all where it is the first line.
 fn converting(error: &Error) -> String {
-    format!("error converting YAML to JSON: yaml: {}", error.without_snippet())
+    let text = error.without_snippet().to_string();
+    let (what, place) = text.rsplit_once(" at line ").unwrap_or((&text, ""));
+    let line = place.split(',').next().unwrap_or_default();
+    let place = match line {
+        "" | "1" => String::new(),
+        line => format!("line {line}: "),
+    };
+    format!("error converting YAML to JSON: yaml: {place}{what}")
 }
 
 fn duplicate(error: &Error) -> Option<String> {

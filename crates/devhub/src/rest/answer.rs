@@ -125,6 +125,7 @@ fn resolve(hub: &Arc<Hub>, served: Arc<Served>, incoming: &Incoming) -> Result<C
             .trim()
             .to_owned(),
         accepted,
+        user_agent: incoming.user_agent.clone(),
         body: incoming.body.clone(),
         user: incoming.user.clone(),
     })

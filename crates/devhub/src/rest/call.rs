@@ -16,8 +16,9 @@ use crate::builtin::{Traits, traits};
 use crate::error::ApiError;
 use crate::http::{Accepted, Query, Target};
 use crate::hub::Hub;
+use crate::managed::{Scope, Writer};
 use crate::registry::{Served, is_view};
-use crate::resource::Scope;
+use crate::resource;
 use crate::store::key_of;
 
 /// A request as it came in.
@@ -33,6 +34,8 @@ pub(crate) struct Incoming {
     pub(crate) content_type: Option<String>,
     /// `Accept`.
     pub(crate) accept: Option<String>,
+    /// `User-Agent`, empty if absent.
+    pub(crate) user_agent: String,
     /// Body.
     pub(crate) body: Bytes,
     /// Who asks.
@@ -56,6 +59,8 @@ pub(crate) struct Call {
     pub(crate) content_type: String,
     /// What the client accepts.
     pub(crate) accepted: Accepted,
+    /// `User-Agent`, empty if absent.
+    pub(crate) user_agent: String,
     /// Body.
     pub(crate) body: Bytes,
     /// Who asks.
@@ -63,6 +68,43 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// Returns who writes as owners know it: the manager that the client names, else the name of the program.
+    pub(crate) fn writer(&self, manager: &str, applies: bool, subresource: &str) -> Writer {
+        let program = self.user_agent.split('/').next().unwrap_or_default();
+        let program: String = program
+            .chars()
+            .filter(|letter| !letter.is_control())
+            .take(128)
+            .collect();
+        let manager = match (manager, program.as_str()) {
+            ("", "") => "unknown".to_owned(),
+            ("", _) => program,
+            (given, _) => given.to_owned(),
+        };
+        Writer {
+            manager,
+            applies,
+            version: self.served.resource.api_version(),
+            subresource: subresource.to_owned(),
+        }
+    }
+
+    /// Returns what ownership needs to know of a write through a subresource.
+    pub(crate) fn scope(&self, subresource: &str) -> Scope {
+        let resource = &self.served.resource;
+        let registry = self.hub.directory.load();
+        let others = self
+            .served
+            .custom
+            .iter()
+            .flat_map(|custom| &custom.other_versions);
+        let types = others
+            .filter_map(|version| registry.find(&resource.group, version, &resource.plural))
+            .map(|other| (other.resource.api_version(), other.ownable().of.clone()))
+            .collect();
+        Scope::new(resource, self.served.ownable(), types, subresource)
+    }
+
     /// Returns the key of the named object.
     pub(crate) fn key(&self) -> String {
         key_of(&self.namespace, &self.name)
@@ -70,7 +112,7 @@ impl Call {
 
     /// Returns whether the resource is namespaced.
     pub(crate) fn is_namespaced(&self) -> bool {
-        self.served.resource.scope == Scope::Namespaced
+        self.served.resource.scope == resource::Scope::Namespaced
     }
 
     /// Returns whether the resource comes from a definition.

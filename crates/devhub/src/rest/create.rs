@@ -10,11 +10,13 @@ use super::errors::already_exists;
 use super::finish::commit;
 use super::flow::Flow;
 use super::metadata::{self, text};
-use super::options::WriteOptions;
+use super::options::{How, WriteOptions};
 use super::{lifecycle, represent, shape};
 use crate::admission::{Operation, Warnings};
 use crate::error::ApiError;
 use crate::http::Reply;
+use crate::hub::timestamp;
+use crate::managed;
 use crate::store::{Unwritten, Write, key_of};
 
 /// How often another name is tried when a generated one is taken.
@@ -45,6 +47,12 @@ pub(super) async fn create_object(
         dry_run: options.dry_run,
     };
     let name = text(&object, "name").to_owned();
+    let mut object = object;
+    metadata::wipe(&mut object);
+    if options.how == How::Update {
+        let writer = call.writer(&options.manager, false, "");
+        managed::track(&call.scope(""), None, &mut object, &writer, &timestamp());
+    }
     let mut object = flow.mutate(&name, object, None, warnings).await?;
     let generated = text(&object, "name").is_empty() && !text(&object, "generateName").is_empty();
     if !text(&object, "resourceVersion").is_empty() {

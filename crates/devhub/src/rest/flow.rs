@@ -5,9 +5,13 @@
 use serde_json::Value;
 
 use super::call::Call;
-use super::shape;
+use super::{metadata, shape};
 use crate::admission::{Attributes, Kind, Operation, Warnings};
 use crate::error::ApiError;
+use crate::managed;
+
+/// What is said when a webhook leaves owners that cannot be read.
+const BROKEN: &str = ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests";
 
 /// One write on its way through admission.
 #[derive(Debug)]
@@ -81,13 +85,20 @@ impl Flow<'_> {
                 shape::settle(self.call, object);
             }
         };
+        let owners = managed::raw(&object).clone();
         let object = self
             .call
             .hub
             .chain
             .mutate(&attributes, Some(object), &settle, warnings)
             .await?;
-        Ok(object.unwrap_or_default())
+        let mut object = object.unwrap_or_default();
+        // A webhook may put other owners in, but only such that can be read.
+        if let Some(fault) = managed::fault(managed::raw(&object)) {
+            warnings.extend([format!("{BROKEN}: {fault}")]);
+            metadata::set(&mut object, "managedFields", owners);
+        }
+        Ok(object)
     }
 
     /// Runs the validating webhooks on an object.

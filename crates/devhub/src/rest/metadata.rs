@@ -79,17 +79,17 @@ pub(crate) fn set_generation(object: &mut Value, generation: i64) {
     }
 }
 
-/// Fills what the server owns in a new object and drops what a client may not set.
-pub(crate) fn fill_new(object: &mut Value) {
-    for name in [
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "selfLink",
-        "generation",
-        "managedFields",
-    ] {
+/// Drops what a client may not say of a new object.
+pub(crate) fn wipe(object: &mut Value) {
+    for name in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         remove(object, name);
     }
+}
+
+/// Fills what the server owns in a new object and drops what a client may not set.
+pub(crate) fn fill_new(object: &mut Value) {
+    wipe(object);
+    remove(object, "generation");
     set(object, "creationTimestamp", Value::String(timestamp()));
     set(object, "uid", Value::String(uuid::Uuid::new_v4().to_string()));
 }
@@ -97,9 +97,7 @@ pub(crate) fn fill_new(object: &mut Value) {
 /// Keeps what the server owns from the old object.
 pub(crate) fn keep_owned(object: &mut Value, old: &Value) {
     let Some(before) = metadata(old) else { return };
-    for name in ["selfLink", "managedFields"] {
-        remove(object, name);
-    }
+    remove(object, "selfLink");
     if let Some(created) = before.get("creationTimestamp") {
         set(object, "creationTimestamp", created.clone());
     }
@@ -120,7 +118,8 @@ pub(crate) fn tidy(object: &mut Value) {
     metadata.retain(|name, value| match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),
-        Value::Array(list) => !list.is_empty(),
+        // An empty list of owners asks to forget them.
+        Value::Array(list) => !list.is_empty() || name == "managedFields",
         Value::Object(map) => !map.is_empty(),
         Value::Number(number) => name == "deletionGracePeriodSeconds" || number.as_i64() != Some(0),
         Value::Bool(_) => true,

@@ -3,6 +3,7 @@
 //! Decides the life of objects: creation, change, deletion, and what stands between a request and the store.
 
 mod answer;
+mod apply;
 mod call;
 mod collection;
 mod create;

@@ -20,6 +20,17 @@ pub(crate) enum FieldValidation {
     Strict,
 }
 
+/// How a write treats what others own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// It is no apply and takes what it changes.
+    Update,
+    /// It is an apply, and others may mind.
+    Apply,
+    /// It is an apply that takes what it sets.
+    ApplyByForce,
+}
+
 /// Options of a create, update or patch.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteOptions {
@@ -27,17 +38,33 @@ pub(crate) struct WriteOptions {
     pub(crate) dry_run: bool,
     /// What happens to unknown fields.
     pub(crate) validation: FieldValidation,
-    manager: String,
+    /// Who writes, as the client says; empty if it does not.
+    pub(crate) manager: String,
+    /// Whether the write is an apply, and how far it goes.
+    pub(crate) how: How,
     given_validation: String,
 }
 
 impl WriteOptions {
     /// Reads the options of a request; `kind` is `CreateOptions`, `UpdateOptions` or `PatchOptions`.
     pub(crate) fn parse(query: &Query, kind: &str) -> Result<Self, ApiError> {
+        Self::read(query, kind, false)
+    }
+
+    /// Reads the options of an apply.
+    pub(crate) fn parse_apply(query: &Query) -> Result<Self, ApiError> {
+        Self::read(query, "PatchOptions", true)
+    }
+
+    fn read(query: &Query, kind: &str, applies: bool) -> Result<Self, ApiError> {
         let mut errors = Vec::new();
         let manager = query.text("fieldManager").to_owned();
+        if applies && manager.is_empty() {
+            let text = "Required value: is required for apply patch";
+            errors.push(fault("fieldManager", ErrorClass::Required, text));
+        }
         check_manager(&manager, &mut errors);
-        if kind == "PatchOptions" && query.first("force").is_some() {
+        if kind == "PatchOptions" && !applies && query.first("force").is_some() {
             errors.push(fault(
                 "force",
                 ErrorClass::Forbidden,
@@ -63,6 +90,12 @@ impl WriteOptions {
                 dry_run,
                 validation,
                 manager,
+                how: match (applies, query.first("force")) {
+                    (false, _) => How::Update,
+                    // As Kubernetes reads it: whatever does not say no says yes.
+                    (true, None | Some("false" | "0")) => How::Apply,
+                    (true, Some(_)) => How::ApplyByForce,
+                },
                 given_validation,
             })
         } else {

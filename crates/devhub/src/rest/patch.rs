@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::apply::{apply as apply_intent, is_apply};
 use super::call::Call;
 use super::decode::{self, Place};
 use super::errors::not_found;
@@ -29,18 +30,12 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// Returns the patch type of a request. Server-side apply is not served: the answer lists what is.
+    /// Returns the patch type of a request that is no apply.
     pub(super) fn of(call: &Call) -> Result<Self, ApiError> {
         match call.content_type.as_str() {
             "application/merge-patch+json" => Ok(Self::Merge),
             "application/json-patch+json" => Ok(Self::Json),
             "application/strategic-merge-patch+json" if !call.is_custom() => Ok(Self::Strategic),
-            "application/apply-patch+yaml" if call.is_custom() => Err(decode::unsupported(
-                "application/json-patch+json, application/merge-patch+json",
-            )),
-            "application/apply-patch+yaml" => Err(decode::unsupported(
-                "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json",
-            )),
             _ if call.is_custom() => Err(decode::unsupported(
                 "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
             )),
@@ -54,6 +49,9 @@ impl Dialect {
 
 /// Answers a PATCH of an object or its status.
 pub(super) async fn patch(call: &Call, part: Part, warnings: &mut Warnings) -> Result<Reply, ApiError> {
+    if is_apply(call) {
+        return apply_intent(call, part, warnings).await;
+    }
     let dialect = Dialect::of(call)?;
     let options = WriteOptions::parse(&call.query, "PatchOptions")?;
     if call.served.table.read(&call.key()).is_none() {

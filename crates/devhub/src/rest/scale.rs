@@ -4,18 +4,21 @@
 
 use serde_json::{Map, Value, json};
 
+use super::apply::{Intent, is_apply};
 use super::call::Call;
 use super::decode;
 use super::errors::{conflict, not_found};
 use super::flow::Flow;
 use super::metadata::{self, text};
-use super::options::{FieldValidation, WriteOptions};
+use super::options::{FieldValidation, How, WriteOptions};
 use super::patch::{Dialect, apply};
 use super::represent;
 use super::update::{Part, check_version, complete, store};
 use crate::admission::{Operation, Warnings};
 use crate::error::ApiError;
 use crate::http::Reply;
+use crate::hub::timestamp;
+use crate::managed::{self, SCALE_VERSION, Scaled, Scope};
 use crate::patch::{go_json, invalid_patch};
 use crate::resource::ScalePaths;
 use crate::store::Unwritten;
@@ -80,7 +83,24 @@ fn shown(object: &Value, paths: &ScalePaths, replicas: &Value) -> Value {
     {
         status.insert("selector".to_owned(), json!(selector));
     }
-    json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": about, "spec": { "replicas": replicas }, "status": status })
+    json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": about, "spec": spec(replicas), "status": status })
+}
+
+/// No replicas are not said.
+fn spec(replicas: &Value) -> Value {
+    if replicas.as_i64() == Some(0) {
+        json!({})
+    } else {
+        json!({ "replicas": replicas })
+    }
+}
+
+fn set_owners(object: &mut Value, owners: Value) {
+    if owners.is_null() {
+        metadata::remove(object, "managedFields");
+    } else {
+        metadata::set(object, "managedFields", owners);
+    }
 }
 
 /// Answers a GET.
@@ -106,6 +126,12 @@ pub(super) async fn replace(call: &Call, warnings: &mut Warnings) -> Result<Repl
 
 /// Answers a PATCH.
 pub(super) async fn patch(call: &Call, warnings: &mut Warnings) -> Result<Reply, ApiError> {
+    if is_apply(call) {
+        let options = WriteOptions::parse_apply(&call.query)?;
+        let intent = Intent::read(call, "scale", &options)?;
+        let propose = |old: &Value| intent.over(&Scope::scale(), Some(old), &mut Warnings::new());
+        return write(call, &propose, &options, warnings).await;
+    }
     let dialect = Dialect::of(call)?;
     let options = WriteOptions::parse(&call.query, "PatchOptions")?;
     let propose = |old: &Value| {
@@ -130,6 +156,27 @@ fn check(scale: &Value) -> Result<(), String> {
     }
 }
 
+/// Returns the scale that a request wants, with its owners.
+fn wanted(
+    call: &Call,
+    old: &Value,
+    propose: &(dyn Fn(&Value) -> Result<Value, ApiError> + Send + Sync),
+    options: &WriteOptions,
+) -> Result<Value, ApiError> {
+    let mut wanted = propose(old)?;
+    if let Some(said) = wanted.get_mut("spec")
+        && let Some(replicas) = said.get("replicas").cloned()
+    {
+        *said = spec(&replicas);
+    }
+    if options.how == How::Update {
+        let mut writer = call.writer(&options.manager, false, "scale");
+        SCALE_VERSION.clone_into(&mut writer.version);
+        managed::track(&Scope::scale(), Some(old), &mut wanted, &writer, &timestamp());
+    }
+    Ok(wanted)
+}
+
 async fn write(
     call: &Call,
     propose: &(dyn Fn(&Value) -> Result<Value, ApiError> + Send + Sync),
@@ -152,7 +199,14 @@ async fn write(
             .cloned()
             .unwrap_or_else(|| json!(0));
         let old_scale = shown(&old, &paths, &current);
-        let wanted = propose(&old_scale)?;
+        let owners = Scaled {
+            list: managed::raw(&old),
+            path: &paths.spec_replicas,
+            version: &call.served.resource.api_version(),
+        };
+        let mut owned_scale = old_scale.clone();
+        set_owners(&mut owned_scale, owners.to_scale());
+        let wanted = wanted(call, &owned_scale, propose, options)?;
         let wanted = flow
             .mutate(&call.name, wanted, Some(&old_scale), warnings)
             .await?;
@@ -168,6 +222,7 @@ async fn write(
             metadata::set(&mut object, "resourceVersion", json!(given));
         }
         check_version(call, &record, &object)?;
+        set_owners(&mut object, owners.to_object(managed::raw(&wanted)));
         let object = complete(call, Part::Object, object, &old, warnings)?;
         flow.validate(
             &call.name,

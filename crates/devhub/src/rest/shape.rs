@@ -11,6 +11,7 @@ use super::update::Part;
 use crate::admission::{Warnings, match_condition_faults};
 use crate::builtin::Dialect;
 use crate::hub::timestamp;
+use crate::managed;
 use crate::resource::ScalePaths;
 use crate::{builtin, crd};
 
@@ -23,6 +24,9 @@ pub(super) fn decode(call: &Call, object: &mut Value, dialect: Dialect) -> Resul
     let Some(custom) = &call.served.custom else {
         let unknown = builtin::decode::object(&call.served.resource, object, dialect)?;
         builtin::prepare::defaults(&call.served.resource, object);
+        if is_definition(call) {
+            crd::fill(object);
+        }
         return Ok(unknown);
     };
     if let Some(fault) = custom.schema.metadata_fault(object) {
@@ -109,11 +113,7 @@ fn keep_member(object: &mut Value, from: &Value, name: &str) {
 
 fn prepare_custom(call: &Call, part: Part, object: &mut Value, old: &Value) {
     match part {
-        Part::Status => {
-            let mut base = old.clone();
-            keep_member(&mut base, object, "status");
-            *object = base;
-        }
+        Part::Status => keep_but_status(object, old),
         Part::Object | Part::Finalize | Part::Approval if call.served.resource.status => {
             keep_member(object, old, "status");
         }
@@ -121,11 +121,20 @@ fn prepare_custom(call: &Call, part: Part, object: &mut Value, old: &Value) {
     }
 }
 
+/// A write of the status changes the status and its owners.
+fn keep_but_status(object: &mut Value, old: &Value) {
+    let mut base = old.clone();
+    keep_member(&mut base, object, "status");
+    match managed::raw(object) {
+        Value::Null => metadata::remove(&mut base, "managedFields"),
+        owners => metadata::set(&mut base, "managedFields", owners.clone()),
+    }
+    *object = base;
+}
+
 fn prepare_definition(part: Part, object: &mut Value, old: &Value) {
     if part == Part::Status {
-        let mut base = old.clone();
-        keep_member(&mut base, object, "status");
-        *object = base;
+        keep_but_status(object, old);
     } else {
         crd::prepare_changed(object, old);
     }

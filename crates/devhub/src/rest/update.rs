@@ -10,12 +10,14 @@ use super::errors::{conflict, conflict_because, invalid_resource, not_found};
 use super::finish::commit;
 use super::flow::Flow;
 use super::metadata::{self, text};
-use super::options::WriteOptions;
+use super::options::{How, WriteOptions};
 use super::{create, lifecycle, represent, shape};
 use crate::admission::{Operation, Warnings};
 use crate::builtin::traits::Unconditional;
 use crate::error::ApiError;
 use crate::http::Reply;
+use crate::hub::timestamp;
+use crate::managed;
 use crate::store::{Record, Unwritten, Write};
 use schema::{ErrorClass, FieldError};
 
@@ -98,7 +100,12 @@ pub(super) async fn change(
         let missing = || not_found(&call.served.resource, &call.name);
         let record = call.served.table.read(&key).ok_or_else(missing)?;
         let old = call.served.decode(&record, record.version);
-        let wanted = propose(&old, warnings)?;
+        let mut wanted = propose(&old, warnings)?;
+        if options.how == How::Update {
+            let writer = call.writer(&options.manager, false, part.subresource());
+            let scope = call.scope(part.subresource());
+            managed::track(&scope, Some(&old), &mut wanted, &writer, &timestamp());
+        }
         let wanted = flow.mutate(&call.name, wanted, Some(&old), warnings).await?;
         check_version(call, &record, &wanted)?;
         let object = complete(call, part, wanted, &old, warnings)?;
@@ -147,12 +154,35 @@ pub(super) fn complete(
     shape::prepare_update(call, part, &mut object, old);
     metadata::settle_owners(&mut object, warnings);
     metadata::tidy(&mut object);
+    keep_times(&mut object, old);
     if part == Part::Object && counts(call, old, &object) {
         metadata::set_generation(&mut object, metadata::generation(old) + 1);
     }
     let errors = shape::check_update(call, part, &object, old, warnings);
     call.verdict(&object, &errors)?;
     Ok(object)
+}
+
+/// A write that changes nothing but the time of an owner changes nothing.
+fn keep_times(object: &mut Value, old: &Value) {
+    if !managed::same_but_times(managed::raw(object), managed::raw(old)) {
+        return;
+    }
+    let list = managed::raw(old).clone();
+    let with_list = |object: &Value| {
+        let mut object = object.clone();
+        if list.is_null() {
+            metadata::remove(&mut object, "managedFields");
+        } else {
+            metadata::set(&mut object, "managedFields", list.clone());
+        }
+        metadata::remove(&mut object, "resourceVersion");
+        object
+    };
+    let kept = with_list(object);
+    if kept == with_list(old) && !list.is_null() {
+        metadata::set(object, "managedFields", list);
+    }
 }
 
 /// Tells whether a change counts up the generation.

@@ -129,7 +129,7 @@ impl<'a> Replay<'a> {
             hook,
             pace,
             values: Values::new(placeholders),
-            symbols: Symbols::new(constants, scenario.header.options.time_symbols),
+            symbols: Symbols::new(constants, scenario.header.options),
             bindings: Bindings::default(),
             streams: BTreeMap::new(),
             last_aligned: 0,

@@ -28,10 +28,13 @@ pub(crate) struct Header {
     pub(crate) options: Options,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Options {
+    /// Times get numbered symbols instead of one for all.
     pub(crate) time_symbols: bool,
+    /// The order of field managers is compared as well.
+    pub(crate) keep_managed_fields_order: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]

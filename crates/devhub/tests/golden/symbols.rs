@@ -8,10 +8,7 @@ use std::collections::BTreeMap;
 use regex::{Captures, Regex};
 use serde_json::Value;
 
-use crate::masks::Masks;
-
-/// Members of `metadata` that are left out on both sides for now: the hub keeps no field ownership yet.
-pub(crate) const LEFT_OUT: &[&str] = &["managedFields"];
+use crate::{masks::Masks, scenario::Options};
 
 /// Letters of generated names.
 const SUFFIX: &str = "[bcdfghjklmnpqrstvwxz2456789]{5}";
@@ -26,7 +23,7 @@ pub(crate) struct Symbols {
     times: Table,
     /// Real generated names and what stands for them.
     generated: Vec<(String, String)>,
-    numbered_times: bool,
+    options: Options,
     masks: Masks,
 }
 
@@ -55,7 +52,7 @@ impl Table {
 
 impl Symbols {
     /// Starts a scenario; `constants` are real values with their placeholders.
-    pub(crate) fn new(mut constants: Vec<(String, String)>, time_symbols: bool) -> Self {
+    pub(crate) fn new(mut constants: Vec<(String, String)>, options: Options) -> Self {
         constants.retain(|(real, _)| !real.is_empty());
         constants.sort_by_key(|(real, _)| std::cmp::Reverse(real.len()));
         Self {
@@ -64,7 +61,7 @@ impl Symbols {
             uids: Table::new("uid"),
             times: Table::new("t"),
             generated: Vec::new(),
-            numbered_times: time_symbols,
+            options,
             masks: Masks::new(),
         }
     }
@@ -80,9 +77,11 @@ impl Symbols {
 
     /// Normalises one JSON answer, event object or review.
     pub(crate) fn normalise(&mut self, body: &mut Value, request: Option<&Value>) {
-        leave_out(body);
         self.learn_generated(body, request);
         sort_unordered(body);
+        if !self.options.keep_managed_fields_order {
+            sort_owners(body);
+        }
         let walked = self.walk(std::mem::take(body), Place::default());
         *body = walked;
     }
@@ -227,7 +226,7 @@ impl Symbols {
     }
 
     fn time(&mut self, has_fraction: bool, second: &str) -> String {
-        match (self.numbered_times, has_fraction) {
+        match (self.options.time_symbols, has_fraction) {
             (true, _) => self.times.symbol(second),
             (false, true) => "$microtime".to_owned(),
             (false, false) => "$time".to_owned(),
@@ -276,20 +275,6 @@ fn is_initial_end(members: &serde_json::Map<String, Value>) -> bool {
         .is_some()
 }
 
-/// Removes the members of every `metadata` that are not compared.
-pub(crate) fn leave_out(value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            if let Some(Value::Object(metadata)) = members.get_mut("metadata") {
-                metadata.retain(|name, _| !LEFT_OUT.contains(&name.as_str()));
-            }
-            members.values_mut().for_each(leave_out);
-        }
-        Value::Array(items) => items.iter_mut().for_each(leave_out),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
 /// Puts lists whose order is not promised into one order.
 fn sort_unordered(value: &mut Value) {
     match value {
@@ -301,6 +286,24 @@ fn sort_unordered(value: &mut Value) {
             members.values_mut().for_each(sort_unordered);
         }
         Value::Array(items) => items.iter_mut().for_each(sort_unordered),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Two writes may fall into one second or not, and entries are sorted by time before they are sorted by name.
+fn sort_owners(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            if let Some(Value::Array(entries)) = members.get_mut("managedFields") {
+                let text = |entry: &Value, name: &str| entry.get(name).map(ToString::to_string);
+                entries.sort_by_key(|entry| {
+                    ["operation", "manager", "apiVersion", "subresource", "fieldsV1"]
+                        .map(|name| text(entry, name).unwrap_or_default())
+                });
+            }
+            members.values_mut().for_each(sort_owners);
+        }
+        Value::Array(items) => items.iter_mut().for_each(sort_owners),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -357,13 +360,13 @@ fn sort_causes(members: &mut serde_json::Map<String, Value>) {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Symbols, leave_out};
-    use crate::scenario::{self, Compare, Step};
+    use super::Symbols;
+    use crate::scenario::{self, Compare, Options, Step};
 
     #[track_caller]
     fn check(raw: Value, expected: &Value) {
         let constants = vec![("https://127.0.0.1:1".to_owned(), "$WEBHOOK".to_owned())];
-        let mut symbols = Symbols::new(constants, false);
+        let mut symbols = Symbols::new(constants, Options::default());
         let mut body = raw;
         symbols.normalise(&mut body, None);
         assert_eq!(&body, expected);
@@ -373,7 +376,7 @@ mod tests {
     fn hides_what_differs_between_runs() {
         check(
             json!({ "metadata": { "resourceVersion": "17", "uid": "3d9f8a1c-0b6e-4a57-9d9a-5f1f0c1e2d3b",
-                "creationTimestamp": "2026-01-02T03:04:05Z", "managedFields": [{}] }, "url": "https://127.0.0.1:1/x" }),
+                "creationTimestamp": "2026-01-02T03:04:05Z" }, "url": "https://127.0.0.1:1/x" }),
             &json!({ "metadata": { "resourceVersion": "$rv1", "uid": "$uid1", "creationTimestamp": "$time" },
                 "url": "$WEBHOOK/x" }),
         );
@@ -396,8 +399,24 @@ mod tests {
     }
 
     #[test]
+    fn sorts_managers_unless_their_order_counts() {
+        let list = |managers: [&str; 2]| {
+            let entries = managers.map(|manager| json!({ "manager": manager, "operation": "Update" }));
+            json!({ "metadata": { "managedFields": entries } })
+        };
+        check(list(["b", "a"]), &list(["a", "b"]));
+        let options = Options {
+            keep_managed_fields_order: true,
+            ..Options::default()
+        };
+        let mut kept = list(["b", "a"]);
+        Symbols::new(Vec::new(), options).normalise(&mut kept, None);
+        assert_eq!(kept, list(["b", "a"]));
+    }
+
+    #[test]
     fn masks_texts_that_quote_numbers_or_objects() {
-        let mut symbols = Symbols::new(Vec::new(), false);
+        let mut symbols = Symbols::new(Vec::new(), Options::default());
         let rows = [
             (
                 "too old resource version: 1 (219)",
@@ -431,14 +450,13 @@ mod tests {
     #[test]
     fn recorded_answers_are_already_normal() {
         for scenario in scenario::all() {
-            let mut symbols = Symbols::new(Vec::new(), scenario.header.options.time_symbols);
+            let mut symbols = Symbols::new(Vec::new(), scenario.header.options);
             let exact = |step: &&Step| step.compare == Compare::Exact && !step.is_unstable();
             for step in scenario.steps.iter().filter(exact) {
-                let mut recorded = step.expect.body.clone().unwrap_or_default();
-                leave_out(&mut recorded);
+                let recorded = step.expect.body.clone().unwrap_or_default();
                 let mut again = recorded.clone();
                 symbols.normalise(&mut again, step.body.as_ref());
-                // Versions are renumbered because left-out members and events are not walked here.
+                // Versions are renumbered because events are not walked here.
                 assert_eq!(blur(&again), blur(&recorded), "{}", step.id);
             }
         }

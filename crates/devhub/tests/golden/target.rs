@@ -169,6 +169,8 @@ async fn send(
             ("host", server.address.clone()),
             ("authorization", format!("Bearer {}", server.token)),
             ("content-type", "application/json".to_owned()),
+            // The recorder made its namespaces under this name, and owners show it.
+            ("user-agent", "golden/1.0".to_owned()),
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );

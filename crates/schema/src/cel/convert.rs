@@ -4,44 +4,18 @@
 //! `date-time` a timestamp), else by its JSON type. Texts are borrowed, not copied.
 
 use super::engine::engine;
+use super::library::{Cidr, Ip, Quantity, Semver, Url};
 use super::names;
+use super::reads::Needs;
 use crate::node::{Additional, Flags, Kind, Node};
 use ::cel::common::types::{
-    CelBool, CelBytes, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelType, CelUInt,
+    CelBool, CelBytes, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelOptional, CelString,
+    CelType, CelUInt,
 };
 use ::cel::common::value::{CowVal, Val};
 use base64::Engine as _;
 use serde_json::{Map, Number, Value};
-use std::collections::BTreeSet;
-
-/// Which top-level members of a value an expression reads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Needs {
-    /// All: the value is used as a whole somewhere.
-    All,
-    /// These only, in the spelling of expressions.
-    Fields(BTreeSet<String>),
-}
-
-impl Needs {
-    fn wants(&self, name: &str) -> bool {
-        match self {
-            Self::All => true,
-            Self::Fields(fields) => fields.contains(name),
-        }
-    }
-
-    /// Adds what another expression reads.
-    pub(super) fn join(self, other: &Self) -> Self {
-        match (self, other) {
-            (Self::Fields(mut fields), Self::Fields(more)) => {
-                fields.extend(more.iter().cloned());
-                Self::Fields(fields)
-            }
-            (Self::All, _) | (_, Self::All) => Self::All,
-        }
-    }
-}
+use std::collections::BTreeMap;
 
 /// Converts a value by its schema, leaving out members that nobody reads.
 pub(super) fn typed<'v>(node: &Node, value: &'v Value, needs: &Needs) -> Box<dyn Val + 'v> {
@@ -105,7 +79,7 @@ fn object<'v>(node: &Node, members: &'v Map<String, Value>, needs: &Needs) -> Bo
     clippy::disallowed_types,
     reason = "the engine's maps are hash maps; nothing here depends on their order"
 )]
-fn map<'v>(entries: Vec<(CelMapKey<'v>, Box<dyn Val + 'v>)>) -> Box<dyn Val + 'v> {
+pub(super) fn map<'v>(entries: Vec<(CelMapKey<'v>, Box<dyn Val + 'v>)>) -> Box<dyn Val + 'v> {
     let entries: std::collections::HashMap<_, _> = entries.into_iter().collect();
     Box::new(CelMap::from(entries))
 }
@@ -167,9 +141,9 @@ fn whole<'v>(number: &Number) -> Box<dyn Val + 'v> {
 fn formatted<'v>(format: &str, text: &'v str) -> Box<dyn Val + 'v> {
     let plain = || -> Box<dyn Val + 'v> { Box::new(CelString::from(text)) };
     match format {
-        "date-time" | "datetime" => convert("timestamp", text).unwrap_or_else(plain),
-        "date" => convert("timestamp", &format!("{text}T00:00:00Z")).unwrap_or_else(plain),
-        "duration" => convert("duration", text).unwrap_or_else(plain),
+        "date-time" | "datetime" => parsed("timestamp", text).unwrap_or_else(plain),
+        "date" => parsed("timestamp", &format!("{text}T00:00:00Z")).unwrap_or_else(plain),
+        "duration" => parsed("duration", text).unwrap_or_else(plain),
         "byte" => match base64::engine::general_purpose::STANDARD.decode(text) {
             Ok(bytes) => Box::new(CelBytes::from(bytes)),
             Err(_) => plain(),
@@ -179,10 +153,15 @@ fn formatted<'v>(format: &str, text: &'v str) -> Box<dyn Val + 'v> {
 }
 
 /// Calls one of the engine's own conversions: `timestamp(text)`, `duration(text)`.
-fn convert<'v>(function: &str, text: &str) -> Option<Box<dyn Val + 'v>> {
+pub(super) fn parsed<'v>(function: &str, text: &str) -> Option<Box<dyn Val + 'v>> {
     let args = vec![CowVal::owned(CelString::from(text.to_owned()))];
     let convert = engine().find_overload(function, &args)?;
     convert(args).ok().map(CowVal::into_owned)
+}
+
+/// Tells whether a function reads a text.
+pub(super) fn reads_as(function: &str, text: &str) -> bool {
+    parsed(function, text).is_some()
 }
 
 /// Converts a result back to JSON. Values that JSON cannot hold become texts, as `string(x)` would print them.
@@ -224,30 +203,53 @@ pub(super) fn to_json(value: &dyn Val) -> Result<Value, String> {
             .map(Value::Array);
     }
     if let Some(map) = value.downcast_ref::<CelMap<'_>>() {
-        let entry = |key: &CelMapKey<'_>, member: &dyn Val| {
-            let name = match to_json(key.inner())? {
-                Value::String(name) => name,
-                other @ (Value::Null
-                | Value::Bool(_)
-                | Value::Number(_)
-                | Value::Array(_)
-                | Value::Object(_)) => other.to_string(),
-            };
-            Ok((name, to_json(member)?))
-        };
-        return map
-            .inner()
-            .iter()
-            .map(|(key, member)| entry(key, member.as_ref()))
-            .collect::<Result<Map<_, _>, String>>()
-            .map(Value::Object);
+        return map_to_json(map);
+    }
+    if let Some(optional) = value.downcast_ref::<CelOptional<'_>>() {
+        return optional.inner().map_or(Ok(Value::Null), to_json);
     }
     as_text(value)
         .map(Value::String)
         .ok_or_else(|| format!("a result of type {} has no JSON form", value.get_type().name()))
 }
 
-fn as_text(value: &dyn Val) -> Option<String> {
+fn map_to_json(map: &CelMap<'_>) -> Result<Value, String> {
+    let entry = |key: &CelMapKey<'_>, member: &dyn Val| {
+        let name = match to_json(key.inner())? {
+            Value::String(name) => name,
+            other
+            @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+                other.to_string()
+            }
+        };
+        Ok((name, to_json(member)?))
+    };
+    // By name: the order of the engine's maps must not reach a result.
+    let members = map
+        .inner()
+        .iter()
+        .map(|(key, member)| entry(key, member.as_ref()))
+        .collect::<Result<BTreeMap<_, _>, String>>()?;
+    Ok(Value::Object(members.into_iter().collect()))
+}
+
+/// Prints a value as `string(x)` does; values of Kubernetes types in their canonical form.
+pub(super) fn as_text(value: &dyn Val) -> Option<String> {
+    if let Some(quantity) = value.downcast_ref::<Quantity>() {
+        return Some(quantity.canonical());
+    }
+    if let Some(version) = value.downcast_ref::<Semver>() {
+        return Some(version.text().to_owned());
+    }
+    if let Some(url) = value.downcast_ref::<Url>() {
+        return Some(url.text().to_owned());
+    }
+    if let Some(ip) = value.downcast_ref::<Ip>() {
+        return Some(ip.text());
+    }
+    if let Some(cidr) = value.downcast_ref::<Cidr>() {
+        return Some(cidr.text());
+    }
     let args = vec![CowVal::Borrowed(value)];
     let print = engine().find_overload("string", &args)?;
     let printed = print(args).ok()?;

@@ -2,7 +2,7 @@
 //!
 //! Decides which functions exist; never evaluates.
 
-use super::{library, meter};
+use super::{library, macros, members, payment};
 use ::cel::{DeclarationError, Env, extensions};
 use std::sync::{Arc, LazyLock};
 
@@ -24,7 +24,10 @@ fn extend(env: &mut Env) -> Result<(), DeclarationError> {
     env.add_extension(extensions::strings)?;
     env.add_extension(extensions::lists)?;
     env.add_extension(extensions::math)?;
-    meter::register(env)?;
+    env.add_extension(extensions::encoders)?;
+    macros::register(env)?;
+    members::register(env)?;
+    payment::register(env)?;
     library::register(env)
 }
 

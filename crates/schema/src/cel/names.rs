@@ -2,6 +2,7 @@
 //!
 //! Decides by fixed tables; a test evaluates nothing here.
 
+use super::library::is_format;
 use std::borrow::Cow;
 
 /// Words that expressions cannot use as field names.
@@ -60,14 +61,24 @@ pub(crate) fn escape(name: &str) -> Option<Cow<'_, str>> {
 pub(super) enum Known {
     /// This engine has it.
     Here,
-    /// Kubernetes has it, this engine does not.
-    Elsewhere,
+    /// Only mutations have it.
+    InMutations,
     /// Nobody has it.
     Nowhere,
 }
 
 /// First segments of qualified function names: `math.greatest`, `sets.contains`.
-pub(super) const NAMESPACES: [&str; 7] = ["optional", "math", "lists", "sets", "strings", "ip", "format"];
+pub(super) const NAMESPACES: [&str; 9] = [
+    "optional",
+    "math",
+    "lists",
+    "sets",
+    "strings",
+    "ip",
+    "format",
+    "base64",
+    "jsonpatch",
+];
 
 const FUNCTIONS: &[&str] = &[
     // standard library
@@ -186,31 +197,15 @@ const FUNCTIONS: &[&str] = &[
     "containsCIDR",
     "masked",
     "prefixLength",
-];
-
-/// Functions of Kubernetes that are missing here. Macros that were not expanded look like functions, too.
-const MISSING: &[&str] = &[
-    "all",
-    "exists",
-    "exists_one",
-    "existsOne",
-    "map",
-    "filter",
-    "transformList",
-    "transformMap",
-    "transformMapEntry",
-    "bind",
-    "optMap",
-    "optFlatMap",
-    "sortBy",
     "semver",
     "isSemver",
     "major",
     "minor",
     "patch",
     "validate",
-    "named",
-    "authorizer",
+    "format.named",
+    "base64.encode",
+    "base64.decode",
     "path",
     "group",
     "serviceAccount",
@@ -218,20 +213,17 @@ const MISSING: &[&str] = &[
     "subresource",
     "namespace",
     "name",
+    "fieldSelector",
+    "labelSelector",
     "check",
     "allowed",
     "reason",
     "errored",
     "error",
-    "fieldSelector",
-    "labelSelector",
-    "escapeKey",
-    "jsonpatch.escapeKey",
-    "unescape",
-    "base64.encode",
-    "base64.decode",
-    "format.named",
 ];
+
+/// Functions that only mutations have.
+const IN_MUTATIONS: &[&str] = &["jsonpatch.escapeKey"];
 
 /// Looks a function up by the name under which it is called; names with `@` come from macros. `namespace` is the receiver if it is a bare name.
 pub(super) fn look_up(name: &str, namespace: Option<&str>) -> Known {
@@ -241,12 +233,13 @@ pub(super) fn look_up(name: &str, namespace: Option<&str>) -> Known {
     let qualified = namespace
         .filter(|space| NAMESPACES.contains(space))
         .map(|space| format!("{space}.{name}"));
+    let constant = namespace == Some("format") && is_format(name);
     let name = qualified.as_deref().unwrap_or(name);
     let operator = !name.starts_with(|c: char| c.is_ascii_alphabetic());
-    if operator || FUNCTIONS.contains(&name) {
+    if operator || constant || FUNCTIONS.contains(&name) {
         Known::Here
-    } else if MISSING.contains(&name) || name.starts_with("format.") {
-        Known::Elsewhere
+    } else if IN_MUTATIONS.contains(&name) {
+        Known::InMutations
     } else {
         Known::Nowhere
     }
@@ -293,13 +286,15 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_here_elsewhere_or_nowhere() {
+    fn functions_are_here_in_mutations_or_nowhere() {
         let rows = [
             ("size", None, Known::Here),
             ("greatest", Some("math"), Known::Here),
             ("_+_", None, Known::Here),
-            ("semver", None, Known::Elsewhere),
-            ("dns1123Label", Some("format"), Known::Elsewhere),
+            ("semver", None, Known::Here),
+            ("dns1123Label", Some("format"), Known::Here),
+            ("dns1124Label", Some("format"), Known::Nowhere),
+            ("escapeKey", Some("jsonpatch"), Known::InMutations),
             ("frobnicate", None, Known::Nowhere),
         ];
         for (name, namespace, wanted) in rows {

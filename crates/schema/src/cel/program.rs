@@ -1,39 +1,43 @@
 //! One compiled expression.
 //!
-//! Decides what compiles and how failures are told; evaluation goes through [`super::scope`] or [`Program::eval`].
+//! Decides what compiles and how failures are told; evaluation goes through [`super::scope`], [`super::stage`] or
+//! [`Program::eval`].
 
-use super::convert::{self, Needs};
+use super::ast::{bare_name, children};
+use super::budget::Budget;
+use super::diagnose::{self, CompileError};
 use super::engine::engine;
-use super::meter::{self, Budget};
+use super::library::Pattern;
+use super::lower::lower;
 use super::names::{self, Known};
-use ::cel::common::ast::{EntryExpr, Expr, IdedExpr, operators};
+use super::reads::{Needs, needs};
+use super::stage::Stage;
+use super::{budget, meter, objects, run, stack, texts};
+use ::cel::common::ast::{Expr, IdedExpr, SourceInfo};
 use ::cel::common::value::CowVal;
-use ::cel::{Context, ExecutionError, ParseErrors, Program as Parsed};
+use ::cel::{Context, ExecutionError};
 use serde_json::Value;
-use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// Longest expression that is compiled, in bytes.
 const LONGEST: usize = 10 * 1024;
-
-/// Why an expression does not compile.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CompileError {
-    /// The expression is wrong.
-    Wrong(String),
-    /// The expression may be right, but uses something that this engine does not have.
-    Unsupported(String),
-}
-
 /// Why an expression has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum EvalError {
+pub enum EvalError {
     /// An operator or function does not fit its operands.
     NoOverload(String),
     /// The expression would take too long.
     BudgetSpent,
     /// Everything else: `no such key: x`, `division by zero`.
     Failed(String),
+}
+
+/// What an expression is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A rule, a condition, a message.
+    Judgement,
+    /// A mutation: it may make `Object{}` and `JSONPatch{}` values.
+    Mutation,
 }
 
 /// A compiled expression: cheap to evaluate any number of times, from any thread.
@@ -44,9 +48,11 @@ pub(crate) enum EvalError {
 pub struct Program {
     pub(super) source: String,
     /// The expression as written, for checks.
-    pub(super) parsed: Parsed,
-    /// The expression as evaluated: metered.
+    pub(super) parsed: IdedExpr,
+    pub(super) places: SourceInfo,
+    /// The expression as evaluated: lowered and metered.
     metered: IdedExpr,
+    patterns: Vec<Pattern>,
     /// What it reads of `self`; `None` when nothing.
     pub(super) reads_self: Option<Needs>,
     /// What it reads of `oldSelf`.
@@ -56,59 +62,95 @@ pub struct Program {
 impl Program {
     /// Compiles an expression; the error tells what is wrong with it or what this engine lacks.
     pub fn compile(source: &str) -> Result<Self, String> {
-        Self::build(source).map_err(|error| match error {
-            CompileError::Wrong(words) | CompileError::Unsupported(words) => words,
-        })
+        Self::build(source).map_err(|error| error.to_string())
     }
 
-    /// Compiles an expression and tells wrong from unsupported.
-    pub(crate) fn build(source: &str) -> Result<Self, CompileError> {
+    /// Compiles an expression that may write objects, as mutations do.
+    pub fn compile_mutation(source: &str) -> Result<Self, String> {
+        Self::build_for(source, Purpose::Mutation).map_err(|error| error.to_string())
+    }
+
+    /// Compiles an expression; the error tells the places of all faults.
+    pub fn build(source: &str) -> Result<Self, CompileError> {
+        Self::build_for(source, Purpose::Judgement)
+    }
+
+    /// Compiles an expression for a purpose.
+    pub fn build_for(source: &str, purpose: Purpose) -> Result<Self, CompileError> {
         if source.len() > LONGEST {
-            return Err(CompileError::Wrong(format!(
-                "expression is longer than {LONGEST} bytes"
-            )));
+            let words = format!("expression is longer than {LONGEST} bytes");
+            return Err(CompileError::whole(source, words));
         }
-        let parsed = engine()
-            .compile(source)
-            .map_err(|errors| CompileError::Wrong(syntax_errors(&errors, source)))?;
-        check_functions(parsed.expression(), source, &parsed)?;
-        let metered = meter::metered(parsed.expression().clone());
-        let (reads_self, reads_old) = (
-            needs(parsed.expression(), "self"),
-            needs(parsed.expression(), "oldSelf"),
-        );
+        super::nesting::check(source)?;
+        let parser = engine().parser().enable_ident_escape_syntax(true);
+        let (parsed, places) = parser
+            .parse_with_source_info(source)
+            .map_err(|errors| CompileError::syntax(source, &errors))?;
+        let checks = [
+            check_functions(&parsed, purpose),
+            objects::check(&parsed, purpose),
+            texts::check(&parsed),
+        ];
+        if let Some(misuse) = checks.into_iter().flatten().next() {
+            let error = CompileError::at(source, &places, misuse.id, misuse.words);
+            return Err(if misuse.unsupported {
+                error.unsupported()
+            } else {
+                error
+            });
+        }
+        let lowered = lower(parsed.clone())
+            .map_err(|misspelt| CompileError::at(source, &places, misspelt.id, misspelt.words))?;
+        let metered = meter::metered(lowered.expr);
+        if stack::needed(&metered) > stack::MOST {
+            let words = "expression is nested too deeply".to_owned();
+            return Err(CompileError::whole(source, words));
+        }
+        let (reads_self, reads_old) = (needs(&parsed, "self"), needs(&parsed, "oldSelf"));
         Ok(Self {
             source: source.to_owned(),
             parsed,
+            places,
             metered,
+            patterns: lowered.patterns,
             reads_self,
             reads_old,
         })
     }
 
-    /// Evaluates with JSON values as variables, typed by their JSON types.
-    pub fn eval(&self, vars: &[(&str, &Value)]) -> Result<Value, String> {
-        let budget = Budget::for_expression();
-        let mut context = Context::with_env(Arc::clone(engine()));
-        for (name, value) in vars {
-            context.add_variable_as_val(*name, convert::untyped(value));
-        }
-        context.add_variable_as_val(meter::VARIABLE, Box::new(budget.clone()));
-        let result = self
-            .run(&context, &budget)
-            .map_err(|error| error.words().to_owned())?;
-        convert::to_json(result.as_ref())
+    /// Returns the expression as it was written.
+    pub fn source(&self) -> &str {
+        &self.source
     }
 
-    /// Evaluates in a context that has all variables and the budget.
-    pub(super) fn run<'e, 'v>(
-        &'e self,
-        context: &'e Context<'_, 'v>,
+    /// Evaluates with JSON values as variables, typed by their JSON types.
+    pub fn eval(&self, vars: &[(&str, &Value)]) -> Result<Value, String> {
+        let mut stage = Stage::new(budget::EXPRESSION_UNITS);
+        for (name, value) in vars {
+            stage.bind(name, value);
+        }
+        stage.eval(self).map_err(|error| error.words().to_owned())
+    }
+
+    /// Evaluates in a context that has all variables, as part of an expression that is running already.
+    pub(super) fn run<T>(
+        &self,
+        scope: Context<'_, '_>,
         budget: &Budget,
-    ) -> Result<CowVal<'e, 'v>, EvalError> {
+        read: impl FnOnce(CowVal<'_, '_>) -> Result<T, ExecutionError>,
+    ) -> Result<T, ExecutionError> {
+        run::run((&self.metered, &self.patterns), scope, budget, read)
+    }
+
+    /// Evaluates in a context that has all variables.
+    pub(super) fn start<T>(
+        &self,
+        scope: Context<'_, '_>,
+        budget: &Budget,
+        read: impl FnOnce(CowVal<'_, '_>) -> Result<T, ExecutionError>,
+    ) -> Result<T, EvalError> {
         budget.start();
-        let result = ::cel::Value::resolve_val(&self.metered, context);
-        // A spent budget decides, even if an operator such as `||` has absorbed the error.
+        let result = self.run(scope, budget, read);
         if budget.is_spent() {
             return Err(EvalError::BudgetSpent);
         }
@@ -119,33 +161,48 @@ impl Program {
     pub(crate) fn reads_old(&self) -> bool {
         self.reads_old.is_some()
     }
-}
 
-/// Returns which members of a variable an expression reads; `None` when it does not read it at all.
-fn needs(expr: &IdedExpr, variable: &str) -> Option<Needs> {
-    let mut reads = Reads {
-        variable,
-        fields: BTreeSet::new(),
-        whole: false,
-        seen: false,
-    };
-    reads.visit(expr);
-    match (reads.seen, reads.whole) {
-        (false, _) => None,
-        (true, true) => Some(Needs::All),
-        (true, false) => Some(Needs::Fields(reads.fields)),
+    /// Returns the line and column of a part of the expression.
+    pub(super) fn place(&self, id: u64) -> (isize, isize) {
+        let (_, line, column) = diagnose::place(&self.source, &self.places, id);
+        (
+            isize::try_from(line).unwrap_or(1),
+            isize::try_from(column).unwrap_or(1),
+        )
+    }
+
+    /// Tells whether the expression reads a variable.
+    pub fn reads(&self, variable: &str) -> bool {
+        needs(&self.parsed, variable).is_some()
+    }
+
+    /// Returns the members that the expression reads of a variable; `None` when it uses the variable as a whole.
+    pub fn members_read(&self, variable: &str) -> Option<Vec<String>> {
+        match needs(&self.parsed, variable) {
+            None => Some(Vec::new()),
+            Some(Needs::Fields(fields)) => Some(fields.into_iter().collect()),
+            Some(Needs::All) => None,
+        }
     }
 }
 
 impl EvalError {
     /// Returns the words of the failure.
-    pub(crate) fn words(&self) -> &str {
+    pub fn words(&self) -> &str {
         match self {
             Self::NoOverload(words) | Self::Failed(words) => words,
             Self::BudgetSpent => "operation cancelled: actual cost limit exceeded",
         }
     }
 }
+
+impl std::fmt::Display for EvalError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(self.words())
+    }
+}
+
+impl std::error::Error for EvalError {}
 
 /// Words an evaluation error as the reference engine does.
 fn explain(error: &ExecutionError) -> EvalError {
@@ -176,168 +233,31 @@ fn explain(error: &ExecutionError) -> EvalError {
     EvalError::Failed(words)
 }
 
-fn syntax_errors(errors: &ParseErrors, source: &str) -> String {
-    let told = errors.errors.iter().map(|error| {
-        located(
-            error.pos,
-            &format!("Syntax error: {}", error.msg.trim_start_matches("Syntax error: ")),
-            source,
-        )
-    });
-    told.collect::<Vec<_>>().join("\n")
+/// A use of something that does not exist, and where.
+pub(super) struct Misuse {
+    pub(super) id: u64,
+    pub(super) words: String,
+    pub(super) unsupported: bool,
 }
 
-/// Words a fault with the place where it stands in the source. Lines and columns count from one.
-pub(super) fn located((line, column): (isize, isize), words: &str, source: &str) -> String {
-    let text = usize::try_from(line - 1)
-        .ok()
-        .and_then(|at| source.lines().nth(at))
-        .unwrap_or_default();
-    let dots = ".".repeat(usize::try_from(column - 1).unwrap_or(0));
-    format!("ERROR: <input>:{line}:{column}: {words}\n | {text}\n | {dots}^")
-}
-
-/// Returns the line and column of an expression in its source.
-pub(super) fn position(parsed: &Parsed, source: &str, id: u64) -> (isize, isize) {
-    let Some((start, _)) = parsed.source_info().offset_for(id) else {
-        return (1, 1);
-    };
-    let before: String = source.chars().take(usize::try_from(start).unwrap_or(0)).collect();
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    (
-        isize::try_from(line).unwrap_or(1),
-        isize::try_from(column).unwrap_or(1),
-    )
-}
-
-fn check_functions(expr: &IdedExpr, source: &str, parsed: &Parsed) -> Result<(), CompileError> {
+fn check_functions(expr: &IdedExpr, purpose: Purpose) -> Option<Misuse> {
     if let Expr::Call(call) = &expr.expr {
-        let namespace = call.target.as_deref().and_then(|target| match &target.expr {
-            Expr::Ident(name) => Some(name.as_str()),
-            Expr::Unspecified
-            | Expr::Call(_)
-            | Expr::Comprehension(_)
-            | Expr::List(_)
-            | Expr::Literal(_)
-            | Expr::Map(_)
-            | Expr::Select(_)
-            | Expr::Struct(_) => None,
-        });
-        let place = position(parsed, source, expr.id);
-        match names::look_up(&call.func_name, namespace) {
-            Known::Here => {}
-            Known::Elsewhere => {
-                let words = format!("function '{}' is not supported by this server", call.func_name);
-                return Err(CompileError::Unsupported(located(place, &words, source)));
-            }
-            Known::Nowhere => {
-                let words = format!("undeclared reference to '{}' (in container '')", call.func_name);
-                return Err(CompileError::Wrong(located(place, &words, source)));
-            }
+        let namespace = call.target.as_deref().and_then(bare_name);
+        let known = names::look_up(&call.func_name, namespace);
+        let allowed = match known {
+            Known::Here => true,
+            Known::InMutations => purpose == Purpose::Mutation,
+            Known::Nowhere => false,
+        };
+        if !allowed {
+            return Some(Misuse {
+                id: expr.id,
+                words: format!("undeclared reference to '{}' (in container '')", call.func_name),
+                unsupported: false,
+            });
         }
-    }
-    if let Expr::Struct(fields) = &expr.expr {
-        let words = format!("type '{}' is not supported by this server", fields.type_name);
-        return Err(CompileError::Unsupported(located(
-            position(parsed, source, expr.id),
-            &words,
-            source,
-        )));
     }
     children(expr)
         .into_iter()
-        .try_for_each(|child| check_functions(child, source, parsed))
-}
-
-/// Returns the direct parts of an expression.
-pub(super) fn children(expr: &IdedExpr) -> Vec<&IdedExpr> {
-    match &expr.expr {
-        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => Vec::new(),
-        Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
-        Expr::Comprehension(inner) => {
-            vec![
-                &inner.iter_range,
-                &inner.accu_init,
-                &inner.loop_cond,
-                &inner.loop_step,
-                &inner.result,
-            ]
-        }
-        Expr::List(list) => list.elements.iter().collect(),
-        Expr::Map(map) => map
-            .entries
-            .iter()
-            .flat_map(|entry| entry_parts(&entry.expr))
-            .collect(),
-        Expr::Struct(fields) => fields
-            .entries
-            .iter()
-            .flat_map(|entry| entry_parts(&entry.expr))
-            .collect(),
-        Expr::Select(select) => vec![&select.operand],
-    }
-}
-
-fn entry_parts(entry: &EntryExpr) -> Vec<&IdedExpr> {
-    match entry {
-        EntryExpr::StructField(field) => vec![&field.value],
-        EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
-    }
-}
-
-/// Collects which members of a variable an expression reads.
-struct Reads<'a> {
-    variable: &'a str,
-    fields: BTreeSet<String>,
-    whole: bool,
-    seen: bool,
-}
-
-impl Reads<'_> {
-    fn visit(&mut self, expr: &IdedExpr) {
-        match &expr.expr {
-            Expr::Ident(name) if name == self.variable => {
-                self.seen = true;
-                self.whole = true;
-            }
-            Expr::Select(select) if self.is_variable(&select.operand) => self.field(&select.field),
-            Expr::Call(call) if call.func_name == operators::OPT_SELECT => match call.args.as_slice() {
-                [operand, field] if self.is_variable(operand) => match &field.expr {
-                    Expr::Literal(::cel::common::ast::LiteralValue::String(name)) => self.field(name.inner()),
-                    Expr::Unspecified
-                    | Expr::Ident(_)
-                    | Expr::Literal(_)
-                    | Expr::Call(_)
-                    | Expr::Comprehension(_)
-                    | Expr::List(_)
-                    | Expr::Map(_)
-                    | Expr::Select(_)
-                    | Expr::Struct(_) => {
-                        self.seen = true;
-                        self.whole = true;
-                    }
-                },
-                args => args.iter().for_each(|arg| self.visit(arg)),
-            },
-            Expr::Unspecified
-            | Expr::Ident(_)
-            | Expr::Literal(_)
-            | Expr::Call(_)
-            | Expr::Comprehension(_)
-            | Expr::List(_)
-            | Expr::Map(_)
-            | Expr::Select(_)
-            | Expr::Struct(_) => children(expr).into_iter().for_each(|child| self.visit(child)),
-        }
-    }
-
-    fn field(&mut self, name: &str) {
-        self.seen = true;
-        self.fields.insert(name.to_owned());
-    }
-
-    fn is_variable(&self, expr: &IdedExpr) -> bool {
-        matches!(&expr.expr, Expr::Ident(name) if name == self.variable)
-    }
+        .find_map(|child| check_functions(child, purpose))
 }

@@ -2,14 +2,16 @@
 //!
 //! Decides how the two are bound; converts each at most once, and only the members that some rule reads.
 
-use super::convert::{self, Needs};
+use super::budget::Budget;
+use super::convert;
 use super::engine::engine;
-use super::meter::{self, Budget};
 use super::program::{EvalError, Program};
+use super::reads::Needs;
 use crate::node::{Kind, Node};
 use ::cel::Context;
+use ::cel::ExecutionError;
 use ::cel::common::types::{CelBool, CelOptional, CelString};
-use ::cel::common::value::{CowVal, Val};
+use ::cel::common::value::Val;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -44,7 +46,6 @@ impl<'v> Scope<'v> {
             (Some(old), Some(needs)) => Some(convert(old, needs)),
             (None, _) | (_, None) => None,
         };
-        context.add_variable_as_val(meter::VARIABLE, Box::new(budget.clone()));
         Self {
             context,
             old,
@@ -55,7 +56,7 @@ impl<'v> Scope<'v> {
     /// Evaluates a rule. Anything but a boolean is an error.
     pub(crate) fn holds(&self, program: &Program, optional_old: bool) -> Result<bool, EvalError> {
         self.evaluate(program, optional_old, |result| {
-            let wrong = || EvalError::Failed("cel expression must evaluate to a bool".to_owned());
+            let wrong = || ExecutionError::function_error("", "cel expression must evaluate to a bool");
             result
                 .downcast_ref::<CelBool>()
                 .map(|holds| *holds.inner())
@@ -79,7 +80,7 @@ impl<'v> Scope<'v> {
         &self,
         program: &Program,
         optional_old: bool,
-        read: impl FnOnce(CowVal<'_, 'v>) -> Result<T, EvalError>,
+        read: impl FnOnce(&dyn Val) -> Result<T, ExecutionError>,
     ) -> Result<T, EvalError> {
         let mut context = self.context.new_inner_scope();
         match (&self.old, optional_old) {
@@ -90,8 +91,7 @@ impl<'v> Scope<'v> {
             (None, true) => context.add_variable_as_val("oldSelf", Box::new(CelOptional::none())),
             (None, false) => {}
         }
-        let result = program.run(&context, &self.budget)?;
-        read(result)
+        program.start(context, &self.budget, |result| read(result.as_ref()))
     }
 }
 

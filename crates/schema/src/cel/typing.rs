@@ -3,8 +3,10 @@
 //! Decides only what it is sure of: unknown variables and fields, fields of scalars, results of the wrong type.
 //! Whatever it cannot type passes here and is checked at evaluation.
 
+use super::ast::children;
+use super::diagnose::CompileError;
 use super::names;
-use super::program::{Program, children, located, position};
+use super::program::Program;
 use crate::node::{Additional, Flags, Kind, Node};
 use ::cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, SelectExpr, operators};
 
@@ -54,13 +56,10 @@ pub(crate) fn check(
     let mut typing = Typing {
         variables: vec![("self".to_owned(), own), ("oldSelf".to_owned(), old)],
     };
-    match typing.infer(program.parsed.expression()) {
+    match typing.infer(&program.parsed) {
         Err(misfit) => {
-            let place = position(&program.parsed, &program.source, misfit.id);
-            Err(format!(
-                "compilation failed: {}",
-                located(place, &misfit.words, &program.source)
-            ))
+            let error = CompileError::at(&program.source, &program.places, misfit.id, misfit.words);
+            Err(format!("compilation failed: {error}"))
         }
         Ok(shape) if fits(shape, wanted) => Ok(()),
         Ok(_) => Err(match wanted {
@@ -168,7 +167,14 @@ impl<'n> Typing<'n> {
         let length = self.variables.len();
         self.variables.push((loops.accu_var.clone(), Shape::Unknown));
         let bound = self.infer(&loops.result);
-        self.variables.push((loops.iter_var.clone(), item));
+        match &loops.iter_var2 {
+            Some(second) => {
+                let (key, value) = pair(range);
+                self.variables.push((loops.iter_var.clone(), key));
+                self.variables.push((second.clone(), value));
+            }
+            None => self.variables.push((loops.iter_var.clone(), item)),
+        }
         let inner = self
             .infer(&loops.loop_cond)
             .and_then(|_| self.infer(&loops.loop_step));
@@ -181,6 +187,17 @@ impl<'n> Typing<'n> {
                 Shape::Unknown
             }
         })
+    }
+}
+
+/// Returns what is known of the two variables of a loop: index and item, or key and value.
+fn pair(range: Shape<'_>) -> (Shape<'_>, Shape<'_>) {
+    match range {
+        Shape::Node(node) if node.kind == Kind::Array => (Shape::Scalar("int"), element(node)),
+        Shape::Node(node) if node.kind == Kind::Object => (Shape::Scalar("string"), element(node)),
+        Shape::Unknown | Shape::Node(_) | Shape::Root(_) | Shape::Metadata | Shape::Scalar(_) => {
+            (Shape::Unknown, Shape::Unknown)
+        }
     }
 }
 

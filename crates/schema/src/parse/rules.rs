@@ -4,7 +4,7 @@
 //! server cannot evaluate is a fault of class `Internal`: the schema must not be accepted as if it were checked.
 
 use super::reader::Level;
-use crate::cel::{CompileError, Program, Wanted, check};
+use crate::cel::{Program, Wanted, check};
 use crate::error::{ErrorClass, FieldError};
 use crate::fault;
 use crate::golang;
@@ -122,13 +122,15 @@ impl Build<'_> {
         at: &Path<'_>,
         faults: &mut Vec<FieldError>,
     ) -> Option<Program> {
-        let built = Program::build(source).and_then(|program| {
-            let checked = check(&program, self.node, (self.at_root, self.optional_old), wanted);
-            checked.map(|()| program).map_err(CompileError::Wrong)
-        });
+        let built = Program::build(source)
+            .map_err(|error| (error.unsupported, error.to_string()))
+            .and_then(|program| {
+                let checked = check(&program, self.node, (self.at_root, self.optional_old), wanted);
+                checked.map(|()| program).map_err(|words| (false, words))
+            });
         match built {
             Ok(program) => Some(program),
-            Err(CompileError::Wrong(words)) => {
+            Err((false, words)) => {
                 let known = words.starts_with("compilation failed")
                     || words.ends_with("to a bool")
                     || words.ends_with("to a string");
@@ -144,7 +146,7 @@ impl Build<'_> {
                 faults.push(fault::invalid_printed(at, &shown, &detail));
                 None
             }
-            Err(CompileError::Unsupported(words)) => {
+            Err((true, words)) => {
                 faults.push(fault::internal(at, &words));
                 None
             }

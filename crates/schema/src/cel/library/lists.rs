@@ -8,7 +8,7 @@
 )]
 
 use super::no_overload;
-use ::cel::common::types::{CelBool, CelInt, CelOptional, DYN_TYPE, LIST_TYPE};
+use ::cel::common::types::{CelBool, CelInt, CelOptional, DYN_TYPE, Kind, LIST_TYPE};
 use ::cel::common::value::{CowVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError};
 use std::cmp::Ordering;
@@ -29,20 +29,13 @@ pub(super) fn register(env: &mut Env) -> std::result::Result<(), DeclarationErro
         end(args, false)
     })?;
     env.add_member_overload("last", "list.last()", LIST_TYPE, vec![], |args| end(args, true))?;
-    env.add_member_overload(
-        "indexOf",
-        "list.indexOf(dyn)",
-        LIST_TYPE,
-        vec![DYN_TYPE],
-        |args| position(args, false),
-    )?;
-    env.add_member_overload(
-        "lastIndexOf",
-        "list.lastIndexOf(dyn)",
-        LIST_TYPE,
-        vec![DYN_TYPE],
-        |args| position(args, true),
-    )
+    let wanted = || vec![DYN_TYPE, LIST_TYPE, DYN_TYPE];
+    env.add_overload("@indexOf", "@indexOf(list,dyn)", wanted(), |args| {
+        position(args, false)
+    })?;
+    env.add_overload("@lastIndexOf", "@lastIndexOf(list,dyn)", wanted(), |args| {
+        position(args, true)
+    })
 }
 
 /// Takes the list out of the arguments, item by item.
@@ -84,6 +77,10 @@ fn sum<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>> {
     let Some(mut total) = items.next() else {
         return Ok(CowVal::owned(CelInt::from(0)));
     };
+    let kind = total.get_type().kind();
+    if !matches!(kind, Kind::Int | Kind::UInt | Kind::Double | Kind::Duration) {
+        return Err(no_overload("sum"));
+    }
     for item in items {
         let next = total
             .as_adder()
@@ -108,7 +105,7 @@ fn extreme<'b, 'v>(args: Vec<CowVal<'b, 'v>>, name: &str, wanted: Ordering) -> R
 }
 
 fn position<'b, 'v>(args: Vec<CowVal<'b, 'v>>, last: bool) -> Result<CowVal<'b, 'v>> {
-    let [list, wanted] = args.as_slice() else {
+    let [_, list, wanted] = args.as_slice() else {
         return Err(ExecutionError::missing_argument_or_target());
     };
     let items = items(list)?;

@@ -24,6 +24,20 @@ pub(crate) struct Cidr {
     bits: u8,
 }
 
+impl Ip {
+    /// Returns the address in its canonical form.
+    pub(in crate::cel) fn text(self) -> String {
+        self.0.to_string()
+    }
+}
+
+impl Cidr {
+    /// Returns the range as address and prefix length.
+    pub(in crate::cel) fn text(self) -> String {
+        format!("{}/{}", self.address, self.bits)
+    }
+}
+
 fn parse_ip(text: &str) -> Option<IpAddr> {
     let address: IpAddr = text.parse().ok()?;
     match address {
@@ -144,7 +158,7 @@ fn is_canonical(text: &CelString<'_>) -> Result<CelBool> {
 }
 
 fn ip_text(this: &Ip) -> CelString<'static> {
-    this.0.to_string().into()
+    this.text().into()
 }
 
 fn family(this: &Ip) -> CelInt {
@@ -209,7 +223,7 @@ fn is_cidr(text: &CelString<'_>) -> CelBool {
 }
 
 fn cidr_text(this: &Cidr) -> CelString<'static> {
-    format!("{}/{}", this.address, this.bits).into()
+    this.text().into()
 }
 
 fn contains_ip(this: &Cidr, other: &Ip) -> CelBool {

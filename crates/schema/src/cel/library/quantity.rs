@@ -1,8 +1,10 @@
 //! Quantities such as `500Mi`: `quantity`, `isQuantity` and their members.
 //!
-//! Decides by exact decimal arithmetic. Numbers beyond 10^38 are compared approximately.
+//! Decides by exact decimal arithmetic, like Go's `resource.Quantity`: nothing is smaller than a nano (rounded up, away
+//! from zero), nothing parsed is larger than 2^63-1, and a number is an integer only if it is written without a part
+//! below one (`1000m` is none).
 
-use ::cel::common::traits::Comparer;
+use super::amount::{Amount, Form};
 use ::cel::common::types::{CelBool, CelDouble, CelInt, CelString, Kind, Type};
 use ::cel::common::value::{StaticVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError, add_member_overload, add_overload};
@@ -13,153 +15,20 @@ type Result<T> = std::result::Result<T, ExecutionError>;
 
 static QUANTITY: Type = Type::simple_type(Kind::Opaque, "kubernetes.Quantity");
 
-/// A quantity: `digits` × 10^`exponent`, exactly, or an approximation where that does not fit.
+/// A quantity.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Quantity {
-    Exact { digits: i128, exponent: i32 },
-    Approximate(f64),
-}
+pub(crate) struct Quantity(Amount);
 
 impl Quantity {
     /// Reads a quantity: a decimal number and a suffix (`m`, `k`, `Mi`, `e3`).
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-        let end = unsigned
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(unsigned.len());
-        let (number, suffix) = unsigned.split_at_checked(end)?;
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') || number.len() > 1000 {
-            return None;
-        }
-        let (factor, power) = suffix_of(suffix)?;
-        let sign = if text.starts_with('-') { -1 } else { 1 };
-        let exponent = power.checked_sub(i32::try_from(fraction.len()).ok()?)?;
-        let digits = format!("{whole}{fraction}")
-            .parse::<i128>()
-            .ok()
-            .and_then(|digits| digits.checked_mul(factor));
-        if let Some(digits) = digits {
-            return Some(
-                Self::Exact {
-                    digits: sign * digits,
-                    exponent,
-                }
-                .reduced(),
-            );
-        }
-        let size = format!("0{whole}.{fraction}0").parse::<f64>().ok()?;
-        Some(Self::Approximate(
-            approximate(sign) * size * approximate(factor) * 10_f64.powi(power),
-        ))
+        Amount::parse(text).map(Self)
     }
 
-    fn reduced(self) -> Self {
-        match self {
-            Self::Exact { digits: 0, .. } => Self::Exact {
-                digits: 0,
-                exponent: 0,
-            },
-            Self::Exact {
-                mut digits,
-                mut exponent,
-            } => {
-                while digits % 10 == 0 {
-                    digits /= 10;
-                    exponent += 1;
-                }
-                Self::Exact { digits, exponent }
-            }
-            approximate @ Self::Approximate(_) => approximate,
-        }
+    /// Returns the form that Kubernetes prints.
+    pub(in crate::cel) fn canonical(self) -> String {
+        self.0.to_string()
     }
-
-    fn float(self) -> f64 {
-        match self {
-            Self::Exact { digits, exponent } => approximate(digits) * 10_f64.powi(exponent),
-            Self::Approximate(size) => size,
-        }
-    }
-
-    /// Returns the digits of both numbers at one common exponent, if they fit.
-    fn aligned(self, other: Self) -> Option<(i128, i128, i32)> {
-        let (
-            Self::Exact {
-                digits: left,
-                exponent: first,
-            },
-            Self::Exact {
-                digits: right,
-                exponent: second,
-            },
-        ) = (self, other)
-        else {
-            return None;
-        };
-        let common = first.min(second);
-        let scale = |digits: i128, exponent: i32| {
-            10_i128
-                .checked_pow(u32::try_from(exponent - common).ok()?)?
-                .checked_mul(digits)
-        };
-        Some((scale(left, first)?, scale(right, second)?, common))
-    }
-
-    fn order(self, other: Self) -> Ordering {
-        match self.aligned(other) {
-            Some((left, right, _)) => left.cmp(&right),
-            None => self.float().total_cmp(&other.float()),
-        }
-    }
-
-    fn plus(self, other: Self, sign: i128) -> Self {
-        let exact = self.aligned(other).and_then(|(left, right, exponent)| {
-            left.checked_add(right.checked_mul(sign)?)
-                .map(|digits| Self::Exact { digits, exponent }.reduced())
-        });
-        exact.unwrap_or_else(|| Self::Approximate(self.float() + approximate(sign) * other.float()))
-    }
-
-    fn whole(self) -> Option<i64> {
-        match self {
-            Self::Exact { digits, exponent } => {
-                let power = 10_i128.checked_pow(u32::try_from(exponent).ok()?)?;
-                i64::try_from(digits.checked_mul(power)?).ok()
-            }
-            Self::Approximate(_) => None,
-        }
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "an approximation is what is asked for")]
-fn approximate(digits: i128) -> f64 {
-    digits as f64
-}
-
-/// Returns the binary factor and the decimal power of a suffix.
-fn suffix_of(suffix: &str) -> Option<(i128, i32)> {
-    Some(match suffix {
-        "" => (1, 0),
-        "n" => (1, -9),
-        "u" => (1, -6),
-        "m" => (1, -3),
-        "k" => (1, 3),
-        "M" => (1, 6),
-        "G" => (1, 9),
-        "T" => (1, 12),
-        "P" => (1, 15),
-        "E" => (1, 18),
-        "Ki" => (1 << 10, 0),
-        "Mi" => (1 << 20, 0),
-        "Gi" => (1 << 30, 0),
-        "Ti" => (1 << 40, 0),
-        "Pi" => (1 << 50, 0),
-        "Ei" => (1 << 60, 0),
-        _ => {
-            let power: i32 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
-            (-1000..=1000).contains(&power).then_some((1, power))?
-        }
-    })
 }
 
 impl Val for Quantity {
@@ -171,14 +40,10 @@ impl Val for Quantity {
         &QUANTITY
     }
 
-    fn as_comparer(&self) -> Option<&dyn Comparer> {
-        None
-    }
-
     fn equals(&self, other: &dyn Val) -> bool {
         other
             .downcast_ref::<Self>()
-            .is_some_and(|other| self.order(*other) == Ordering::Equal)
+            .is_some_and(|other| self.0.nanos() == other.0.nanos())
     }
 
     fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v> {
@@ -219,35 +84,33 @@ fn is_quantity(text: &CelString<'_>) -> CelBool {
     Quantity::parse(text.inner()).is_some().into()
 }
 
-fn from_whole(whole: i64) -> Quantity {
-    Quantity::Exact {
-        digits: i128::from(whole),
-        exponent: 0,
-    }
+fn from_whole(whole: i64) -> Amount {
+    Amount::whole(whole, Form::Decimal)
+}
+
+fn order(this: &Quantity, other: &Quantity) -> Ordering {
+    this.0.nanos().cmp(&other.0.nanos())
 }
 
 fn sign(this: &Quantity) -> CelInt {
-    CelInt::from(this.order(Quantity::Exact {
-        digits: 0,
-        exponent: 0,
-    }) as i64)
+    CelInt::from(this.0.nanos().cmp(&0) as i64)
 }
 
 fn is_integer(this: &Quantity) -> CelBool {
-    this.whole().is_some().into()
+    this.0.as_integer().is_some().into()
 }
 
 fn as_integer(this: &Quantity) -> Result<CelInt> {
     let wrong = || ExecutionError::function_error("asInteger", "cannot convert value to integer");
-    this.whole().map(CelInt::from).ok_or_else(wrong)
+    this.0.as_integer().map(CelInt::from).ok_or_else(wrong)
 }
 
 fn as_approximate_float(this: &Quantity) -> CelDouble {
-    this.float().into()
+    this.0.float().into()
 }
 
 fn add(this: &Quantity, other: &Quantity) -> Quantity {
-    this.plus(*other, 1)
+    Quantity(this.0.plus(other.0))
 }
 
 #[expect(
@@ -255,11 +118,11 @@ fn add(this: &Quantity, other: &Quantity) -> Quantity {
     reason = "the registering macro passes references"
 )]
 fn add_whole(this: &Quantity, other: &CelInt) -> Quantity {
-    this.plus(from_whole(*other.inner()), 1)
+    Quantity(this.0.plus(from_whole(*other.inner())))
 }
 
 fn sub(this: &Quantity, other: &Quantity) -> Quantity {
-    this.plus(*other, -1)
+    Quantity(this.0.plus(other.0.negated()))
 }
 
 #[expect(
@@ -267,45 +130,17 @@ fn sub(this: &Quantity, other: &Quantity) -> Quantity {
     reason = "the registering macro passes references"
 )]
 fn sub_whole(this: &Quantity, other: &CelInt) -> Quantity {
-    this.plus(from_whole(*other.inner()), -1)
+    Quantity(this.0.plus(from_whole(*other.inner()).negated()))
 }
 
 fn is_greater_than(this: &Quantity, other: &Quantity) -> CelBool {
-    (this.order(*other) == Ordering::Greater).into()
+    (order(this, other) == Ordering::Greater).into()
 }
 
 fn is_less_than(this: &Quantity, other: &Quantity) -> CelBool {
-    (this.order(*other) == Ordering::Less).into()
+    (order(this, other) == Ordering::Less).into()
 }
 
 fn compare_to(this: &Quantity, other: &Quantity) -> CelInt {
-    CelInt::from(this.order(*other) as i64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantities_are_ordered_by_size() {
-        let rows = [
-            ("1Gi", "1G", Ordering::Greater),
-            ("200M", "0.2G", Ordering::Equal),
-            ("100m", "0.1", Ordering::Equal),
-            ("1e3", "1k", Ordering::Equal),
-            ("-1", "0", Ordering::Less),
-            ("9999999999999999999999999999999999999G", "1Ei", Ordering::Greater),
-        ];
-        for (left, right, wanted) in rows {
-            let parse = |text: &str| Quantity::parse(text).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!(parse(left).order(parse(right)), wanted, "{left} {right}");
-        }
-    }
-
-    #[test]
-    fn other_texts_are_no_quantities() {
-        for text in ["", ".", "abc", "1.2.3", "1Qi", "1 Gi", "Mi", "--1"] {
-            assert!(Quantity::parse(text).is_none(), "{text}");
-        }
-    }
+    CelInt::from(order(this, other) as i64)
 }

@@ -58,6 +58,13 @@ impl Url {
     }
 }
 
+impl Url {
+    /// Returns the URL as it was read.
+    pub(in crate::cel) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
 fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once(':')?;
     let mut letters = scheme.chars();

@@ -1,0 +1,109 @@
+//! What a write through a subresource can change at all.
+//!
+//! Decides which fields nobody owns through it.
+
+use fields::{Element, Set, Types};
+use serde_json::{Value, json};
+
+use super::types::{Ownable, SCALE};
+use crate::resource::Resource;
+
+/// Fields that every object has and nobody owns.
+const HEAD: [&str; 3] = ["apiVersion", "kind", "metadata"];
+const METADATA: [&str; 9] = [
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "selfLink",
+    "uid",
+    "clusterName",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+];
+
+/// The version in which scales are written.
+pub(crate) const SCALE_VERSION: &str = "autoscaling/v1";
+
+/// What ownership needs to know of one kind of write.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    /// Types of the objects in all versions.
+    pub(super) types: Types,
+    /// `group/version` of the write.
+    pub(super) version: String,
+    /// Kind, for messages.
+    pub(super) kind: String,
+    /// Fields that this write cannot change.
+    pub(super) ignored: Set,
+    /// What a new object is compared with.
+    pub(super) zero: Value,
+}
+
+impl Scope {
+    /// Returns the scope of writes through a subresource, "" for the object itself; `types` are those of other versions.
+    pub(crate) fn new(resource: &Resource, ownable: &Ownable, mut types: Types, subresource: &str) -> Self {
+        let version = resource.api_version();
+        types.insert(version.clone(), ownable.of.clone());
+        let is_definition = resource.kind == "CustomResourceDefinition" && !resource.custom;
+        let ignored: &[&[&str]] = match subresource {
+            "status" if resource.custom || is_definition => &[&["metadata"], &["spec"]],
+            "status" => &[&["spec"]],
+            // Only the verdict on a request is decided through its approval.
+            "approval" => &[&["spec"], &["status", "certificate"]],
+            "finalize" => &[&["status"]],
+            "" if resource.status => &[&["status"]],
+            _ => &[],
+        };
+        let ignored = set_of(ignored.iter().map(|path| path.to_vec()));
+        Self {
+            types,
+            version,
+            kind: resource.kind.clone(),
+            ignored,
+            zero: ownable.zero.clone(),
+        }
+    }
+
+    /// Returns the scope of writes of scales.
+    pub(crate) fn scale() -> Self {
+        Self {
+            types: Types::from([(SCALE_VERSION.to_owned(), SCALE.clone())]),
+            version: SCALE_VERSION.to_owned(),
+            kind: "Scale".to_owned(),
+            ignored: Set::default(),
+            zero: json!({}),
+        }
+    }
+
+    /// Returns group, version and kind as messages write them.
+    pub(super) fn described(&self) -> String {
+        described(&self.version, &self.kind)
+    }
+}
+
+/// Returns group, version and kind as messages write them.
+pub(super) fn described(version: &str, kind: &str) -> String {
+    let slash = if version.contains('/') { "" } else { "/" };
+    format!("{slash}{version}, Kind={kind}")
+}
+
+fn set_of<'n>(paths: impl Iterator<Item = Vec<&'n str>>) -> Set {
+    let mut set = Set::default();
+    for path in paths {
+        let path: Vec<Element> = path.into_iter().map(field).collect();
+        set.insert(&path);
+    }
+    set
+}
+
+fn field(name: &str) -> Element {
+    Element::Field(name.to_owned())
+}
+
+/// Returns a set without what is never owned.
+pub(super) fn stripped(set: &Set) -> Set {
+    let head = HEAD.iter().map(|name| vec![*name]);
+    let metadata = METADATA.iter().map(|name| vec!["metadata", *name]);
+    set.difference(&set_of(head.chain(metadata)))
+}

@@ -1,0 +1,178 @@
+//! From schemas to the types that ownership needs.
+//!
+//! Decides what is owned as a whole: what the schema calls atomic, lists that do not say how items are told apart, and
+//! what an open value holds that is no map.
+
+use std::sync::{Arc, LazyLock};
+
+use fields::{KeyField, List, Map, Relation, Scalar, Type};
+use serde_json::{Value, json};
+
+use crate::builtin;
+use crate::resource::Resource;
+
+/// What ownership needs to know of a resource.
+#[derive(Debug)]
+pub(crate) struct Ownable {
+    /// The type of its objects.
+    pub(crate) of: Type,
+    /// An object of which nothing is said: what a new object is compared with.
+    pub(crate) zero: Value,
+}
+
+impl Ownable {
+    /// Returns what ownership needs to know of a resource.
+    pub(crate) fn new(resource: &Resource) -> Self {
+        if resource.custom {
+            let schema = resource.open_api.clone().unwrap_or_default();
+            let of = object(&schema);
+            return Self { of, zero: json!({}) };
+        }
+        let schema = builtin::schema::structural(resource).unwrap_or_default();
+        // The one kind whose written form does not begin with all of its empty parts.
+        let is_definition = resource.kind == "CustomResourceDefinition";
+        let mut zero = if is_definition {
+            json!({ "spec": { "names": {} } })
+        } else {
+            json!({})
+        };
+        // Nothing is wrong with an object that says nothing.
+        drop(builtin::decode::object(
+            resource,
+            &mut zero,
+            builtin::Dialect::Json,
+        ));
+        Self {
+            of: object(&schema),
+            zero,
+        }
+    }
+}
+
+/// The type of a scale, which every scalable resource shows.
+pub(super) static SCALE: LazyLock<Type> = LazyLock::new(|| {
+    let number = json!({ "type": "integer" });
+    object(&json!({ "type": "object", "properties": {
+        "spec": { "type": "object", "properties": { "replicas": number } },
+        "status": { "type": "object", "properties": { "replicas": number, "selector": { "type": "string" } } },
+    } }))
+});
+
+/// An object has a head and metadata, whatever its schema says about them.
+fn object(schema: &Value) -> Type {
+    let mut map = members(schema);
+    for name in ["apiVersion", "kind"] {
+        map.fields.insert(name.to_owned(), Type::Scalar(Scalar::Text));
+    }
+    let metadata = type_of(&builtin::schema::object_meta());
+    map.fields.insert("metadata".to_owned(), metadata);
+    Type::Map(Arc::new(map))
+}
+
+fn type_of(schema: &Value) -> Type {
+    let is = |name: &str| schema.get(name) == Some(&Value::Bool(true));
+    if is("x-kubernetes-int-or-string") {
+        return Type::Scalar(Scalar::Any);
+    }
+    if is("x-kubernetes-embedded-resource") {
+        return object(schema);
+    }
+    match schema.get("type").and_then(Value::as_str) {
+        Some("array") => return Type::List(Arc::new(list(schema))),
+        Some("string") => return Type::Scalar(Scalar::Text),
+        Some("integer" | "number") => return Type::Scalar(Scalar::Number),
+        Some("boolean") => return Type::Scalar(Scalar::Boolean),
+        Some("object") => return Type::Map(Arc::new(members(schema))),
+        Some(_) | None => {}
+    }
+    let map = members(schema);
+    match (map.fields.is_empty(), &map.others) {
+        (true, None) => Type::Opaque,
+        (true, Some(Type::Deduced)) => Type::Deduced,
+        (true, Some(_)) | (false, _) => Type::Map(Arc::new(map)),
+    }
+}
+
+fn members(schema: &Value) -> Map {
+    let fields = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(name, schema)| (name.clone(), type_of(schema)))
+        .collect();
+    let is_open = schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
+    let others = match schema.get("additionalProperties") {
+        Some(schema @ Value::Object(_)) => Some(type_of(schema)),
+        Some(Value::Bool(true)) => Some(Type::Deduced),
+        Some(Value::Null | Value::Bool(false) | Value::Number(_) | Value::String(_) | Value::Array(_))
+        | None => is_open.then_some(Type::Deduced),
+    };
+    let atomic = schema.get("x-kubernetes-map-type").and_then(Value::as_str) == Some("atomic");
+    Map {
+        fields,
+        others,
+        atomic,
+    }
+}
+
+fn list(schema: &Value) -> List {
+    let item = schema.get("items").cloned().unwrap_or_default();
+    let relation = match schema.get("x-kubernetes-list-type").and_then(Value::as_str) {
+        Some("set") => Relation::Set,
+        Some("map") => Relation::Keyed(keys(schema, &item)),
+        Some(_) | None => Relation::Atomic,
+    };
+    List {
+        relation,
+        item: type_of(&item),
+    }
+}
+
+fn keys(schema: &Value, item: &Value) -> Vec<KeyField> {
+    let names = schema
+        .get("x-kubernetes-list-map-keys")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    let default = |name: &str| item.get("properties")?.get(name)?.get("default").cloned();
+    names
+        .map(|name| KeyField {
+            name: name.to_owned(),
+            default: default(name),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_says_what_is_owned_as_a_whole() {
+        let of = object(
+            &json!({ "type": "object", "properties": { "spec": { "type": "object", "properties": {
+            "plain": { "type": "array", "items": { "type": "string" } },
+            "set": { "type": "array", "x-kubernetes-list-type": "set", "items": { "type": "string" } },
+            "ports": { "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port"],
+                "items": { "type": "object", "properties": { "port": { "type": "integer" } } } },
+            "atomic": { "type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": { "type": "string" } },
+            "open": { "x-kubernetes-preserve-unknown-fields": true },
+            "embedded": { "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true },
+        } } } }),
+        );
+        let value = json!({ "metadata": { "finalizers": ["a/b"], "ownerReferences": [{ "uid": "u", "name": "n" }] }, "spec": {
+            "plain": ["a"], "set": ["a"], "ports": [{ "port": 1 }], "atomic": { "a": "b" }, "open": { "a": { "b": [1] } },
+            "embedded": { "metadata": { "labels": { "l": "m" } }, "spec": { "x": 1 } } } });
+        assert_eq!(
+            fields::field_set(&value, &of).to_wire(),
+            json!({
+                "f:metadata": { "f:finalizers": { "v:\"a/b\"": {} }, "f:ownerReferences": { "k:{\"uid\":\"u\"}": {} } },
+                "f:spec": { "f:plain": {}, "f:set": { "v:\"a\"": {} }, "f:ports": { "k:{\"port\":1}": { ".": {}, "f:port": {} } },
+                    "f:atomic": {}, "f:open": { "f:a": { ".": {}, "f:b": {} } },
+                    "f:embedded": { "f:metadata": { "f:labels": { "f:l": {} } }, "f:spec": { ".": {}, "f:x": {} } } }
+            })
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! How much work expressions may do.
+//!
+//! Decides when the budget is spent; [`super::meter`] decides what is paid for. Knows no clock: whoever has a deadline
+//! cancels the budget from outside.
+
+use ::cel::ExecutionError;
+use ::cel::common::types::{Kind, Type};
+use ::cel::common::value::{CowVal, StaticVal, Val};
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Units for all rules of one object. A unit is about one step of the evaluator, well below a microsecond.
+const OBJECT_UNITS: u64 = 5_000_000;
+/// Units for one expression.
+pub(super) const EXPRESSION_UNITS: u64 = 1_000_000;
+
+pub(super) static BUDGET_TYPE: Type = Type::simple_type(Kind::Opaque, "@budget");
+
+/// What is left to spend; clones share it.
+///
+/// A unit is about one step of the evaluator. Once an expression asks for more than there is, the budget is spent for
+/// good: every later evaluation on it fails.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    purse: Arc<Purse>,
+}
+
+#[derive(Debug)]
+struct Purse {
+    left: AtomicU64,
+    /// What must remain when the running expression ends.
+    floor: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Budget {
+    /// A budget for all rules of one object.
+    pub(crate) fn for_object() -> Self {
+        Self::of(OBJECT_UNITS)
+    }
+
+    /// A budget of so many units; one expression may take a million of them at most.
+    pub fn of(units: u64) -> Self {
+        Self {
+            purse: Arc::new(Purse {
+                left: AtomicU64::new(units),
+                floor: AtomicU64::new(0),
+                cancelled: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    /// Ends every evaluation on this budget at its next payment: for a deadline that another thread watches.
+    pub fn cancel(&self) {
+        self.purse.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Tells whether an expression asked for more than there was, or somebody cancelled.
+    pub fn is_spent(&self) -> bool {
+        self.left() == 0 || self.purse.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Returns the units that are left.
+    pub fn left(&self) -> u64 {
+        self.purse.left.load(Ordering::Relaxed)
+    }
+
+    /// Starts an expression: it may spend its own limit at most.
+    pub(super) fn start(&self) {
+        let floor = self.left().saturating_sub(EXPRESSION_UNITS);
+        self.purse.floor.store(floor, Ordering::Relaxed);
+    }
+
+    /// Pays; when there is not enough left, the budget is spent for good.
+    pub(super) fn charge(&self, units: u64) -> Result<(), ExecutionError> {
+        let floor = self.purse.floor.load(Ordering::Relaxed);
+        let left = self.left();
+        if left < units.saturating_add(floor).saturating_add(1)
+            || self.purse.cancelled.load(Ordering::Relaxed)
+        {
+            self.purse.left.store(0, Ordering::Relaxed);
+            return Err(overdrawn());
+        }
+        self.purse.left.store(left - units, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Returns the most that may still be weighed before the answer cannot matter.
+    pub(super) fn ceiling(&self) -> u64 {
+        self.left().saturating_add(1)
+    }
+}
+
+/// The error of a spent budget.
+pub(super) fn overdrawn() -> ExecutionError {
+    ExecutionError::function_error("@charge", "actual cost limit exceeded")
+}
+
+impl Val for Budget {
+    fn get_type(&self) -> &Type {
+        &BUDGET_TYPE
+    }
+
+    fn cel_type() -> &'static Type {
+        &BUDGET_TYPE
+    }
+
+    fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v> {
+        Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+impl StaticVal for Budget {}
+
+/// Returns the budget that a metering function was given.
+pub(super) fn budget_of<'a>(value: &'a CowVal<'_, '_>) -> Result<&'a Budget, ExecutionError> {
+    value
+        .downcast_ref::<Budget>()
+        .ok_or_else(|| ExecutionError::InternalError("a metered call has lost its budget".to_owned()))
+}

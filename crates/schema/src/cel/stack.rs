@@ -1,0 +1,52 @@
+//! How much stack an evaluation takes.
+//!
+//! Decides by the shape of the expression: an evaluation recurses once for each level of it, and has to fit into a
+//! thread of 2 MiB, twice: an expression may wait for a variable.
+
+use super::ast::children;
+use ::cel::common::ast::{Expr, IdedExpr, operators};
+
+/// Most units that an expression may need.
+pub(super) const MOST: usize = 190;
+/// What most calls take: about 4 KiB.
+const CALL: usize = 1;
+/// What loops and the operators that the evaluator treats by itself take.
+const OPERATOR: usize = 8;
+
+/// Returns the units of the deepest way through an expression.
+pub(super) fn needed(expr: &IdedExpr) -> usize {
+    let own = match &expr.expr {
+        Expr::Comprehension(_) => OPERATOR,
+        Expr::Call(call) if is_operator(&call.func_name) => OPERATOR,
+        Expr::Unspecified
+        | Expr::Call(_)
+        | Expr::Ident(_)
+        | Expr::List(_)
+        | Expr::Literal(_)
+        | Expr::Map(_)
+        | Expr::Select(_)
+        | Expr::Struct(_) => CALL,
+    };
+    own + children(expr).into_iter().map(needed).max().unwrap_or(0)
+}
+
+fn is_operator(name: &str) -> bool {
+    matches!(
+        name,
+        operators::LOGICAL_AND
+            | operators::LOGICAL_OR
+            | operators::LOGICAL_NOT
+            | operators::NEGATE
+            | operators::EQUALS
+            | operators::NOT_EQUALS
+            | operators::LESS
+            | operators::LESS_EQUALS
+            | operators::GREATER
+            | operators::GREATER_EQUALS
+            | operators::IN
+            | operators::INDEX
+            | operators::OPT_INDEX
+            | operators::OPT_SELECT
+            | operators::NOT_STRICTLY_FALSE
+    )
+}

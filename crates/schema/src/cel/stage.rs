@@ -1,0 +1,279 @@
+//! A stage: variables under names, on which programs are evaluated one after another within one budget.
+//!
+//! For whoever evaluates expressions outside of a schema: policies, conditions. Decides how values are bound: by their
+//! JSON types, members under their own names (nothing is escaped); converted once, and shared with the stages inside.
+//! A member of `variables` that is declared with an expression is evaluated when it is first touched, once, and its
+//! failure belongs to those who touch it. Never decides what an answer means.
+
+use super::budget::Budget;
+use super::convert;
+use super::detach::detach;
+use super::engine::engine;
+use super::library::{Authority, Authorizer};
+use super::program::{EvalError, Program};
+use super::typed::Typed;
+use super::variables::{Lazy, Variables};
+use ::cel::common::types::{CelBool, CelNull, CelString};
+use ::cel::common::value::{CowVal, Val};
+use ::cel::{Context, ExecutionError};
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+
+/// Variables, and what may still be spent on expressions that read them.
+///
+/// ```
+/// # use schema::cel::{Program, Stage};
+/// let object = serde_json::json!({"spec": {"replicas": 3}});
+/// let mut request = Stage::new(100_000);
+/// request.bind("object", &object);
+/// let many = Program::compile("object.spec.replicas > 2").unwrap();
+/// let mut policy = request.inner(10_000);
+/// policy.declare("many", &many);
+/// let program = Program::compile("variables.many ? 'many' : 'few'").unwrap();
+/// assert_eq!(policy.answer(&program).unwrap().as_text(), Some("many"));
+/// ```
+pub struct Stage<'p, 'v> {
+    context: Context<'p, 'v>,
+    pub(super) variables: Vec<Lazy<'v>>,
+    budget: Budget,
+}
+
+/// Why an expression has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It would take more than there is to spend.
+    Spent,
+    /// Everything else, in words: `no such key: x`.
+    Failed(String),
+}
+
+/// The value of an expression, with its own type.
+pub struct Answer<'v>(Box<dyn Val + 'v>);
+
+impl Stage<'_, '_> {
+    /// Returns an empty stage on which `units` may be spent; a unit is about one step of the evaluator.
+    pub fn new(units: u64) -> Self {
+        Self {
+            context: Context::with_env(Arc::clone(engine())),
+            variables: Vec::new(),
+            budget: Budget::of(units),
+        }
+    }
+}
+
+impl<'v> Stage<'_, 'v> {
+    /// Returns a stage that sees this one's variables and has its own: variables and budget. It does not see what this
+    /// one declared.
+    pub fn inner<'b>(&'b self, units: u64) -> Stage<'b, 'v> {
+        Stage {
+            context: self.context.new_inner_scope(),
+            variables: Vec::new(),
+            budget: Budget::of(units),
+        }
+    }
+
+    /// Binds a JSON value. A name with dots stands for a member that is known beforehand: `facts.cluster`.
+    pub fn bind(&mut self, name: &str, value: &'v Value) {
+        self.context.add_variable_as_val(name, convert::untyped(value));
+    }
+
+    /// Binds what an expression has made.
+    pub fn bind_answer(&mut self, name: &str, answer: Answer<'v>) {
+        self.context.add_variable_as_val(name, answer.0);
+    }
+
+    /// Binds a value that knows its type.
+    pub fn bind_typed(&mut self, name: &str, value: &Typed) {
+        self.context.add_variable_as_val(name, value.to_val());
+    }
+
+    /// Binds `authorizer`.
+    pub fn authorize(&mut self, authority: Arc<dyn Authority>) {
+        self.context
+            .add_variable_as_val("authorizer", Box::new(Authorizer::new(authority)));
+    }
+
+    /// Declares `variables.NAME`: it sees those declared before it.
+    pub fn declare(&mut self, name: &'v str, program: &'v Program) {
+        self.variables.push(Lazy::new(name, program));
+    }
+
+    /// Evaluates a program.
+    pub fn answer(&self, program: &Program) -> Result<Answer<'v>, Failure> {
+        let kept = self.evaluate(program, |value| detach(value));
+        kept.map(Answer).map_err(|error| match error {
+            EvalError::BudgetSpent => Failure::Spent,
+            EvalError::NoOverload(words) | EvalError::Failed(words) => Failure::Failed(words),
+        })
+    }
+
+    /// Evaluates to JSON.
+    pub fn eval(&self, program: &Program) -> Result<Value, EvalError> {
+        self.evaluate(program, |value| convert::to_json(value).map_err(wrong))
+    }
+
+    /// Evaluates to a value that knows its type.
+    pub fn eval_typed(&self, program: &Program) -> Result<Typed, EvalError> {
+        self.evaluate(program, |value| Typed::of(value).map_err(wrong))
+    }
+
+    /// Evaluates to a truth value; any other result is an error.
+    pub fn holds(&self, program: &Program) -> Result<bool, EvalError> {
+        self.evaluate(program, |value| {
+            let holds = value.downcast_ref::<CelBool>().map(|holds| *holds.inner());
+            holds.ok_or_else(|| wrong("cel expression must evaluate to a bool".to_owned()))
+        })
+    }
+
+    /// Returns how many units are left.
+    pub fn left(&self) -> u64 {
+        self.budget.left()
+    }
+
+    /// Returns the budget, for whoever has a deadline.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    fn evaluate<T>(
+        &self,
+        program: &Program,
+        read: impl FnOnce(&dyn Val) -> Result<T, ExecutionError>,
+    ) -> Result<T, EvalError> {
+        let scope = self.within(self.variables.len());
+        program.start(scope, &self.budget, |result: CowVal<'_, '_>| {
+            read(result.as_ref())
+        })
+    }
+
+    /// Makes the scope of one evaluation, which sees the first `known` of the lazy variables.
+    fn within(&self, known: usize) -> Context<'_, '_> {
+        let mut scope: Context<'_, '_> = self.context.new_inner_scope();
+        if !self.variables.is_empty() {
+            scope.add_variable_as_val("variables", Box::new(Variables::new(self, known)));
+        }
+        scope
+    }
+
+    /// Evaluates a lazy variable, which sees those before it.
+    pub(super) fn compute(&self, at: usize, program: &Program) -> Result<Box<dyn Val>, ExecutionError> {
+        program.run(self.within(at), &self.budget, |value| detach(value.as_ref()))
+    }
+}
+
+fn wrong(words: String) -> ExecutionError {
+    ExecutionError::function_error("", words)
+}
+
+impl Answer<'_> {
+    /// Returns the truth value, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        self.0.downcast_ref::<CelBool>().map(|holds| *holds.inner())
+    }
+
+    /// Returns the text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        self.0.downcast_ref::<CelString<'_>>().map(CelString::inner)
+    }
+
+    /// Tells whether it is `null`.
+    pub fn is_null(&self) -> bool {
+        self.0.downcast_ref::<CelNull>().is_some()
+    }
+
+    /// Returns the name of the type, as `type()` shows it.
+    pub fn type_name(&self) -> String {
+        self.0.get_type().name().to_owned()
+    }
+
+    /// Returns the JSON form; a few types have none.
+    pub fn to_json(&self) -> Result<Value, String> {
+        convert::to_json(self.0.as_ref())
+    }
+}
+
+impl Failure {
+    /// Returns the words of the failure.
+    pub fn words(&self) -> &str {
+        match self {
+            Self::Spent => EvalError::BudgetSpent.words(),
+            Self::Failed(words) => words,
+        }
+    }
+}
+
+impl fmt::Debug for Stage<'_, '_> {
+    // Never the values: objects do not belong in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stage")
+            .field("left", &self.left())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Answer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Answer").field(&self.type_name()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn program(source: &str) -> Program {
+        Program::compile(source).expect("it compiles")
+    }
+
+    #[test]
+    fn members_keep_their_own_names() {
+        let object = json!({"metadata": {"namespace": "a", "labels": {"app.kubernetes.io/name": "x"}}});
+        let mut stage = Stage::new(1000);
+        stage.bind("object", &object);
+        let holds = |source: &str| stage.answer(&program(source)).map(|answer| answer.as_bool());
+        assert_eq!(holds("object.metadata.namespace == 'a'"), Ok(Some(true)));
+        assert_eq!(
+            holds("'app.kubernetes.io/name' in object.metadata.labels"),
+            Ok(Some(true))
+        );
+        assert_eq!(
+            holds("object.metadata.nope == 'a'"),
+            Err(Failure::Failed("no such key: nope".to_owned()))
+        );
+    }
+
+    #[test]
+    fn an_answer_keeps_its_type_for_the_next_expression() {
+        let mut stage = Stage::new(1000);
+        let time = stage
+            .answer(&program("timestamp('2026-01-02T00:00:00Z')"))
+            .expect("a value");
+        stage.bind_answer("variables.start", time);
+        let later = stage.answer(&program("variables.start > timestamp('2026-01-01T00:00:00Z')"));
+        assert_eq!(later.map(|answer| answer.as_bool()), Ok(Some(true)));
+    }
+
+    #[test]
+    fn a_member_that_is_not_bound_is_an_error_only_where_it_is_read() {
+        let stage = Stage::new(1000);
+        let holds = |source: &str| stage.answer(&program(source)).map(|answer| answer.as_bool());
+        assert_eq!(holds("true || variables.a"), Ok(Some(true)));
+        assert!(holds("false || variables.a").is_err());
+    }
+
+    #[test]
+    fn inner_stages_pay_for_themselves() {
+        let list: Value = (0..1000).collect();
+        let mut stage = Stage::new(1_000_000);
+        stage.bind("list", &list);
+        let costly = program("list.all(a, list.all(b, list.all(c, a >= 0)))");
+        assert_eq!(stage.inner(10_000).answer(&costly).err(), Some(Failure::Spent));
+        let cheap = program("list.size() == 1000");
+        assert_eq!(
+            stage.answer(&cheap).map(|answer| answer.as_bool()),
+            Ok(Some(true))
+        );
+    }
+}

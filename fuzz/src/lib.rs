@@ -1,0 +1,4 @@
+//! Targets for fuzzing: what takes bytes from outside must take any bytes.
+
+pub mod mutate;
+pub mod targets;

@@ -1,0 +1,131 @@
+//! From files to the objects that are judged.
+//!
+//! Decides which documents count and why the others do not. A file that cannot be read does not hide the others.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::kinds::{Known, Standing, standing};
+use super::leftovers;
+use super::run::File;
+use crate::report::{Ignored, Spot, Unreadable};
+use crate::source::{Node, Reading, Span, objects, read};
+
+/// What the readings of all files hold; the objects borrow from it.
+#[derive(Debug, Default)]
+pub(super) struct Library<'f> {
+    books: Vec<(&'f File, Reading)>,
+    ignored: Ignored,
+}
+
+/// One object of a file.
+#[derive(Debug)]
+pub(super) struct Item<'a> {
+    /// The file.
+    pub(super) file: &'a File,
+    /// Where everything of it stands.
+    pub(super) node: &'a Node,
+    /// What it says.
+    pub(super) value: Value,
+    /// Its kind, if it can be judged.
+    pub(super) kind: Option<&'static Known>,
+}
+
+/// Reads all files; what is only a template is counted.
+pub(super) fn open(files: &[File]) -> Library<'_> {
+    let mut library = Library::default();
+    let charts = leftovers::charts(files.iter().map(|file| file.path.as_str()));
+    for file in files {
+        if leftovers::is_template(&file.path, &charts) {
+            library.ignore(leftovers::TEMPLATE);
+        } else {
+            library.books.push((file, read(&file.text)));
+        }
+    }
+    library
+}
+
+impl Library<'_> {
+    fn ignore(&mut self, why: &str) {
+        *self.ignored.entry(why.to_owned()).or_default() += 1;
+    }
+
+    /// Returns what could not be read.
+    pub(super) fn unreadable(&self) -> Vec<Unreadable> {
+        let books = self.books.iter();
+        let all = books.flat_map(|(file, reading)| reading.faults.iter().map(move |fault| (*file, fault)));
+        all.map(|(file, fault)| {
+            let mut message = fault.message.clone();
+            if file.text.contains("{{") {
+                message.push_str(
+                    "; if this is a template, render it first: helm template … | tidegate check -f -",
+                );
+            }
+            let span = Span {
+                start: fault.at,
+                end: fault.at,
+            };
+            Unreadable {
+                spot: spot(file, span),
+                message,
+            }
+        })
+        .collect()
+    }
+
+    /// Returns the objects, and how many documents are none that can be judged.
+    pub(super) fn items(&self) -> (Vec<Item<'_>>, Ignored) {
+        let mut ignored = self.ignored.clone();
+        let mut ignore = |why: &str| *ignored.entry(why.to_owned()).or_default() += 1;
+        let readings: BTreeMap<&str, &Reading> = self
+            .books
+            .iter()
+            .map(|(file, reading)| (file.path.as_str(), reading))
+            .collect();
+        let patches = leftovers::patches(&readings);
+        let mut items = Vec::new();
+        for (file, reading) in &self.books {
+            if patches.contains(&file.path) {
+                ignore(leftovers::PATCH);
+                continue;
+            }
+            for object in reading.documents.iter().flat_map(objects) {
+                let kind = match standing(&object.value) {
+                    Standing::Known(kind) => Some(kind),
+                    Standing::OtherVersion => {
+                        ignore("in versions that are not served");
+                        None
+                    }
+                    Standing::Foreign => {
+                        ignore("of other kinds");
+                        None
+                    }
+                    Standing::NoObject => {
+                        ignore("that are no objects");
+                        continue;
+                    }
+                };
+                items.push(Item {
+                    file,
+                    node: object.node,
+                    value: object.value,
+                    kind,
+                });
+            }
+        }
+        (items, ignored)
+    }
+}
+
+/// Returns a stretch of a file as a report shows it.
+pub(super) fn spot(file: &File, span: Span) -> Spot {
+    let excerpt = file.text.lines().nth(span.start.line.saturating_sub(1));
+    Spot {
+        file: file.path.clone(),
+        line: span.start.line,
+        column: span.start.column,
+        end: span.end.column.max(span.start.column),
+        excerpt: excerpt.unwrap_or_default().to_owned(),
+    }
+}

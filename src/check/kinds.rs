@@ -1,0 +1,78 @@
+//! The kinds that can be judged: those with a definition of ours.
+//!
+//! Decides what `apiVersion` and `kind` of a document mean. Never knows a rule.
+
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::api;
+
+/// A kind with a definition, in one version.
+#[derive(Debug)]
+pub(super) struct Known {
+    group: String,
+    version: String,
+    kind: String,
+    /// Plural name of its resource.
+    pub(super) resource: String,
+}
+
+/// What a document is to the gate.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Standing {
+    /// It can be judged.
+    Known(&'static Known),
+    /// The kind has a definition, but not in this version.
+    OtherVersion,
+    /// Somebody else's kind.
+    Foreign,
+    /// Not an object of Kubernetes at all.
+    NoObject,
+}
+
+static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    let definitions = api::crds().into_iter().map(|definition| definition.spec);
+    definitions
+        .flat_map(|spec| {
+            let served = spec.versions.into_iter().filter(|version| version.served);
+            let (group, names) = (spec.group, spec.names);
+            served.map(move |version| Known {
+                group: group.clone(),
+                version: version.name,
+                kind: names.kind.clone(),
+                resource: names.plural.clone(),
+            })
+        })
+        .collect()
+});
+
+/// Returns what a document is to the gate.
+pub(super) fn standing(object: &Value) -> Standing {
+    let text = |name: &str| {
+        object
+            .get(name)
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty())
+    };
+    let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
+        return Standing::NoObject;
+    };
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+    let mut ours = KNOWN
+        .iter()
+        .filter(|known| known.group == group && known.kind == kind)
+        .peekable();
+    if ours.peek().is_none() {
+        return Standing::Foreign;
+    }
+    ours.find(|known| known.version == version)
+        .map_or(Standing::OtherVersion, Standing::Known)
+}
+
+impl Known {
+    /// Returns group, version and kind.
+    pub(super) fn names(&self) -> (&str, &str, &str) {
+        (&self.group, &self.version, &self.kind)
+    }
+}

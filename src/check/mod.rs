@@ -1,0 +1,20 @@
+//! The check room: what the gate would say about files.
+//!
+//! Decides which documents are judged, what is known when they are, and where in the file each finding stands. Whether an
+//! object is right is asked of `admission::decide`, as the webhook asks it. Reads no file: texts come in, a report goes out.
+
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod gather;
+mod judge;
+mod kinds;
+mod leftovers;
+mod run;
+
+pub use judge::{Judgement, judge};
+pub use run::{Background, Base, File, MissingFacts, Outcome, Threshold, check, outcome};

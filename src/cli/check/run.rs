@@ -1,0 +1,101 @@
+//! `tidegate check` from its flags to its exit status.
+//!
+//! Decides the order: everything that can be wrong with the flags is told before a report is written.
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+use super::args::{CheckArgs, ColourArg, Output};
+use super::{base, folder};
+use crate::check::{Background, Base, Outcome, check, outcome};
+use crate::cli::print::print;
+use crate::cli::{CliError, live, rulebook};
+use crate::offline::{Hub, Identity};
+use crate::report::{Report, Style, render};
+
+pub(in crate::cli) fn run(args: &CheckArgs) -> Result<ExitCode, CliError> {
+    one_report_on_standard_output(&args.outputs)?;
+    let paths: Vec<_> = args.paths.iter().chain(&args.files).cloned().collect();
+    let background = background(args, &paths)?;
+    let folder = folder::read(&paths)?;
+    let missing = args.missing_facts.into();
+    let mut report = check(&folder.files, &background, missing);
+    report.files += folder.unreadable.len();
+    report.unreadable.extend(folder.unreadable);
+    report.sort();
+    write(args, &report)?;
+    let status = match outcome(&report, args.fail_on.into(), missing) {
+        Outcome::Clean => 0,
+        Outcome::Findings => 1,
+        Outcome::BadInput => 2,
+    };
+    Ok(ExitCode::from(status))
+}
+
+fn background(args: &CheckArgs, paths: &[std::path::PathBuf]) -> Result<Background, CliError> {
+    let rulebook = rulebook::read(&args.gate)?;
+    let from_hub = args.live || args.base.as_deref() == Some("live");
+    let live = from_hub
+        .then(|| live::read(args.kubeconfig.as_deref()))
+        .transpose()?;
+    let base = match args.base.as_deref() {
+        None => None,
+        Some("live") => live.as_ref().map(before),
+        Some(revision) => Some(base::at(revision, paths)?),
+    };
+    let hub = match (&args.facts, live) {
+        (Some(path), _) => live::dump(path)?.hub,
+        (None, Some(hub)) if args.live => hub,
+        (None, Some(_) | None) => Hub::default(),
+    };
+    Ok(Background { hub, base, rulebook })
+}
+
+/// What the hub has; that a file is missing deletes nothing there.
+fn before(hub: &Hub) -> Base {
+    let objects = hub.objects().values();
+    Base {
+        objects: objects
+            .map(|object| (Identity::of(object), object.clone()))
+            .collect(),
+        deletes: false,
+    }
+}
+
+fn one_report_on_standard_output(outputs: &[Output]) -> Result<(), CliError> {
+    if outputs.iter().filter(|output| output.file.is_none()).count() > 1 {
+        return Err(CliError::ReadFlag {
+            flag: "output",
+            reason: "only one report can go to standard output; write the others as FORMAT=FILE".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn write(args: &CheckArgs, report: &Report) -> Result<(), CliError> {
+    for output in &args.outputs {
+        let style = Style {
+            colour: output.file.is_none() && is_coloured(args.color),
+            additions: args.diff,
+        };
+        let text = render(report, output.format, style);
+        match &output.file {
+            Some(path) => std::fs::write(path, text).map_err(|source| CliError::WriteFile {
+                path: path.clone(),
+                source,
+            })?,
+            None => print(&text)?,
+        }
+    }
+    Ok(())
+}
+
+fn is_coloured(when: ColourArg) -> bool {
+    let unwanted = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    match when {
+        ColourArg::Always => true,
+        ColourArg::Never => false,
+        ColourArg::Auto => !unwanted("NO_COLOR") && !dumb && std::io::stdout().is_terminal(),
+    }
+}

@@ -1,0 +1,209 @@
+//! A hub in memory from outside: read once from a live hub, or from a dump of one.
+//!
+//! Decides how much is read at once and what is left out. Only lists and gets: a hub cannot be changed from here, and no
+//! Secret is asked for.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
+use kube::{Api, Client, Discovery};
+use serde_json::Value;
+
+use super::{CliError, connect};
+use crate::offline::{Dump, Hub};
+use crate::snapshot::{Answer, ConfigRef, Event, Kind, Seen, Settings, Store, absence, terms};
+
+/// Objects of one page of a list.
+const PAGE: u32 = 500;
+/// The most objects of one kind: a hub with more is too large for one file.
+const MOST: usize = 200_000;
+/// The largest dump, in bytes.
+const LARGEST_DUMP: u64 = 1 << 30;
+
+/// Reads everything that the store would watch from the hub of a kubeconfig.
+pub(super) fn read(kubeconfig: Option<&Path>) -> Result<Hub, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| failed("the runtime", source))?;
+    runtime.block_on(async {
+        let client = connect::client(connect::config_of(kubeconfig).await?)?;
+        hub(&client).await
+    })
+}
+
+/// Reads a dump.
+pub(super) fn dump(path: &Path) -> Result<Dump, CliError> {
+    let unreadable = |source| CliError::ReadFile {
+        path: path.to_owned(),
+        source,
+    };
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
+    if size > LARGEST_DUMP {
+        let limit = format!("a dump has at most {} MiB", LARGEST_DUMP >> 20);
+        return Err(unreadable(std::io::Error::other(limit)));
+    }
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    Dump::read(&text).map_err(|error| unreadable(std::io::Error::other(error)))
+}
+
+async fn hub(client: &Client) -> Result<Hub, CliError> {
+    let mut hub = Hub::default();
+    for kind in Kind::ALL {
+        if let Some(objects) = list(client, kind).await? {
+            for object in objects {
+                hub.put(object);
+            }
+        }
+        hub.complete(kind);
+    }
+    answer(client, &mut hub).await?;
+    Ok(hub)
+}
+
+/// Returns all objects of a kind; nothing when the hub has no such kind, or does not show one that only registration needs.
+async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliError> {
+    let address = kind.address();
+    let gvk = GroupVersionKind::gvk(address.group, address.version, address.kind);
+    let api: Api<DynamicObject> = Api::all_with(
+        client.clone(),
+        &ApiResource::from_gvk_with_plural(&gvk, address.resource),
+    );
+    let mut params =
+        selector(kind).map_or_else(ListParams::default, |labels| ListParams::default().labels(labels));
+    params = params.limit(PAGE);
+    let mut objects = Vec::new();
+    loop {
+        let page = match api.list(&params).await {
+            Ok(page) => page,
+            Err(kube::Error::Api(status))
+                if status.code == 404 || (status.code == 403 && kind.is_for_registration()) =>
+            {
+                return Ok(None);
+            }
+            Err(error) => return Err(failed("reading the hub", error)),
+        };
+        let more = page.metadata.continue_.clone().filter(|token| !token.is_empty());
+        for item in page.items {
+            objects.push(whole(kind, item)?);
+        }
+        if objects.len() > MOST {
+            let why = format!("more than {MOST} objects of kind {}", address.kind);
+            return Err(failed("reading the hub", std::io::Error::other(why)));
+        }
+        match more {
+            Some(token) => params.continue_token = Some(token),
+            None => return Ok(Some(objects)),
+        }
+    }
+}
+
+/// Items of a list carry no kind of their own.
+fn whole(kind: Kind, item: DynamicObject) -> Result<Value, CliError> {
+    let mut value = serde_json::to_value(item).map_err(|source| failed("reading the hub", source))?;
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("apiVersion".to_owned(), Value::from(kind.api_version()));
+        fields.insert("kind".to_owned(), Value::from(kind.address().kind));
+    }
+    Ok(value)
+}
+
+/// Works of others, and grants that are not the add-ons', are nobody's business here.
+fn selector(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Work | Kind::SigningRequest => Some(terms::ADDON_NAME),
+        Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => Some(terms::TOKEN_ADDON_NAME),
+        Kind::Cluster
+        | Kind::Placement
+        | Kind::Decision
+        | Kind::AddOn
+        | Kind::Instance
+        | Kind::DeploymentConfig
+        | Kind::Template
+        | Kind::HubConfig => None,
+    }
+}
+
+/// Looks at the configurations of foreign kinds that specs refer to. One that may not be read stays unknown.
+async fn answer(client: &Client, hub: &mut Hub) -> Result<(), CliError> {
+    // A store that has heard no answers asks for everything.
+    let mut store = Store::new(Settings::default());
+    for (key, object) in hub.objects() {
+        store.apply(Event::Applied {
+            kind: key.kind,
+            object: object.clone(),
+        });
+    }
+    let mut wanted: Vec<ConfigRef> = Vec::new();
+    while let Some(lookout) = store.take_lookout() {
+        wanted.extend(lookout.begin);
+    }
+    wanted.retain(|config| !(config.of.group.is_empty() && &*config.of.resource == "secrets"));
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let served = served(client).await?;
+    for config in wanted {
+        let of = (config.of.group.to_string(), config.of.resource.to_string());
+        let Some((resource, namespaced)) = served.get(&of) else {
+            continue;
+        };
+        if let Some(answer) = look(client, resource, *namespaced, &config).await? {
+            hub.answer(config, answer);
+        }
+    }
+    Ok(())
+}
+
+type Served = BTreeMap<(String, String), (ApiResource, bool)>;
+
+async fn served(client: &Client) -> Result<Served, CliError> {
+    let discovery = Discovery::new(client.clone())
+        .run()
+        .await
+        .map_err(|error| failed("reading the hub", error))?;
+    let groups = discovery.groups();
+    Ok(groups
+        .flat_map(kube::discovery::ApiGroup::recommended_resources)
+        .map(|(resource, capabilities)| {
+            let namespaced = capabilities.scope == kube::discovery::Scope::Namespaced;
+            (
+                (resource.group.clone(), resource.plural.clone()),
+                (resource, namespaced),
+            )
+        })
+        .collect())
+}
+
+async fn look(
+    client: &Client,
+    resource: &ApiResource,
+    namespaced: bool,
+    config: &ConfigRef,
+) -> Result<Option<Answer>, CliError> {
+    if namespaced == config.namespace.is_empty() {
+        return Ok(Some(Answer::Absent(absence(config, namespaced))));
+    }
+    let api: Api<DynamicObject> = if namespaced {
+        Api::namespaced_with(client.clone(), &config.namespace, resource)
+    } else {
+        Api::all_with(client.clone(), resource)
+    };
+    match api.get_opt(&config.name).await {
+        Ok(Some(object)) => {
+            let value = serde_json::to_value(object).map_err(|source| failed("reading the hub", source))?;
+            Ok(Some(Answer::Exists(Seen::of(&value))))
+        }
+        Ok(None) => Ok(Some(Answer::Absent(absence(config, namespaced)))),
+        Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
+        Err(error) => Err(failed("reading the hub", error)),
+    }
+}
+
+fn failed(part: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
+    CliError::Start {
+        part,
+        source: source.into(),
+    }
+}

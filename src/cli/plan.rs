@@ -1,0 +1,121 @@
+//! `tidegate plan`: what would happen on a hub, with and without a change.
+//!
+//! Decides where hub and changes come from, and that a change which the gate would refuse is no change.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::check::read;
+use super::print::{Form, print};
+use super::{CliError, GateArgs, TideArgs, live, rulebook};
+use crate::check::{self, Background, Base, File, MissingFacts, Outcome, Threshold};
+use crate::controllers::TideOptions;
+use crate::forecast::{self, Forecast};
+use crate::offline::{Hub, Identity};
+use crate::report::{Format, Style, render};
+use crate::source;
+
+/// Say what would happen on a hub: which clusters move in which wave, which get the add-on, which lose it, which are held.
+///
+/// Works on a dump. The controllers' own planner runs on it in memory; connected agents report success at once, the others
+/// say nothing; where time has to pass, it passes. With --change, add-ons that go on as they would anyway are only counted.
+/// What a Placement would decide after a change is not forecast: its decisions stay as they are in the dump.
+#[derive(Args, Clone, Debug)]
+pub struct PlanArgs {
+    /// Dump of `tidegate snapshot`; `--live` reads the hub instead.
+    #[arg(
+        value_name = "DUMP",
+        required_unless_present = "live",
+        conflicts_with = "live"
+    )]
+    pub dump: Option<PathBuf>,
+    /// Read the hub of the kubeconfig instead of a dump; nothing is written to it.
+    #[arg(long)]
+    pub live: bool,
+    /// Kubeconfig of that hub (flag, else KUBECONFIG).
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Objects to apply first: a file or folder, `-` for standard input. Repeatable.
+    #[arg(long = "change", value_name = "FILE")]
+    pub changes: Vec<PathBuf>,
+    /// Form of the answer.
+    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = Form::Text)]
+    pub output: Form,
+    /// What the gate decides by.
+    #[command(flatten)]
+    pub gate: GateArgs,
+    /// How the controllers of that hub behave.
+    #[command(flatten)]
+    pub tide: TideArgs,
+}
+
+pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
+    let (hub, now) = match &args.dump {
+        Some(path) => {
+            let dump = live::dump(path)?;
+            (dump.hub, dump.taken_at)
+        }
+        None => (live::read(args.kubeconfig.as_deref())?, Timestamp::now()),
+    };
+    let changes = read(&args.changes)?;
+    if let Some(status) = refused(args, &hub, &changes.files)? {
+        return Ok(status);
+    }
+    if let Some(fault) = changes.unreadable.into_iter().next() {
+        return Err(CliError::ReadFlag {
+            flag: "change",
+            reason: format!("{}: {}", fault.spot.file, fault.message),
+        });
+    }
+    let settings = TideOptions::from(&args.tide).settings;
+    let mut after = forecast::forecast(&changed(&hub, &changes.files), settings, now);
+    let mut same = 0;
+    if !args.changes.is_empty() {
+        let before = forecast::forecast(&hub, settings, now);
+        let all = after.len();
+        after.retain(|forecast: &Forecast| !before.contains(forecast));
+        same = all - after.len();
+    }
+    match args.output {
+        Form::Text => print(&forecast::text(&after, same))?,
+        Form::Json => print(&format!("{:#}\n", forecast::json(&after, same)))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Judges the changes as the gate of that hub would; what it refuses is printed.
+fn refused(args: &PlanArgs, hub: &Hub, files: &[File]) -> Result<Option<ExitCode>, CliError> {
+    let objects = hub.objects().values();
+    let background = Background {
+        hub: hub.clone(),
+        base: Some(Base {
+            objects: objects
+                .map(|object| (Identity::of(object), object.clone()))
+                .collect(),
+            deletes: false,
+        }),
+        rulebook: rulebook::read(&args.gate)?,
+    };
+    let report = check::check(files, &background, MissingFacts::Skip);
+    let status = match check::outcome(&report, Threshold::Error, MissingFacts::Skip) {
+        Outcome::Clean => return Ok(None),
+        Outcome::Findings => 1,
+        Outcome::BadInput => 2,
+    };
+    print(&render(&report, Format::Table, Style::default()))?;
+    Ok(Some(ExitCode::from(status)))
+}
+
+fn changed(hub: &Hub, files: &[File]) -> Hub {
+    let mut hub = hub.clone();
+    for file in files {
+        let reading = source::read(&file.text);
+        for object in reading.documents.iter().flat_map(source::objects) {
+            hub.apply(object.value);
+        }
+    }
+    hub
+}

@@ -1,0 +1,148 @@
+//! The rulebook of the gate, from the files that flags name.
+//!
+//! Decides nothing about rules; what a file may say is decided by `admission`. A wrong file is the user's mistake: it is
+//! told before anything starts.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use tracing::{info, warn};
+
+use super::{CliError, GateArgs};
+use crate::admission::{Enforcement, Rulebook};
+
+/// The largest enforcement file, in bytes.
+const LARGEST: u64 = 1 << 20;
+/// How often the file is looked at; a mounted one takes a minute to change anyway.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// Reads what the flags name.
+pub(super) fn read(args: &GateArgs) -> Result<Rulebook, CliError> {
+    let enforcement = args.enforcement.as_deref().map(enforcement).transpose()?;
+    Ok(Rulebook {
+        enforcement: enforcement.unwrap_or_default(),
+        blast_radius: args.blast_radius.unwrap_or_default(),
+    })
+}
+
+/// Puts every new enforcement file in force; a wrong one is told, and the last good one stays. Goes on until it is dropped.
+pub(super) async fn follow(args: &GateArgs, rulebook: &ArcSwap<Rulebook>) {
+    let Some(path) = args.enforcement.as_deref() else {
+        return std::future::pending().await;
+    };
+    let mut told = None;
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let fault = take_up(path, rulebook).err();
+        if let Some(fault) = fault.as_ref().filter(|fault| told.as_ref() != Some(*fault)) {
+            warn!(fault, "new enforcement file cannot be used, the old one stays");
+        }
+        told = fault;
+    }
+}
+
+/// Reads the file and puts it in force, if it says something new.
+fn take_up(path: &Path, rulebook: &ArcSwap<Rulebook>) -> Result<(), String> {
+    let read = enforcement(path).map_err(|error| error.one_line())?;
+    if rulebook.load().enforcement != read {
+        rulebook.rcu(|old| Rulebook {
+            enforcement: read.clone(),
+            ..Rulebook::clone(old)
+        });
+        info!("enforcement replaced");
+    }
+    Ok(())
+}
+
+fn enforcement(path: &Path) -> Result<Enforcement, CliError> {
+    let wrong = |reason: String| CliError::ReadFlag {
+        flag: "enforcement",
+        reason: format!("file \"{}\": {reason}", path.display()),
+    };
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
+    // One byte more than allowed tells a file that is too large from one that just fits.
+    let read = file.take(LARGEST.saturating_add(1)).read_to_string(&mut text);
+    read.map_err(|error| wrong(error.to_string()))?;
+    if text.len() as u64 > LARGEST {
+        return Err(wrong(format!("must have at most {LARGEST} bytes")));
+    }
+    Enforcement::parse(&text).map_err(|error| wrong(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> String {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("enforcement.yaml");
+        std::fs::write(&path, text).expect("writable");
+        let args = GateArgs {
+            enforcement: Some(path),
+            ..GateArgs::default()
+        };
+        match read(&args) {
+            Ok(_) => "read".to_owned(),
+            Err(error) => error.one_line(),
+        }
+    }
+
+    #[test]
+    fn a_wrong_file_is_told_with_its_faults() {
+        assert_eq!(told("[{rule: config/*, action: Warn}]"), "read");
+        let wrong = told("[{rule: confg/*, action: Warn}]");
+        assert!(
+            wrong.contains("--enforcement") && wrong.contains("did you mean \"config/*\"?"),
+            "{wrong}"
+        );
+        let large = told(&"#".repeat(1 << 21));
+        assert!(large.contains("at most 1048576 bytes"), "{large}");
+    }
+
+    #[test]
+    fn a_replaced_file_comes_into_force_and_a_wrong_one_does_not() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("enforcement.yaml");
+        let rulebook = ArcSwap::from_pointee(Rulebook::default());
+        let action = || {
+            let scope = crate::admission::Scope::default();
+            rulebook.load().enforcement.action("config/duplicate", &scope)
+        };
+        let put = |text: &str| {
+            std::fs::write(&path, text).expect("writable");
+            take_up(&path, &rulebook)
+        };
+        assert_eq!(action(), None);
+        assert_eq!(put("[{rule: config/*, action: Warn}]"), Ok(()));
+        assert_eq!(action(), Some(crate::admission::Action::Warn));
+        let wrong = put("[{rule: confg/*, action: Warn}]").expect_err("no such rule");
+        assert!(wrong.contains("config/*"), "{wrong}");
+        assert_eq!(
+            action(),
+            Some(crate::admission::Action::Warn),
+            "the last good one stays"
+        );
+        assert_eq!(put(""), Ok(()));
+        assert_eq!(action(), None);
+    }
+
+    #[test]
+    fn a_missing_file_is_told_with_its_name() {
+        let args = GateArgs {
+            enforcement: Some("/nowhere/enforcement.yaml".into()),
+            ..GateArgs::default()
+        };
+        let error = read(&args).expect_err("there is no file");
+        assert!(
+            error.one_line().contains("/nowhere/enforcement.yaml"),
+            "{}",
+            error.one_line()
+        );
+        assert_eq!(error.exit_status(), 2);
+        assert!(read(&GateArgs::default()).is_ok(), "no flag, no file");
+    }
+}

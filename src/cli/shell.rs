@@ -1,0 +1,73 @@
+//! `tidegate completions` and `tidegate man`: what a shell and a manual want to know of the command line.
+//!
+//! Never writes a sentence of its own: the command line says everything.
+
+use std::path::PathBuf;
+
+use clap::{Args, Command, CommandFactory};
+use clap_complete::Shell;
+
+use super::print::print;
+use super::{Cli, CliError};
+
+/// Print a completion script for a shell.
+///
+/// For instance: tidegate completions bash > /etc/bash_completion.d/tidegate
+#[derive(Args, Clone, Debug)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Print the manual page, or write one page a subcommand into a folder.
+#[derive(Args, Clone, Debug)]
+pub struct ManArgs {
+    /// Folder to write `tidegate.1`, `tidegate-check.1` and the others into; made if it is not there.
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+pub(super) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "tidegate", &mut script);
+    print(&String::from_utf8_lossy(&script))
+}
+
+pub(super) fn man(args: &ManArgs) -> Result<(), CliError> {
+    let mut root = Cli::command();
+    root.build();
+    let mut pages = Vec::new();
+    collect("tidegate", &root, &mut pages);
+    let Some(dir) = &args.dir else {
+        let first = pages.into_iter().next();
+        let (_, command) = first.unwrap_or_else(|| ("tidegate".to_owned(), root.clone()));
+        return print(&page(command)?);
+    };
+    std::fs::create_dir_all(dir).map_err(|source| CliError::PrepareFolder {
+        dir: dir.clone(),
+        source,
+    })?;
+    for (name, command) in pages {
+        let path = dir.join(format!("{name}.1"));
+        let text = page(command)?;
+        std::fs::write(&path, text).map_err(|source| CliError::WriteFile { path, source })?;
+    }
+    Ok(())
+}
+
+/// Every command has a page under its whole name: `tidegate-check`.
+fn collect(name: &str, command: &Command, pages: &mut Vec<(String, Command)>) {
+    pages.push((name.to_owned(), command.clone()));
+    for sub in command.get_subcommands() {
+        collect(&format!("{name}-{}", sub.get_name()), sub, pages);
+    }
+}
+
+fn page(command: Command) -> Result<String, CliError> {
+    let mut text = Vec::new();
+    clap_mangen::Man::new(command)
+        .render(&mut text)
+        .map_err(CliError::Print)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}

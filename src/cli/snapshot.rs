@@ -1,0 +1,41 @@
+//! `tidegate snapshot`: writes down what a hub is, for the tools that work without one.
+//!
+//! Decides where it goes. Only reads the hub.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::print::print;
+use super::{CliError, live};
+use crate::offline::Dump;
+
+/// Write a dump of a hub: every object that the controllers know, for `check --facts`, `plan` and `why --facts`.
+///
+/// Reads with list and get only. Never holds a Secret: neither as an object nor the values of one inside a template or a
+/// work. Managed fields and other bookkeeping stay behind. The same hub gives the same bytes, the time aside.
+#[derive(Args, Clone, Debug)]
+pub struct SnapshotArgs {
+    /// File to write; standard output without it.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &SnapshotArgs) -> Result<(), CliError> {
+    let dump = Dump {
+        taken_at: Timestamp::now(),
+        hub: live::read(args.kubeconfig.as_deref())?,
+    };
+    let text = dump.render();
+    match &args.output {
+        None => print(&text),
+        Some(path) => std::fs::write(path, text).map_err(|source| CliError::WriteFile {
+            path: path.clone(),
+            source,
+        }),
+    }
+}

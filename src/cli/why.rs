@@ -1,0 +1,61 @@
+//! `tidegate why`: follows an add-on from its hub object to what an agent reports.
+//!
+//! Decides where the hub comes from and the exit status; the chain is decided by `why`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::print::{Form, print};
+use super::{CliError, TideArgs, live};
+use crate::controllers::TideOptions;
+use crate::why;
+
+/// Say why an add-on is not where it should be, and where to look.
+///
+/// Follows it from the ClusterManagementAddOn over placement, configurations and ManifestWork to what the cluster's agent
+/// reports, and stops at the first object that cannot pass on what the one before it says. Without --cluster, clusters
+/// that share a cause stand together. Exit status: 0 all ready, 1 something is not, 2 it cannot be told.
+#[derive(Args, Clone, Debug)]
+pub struct WhyArgs {
+    /// Name of the add-on.
+    pub addon: String,
+    /// The cluster; all of them without it.
+    #[arg(long, value_name = "NAME")]
+    pub cluster: Option<String>,
+    /// Ask a dump of `tidegate snapshot` instead of the hub.
+    #[arg(long, value_name = "DUMP", conflicts_with = "kubeconfig")]
+    pub facts: Option<PathBuf>,
+    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Form of the answer.
+    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = Form::Text)]
+    pub output: Form,
+    /// How the controllers of that hub behave.
+    #[command(flatten)]
+    pub tide: TideArgs,
+}
+
+pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
+    let (hub, now) = match &args.facts {
+        Some(path) => {
+            let dump = live::dump(path)?;
+            (dump.hub, dump.taken_at)
+        }
+        None => (live::read(args.kubeconfig.as_deref())?, Timestamp::now()),
+    };
+    let settings = TideOptions::from(&args.tide).settings;
+    let cluster = args.cluster.as_deref();
+    let answer = why::why(&hub, settings, (&args.addon, cluster), now).map_err(|error| CliError::Start {
+        part: "the search",
+        source: Box::new(error),
+    })?;
+    match args.output {
+        Form::Text => print(&why::text(&answer, cluster.is_some()))?,
+        Form::Json => print(&format!("{:#}\n", why::json(&answer)))?,
+    }
+    Ok(ExitCode::from(u8::from(!answer.is_ready())))
+}

@@ -1,0 +1,17 @@
+//! The explain room: what a rule, a cause or a field means, for those who have just met it in a message.
+//!
+//! Decides which of them a word names, and which one was probably meant. Every sentence comes from the rule tables, the
+//! causes of `why` and the definitions; nothing is written twice.
+
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod fields;
+mod render;
+mod topic;
+
+pub use topic::{Unknown, explain, list};

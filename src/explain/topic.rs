@@ -1,0 +1,196 @@
+//! From a word to its explanation.
+//!
+//! Decides what a word names: an id of the form `family/what`, or a field of a kind.
+
+use std::fmt::Write as _;
+
+use super::fields::{self, Asked};
+use super::render;
+use crate::admission::{Entry, Operations, catalogue};
+use crate::field::{listed, nearest};
+use crate::why::CAUSES;
+
+/// A word that names nothing.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("nothing is called {topic:?}{}", meant(.near))]
+pub struct Unknown {
+    /// The word.
+    pub topic: String,
+    /// What was probably meant.
+    pub near: Vec<String>,
+}
+
+fn meant(near: &[String]) -> String {
+    if near.is_empty() {
+        return "; `tidegate explain --list` shows every rule, cause and kind".to_owned();
+    }
+    format!("; did you mean {}?", listed(near.iter().map(String::as_str)))
+}
+
+/// Returns the explanation of a rule, a cause or a field.
+pub fn explain(topic: &str) -> Result<String, Unknown> {
+    let topic = topic.trim().trim_matches(['[', ']']);
+    if let Some(entry) = catalogue().into_iter().find(|entry| entry.id == topic) {
+        return Ok(rule(&entry));
+    }
+    if let Some(cause) = CAUSES.iter().find(|cause| cause.id == topic) {
+        return Ok(page(
+            cause.id,
+            cause.summary,
+            cause.text,
+            "a cause that `tidegate why` names",
+        ));
+    }
+    let is_id = topic.contains('/') && !topic.contains(['.', '[']);
+    if is_id {
+        return Err(Unknown {
+            topic: topic.to_owned(),
+            near: near_id(topic),
+        });
+    }
+    match fields::ask(topic) {
+        Asked::Found(found) => Ok(found.iter().map(render::field).collect::<Vec<_>>().join("\n")),
+        Asked::Unknown(mut near) => {
+            near.extend(near_id(topic));
+            Err(Unknown {
+                topic: topic.to_owned(),
+                near,
+            })
+        }
+    }
+}
+
+/// Returns everything that can be explained: rules, causes and kinds, one line each.
+pub fn list() -> String {
+    let mut text = String::from("Rules of the gate:\n");
+    let rules = catalogue();
+    let rows = rules.iter().map(|entry| (entry.id, entry.summary));
+    put(&mut text, rows);
+    text.push_str("\nCauses that `tidegate why` names:\n");
+    put(&mut text, CAUSES.iter().map(|cause| (cause.id, cause.summary)));
+    text.push_str(
+        "\nKinds (a field is KIND.path, for instance ClusterManagementAddOn.spec.installStrategy):\n",
+    );
+    let kinds = fields::kinds();
+    put(
+        &mut text,
+        kinds
+            .iter()
+            .map(|(kind, summary)| (kind.as_str(), summary.as_str())),
+    );
+    text
+}
+
+fn put<'a>(text: &mut String, rows: impl Iterator<Item = (&'a str, &'a str)>) {
+    for (id, summary) in rows {
+        writeln!(text, "  {id:34} {summary}").expect("writing to a string cannot fail");
+    }
+}
+
+fn near_id(topic: &str) -> Vec<String> {
+    let rules = catalogue();
+    let ids: Vec<&str> = rules
+        .iter()
+        .map(|entry| entry.id)
+        .chain(CAUSES.iter().map(|cause| cause.id))
+        .collect();
+    if let Some(near) = nearest(topic, ids.iter().copied()) {
+        return vec![near.to_owned()];
+    }
+    let part = |id: &&&str| id.split('/').any(|part| part == topic);
+    ids.iter().filter(part).map(|id| (*id).to_owned()).collect()
+}
+
+fn rule(entry: &Entry) -> String {
+    let resources = if entry.resources.is_empty() {
+        "every kind".to_owned()
+    } else {
+        entry.resources.join(", ")
+    };
+    let when = match entry.on {
+        Operations::Create => "create",
+        Operations::CreateAndUpdate => "create, update",
+        Operations::Update => "update",
+        Operations::Delete => "delete",
+    };
+    page(
+        entry.id,
+        entry.summary,
+        entry.text,
+        &format!("{resources}; {when}"),
+    )
+}
+
+fn page(id: &str, summary: &str, text: &str, about: &str) -> String {
+    let text = render::wrapped(text, "");
+    format!(
+        "{id}\n\n{}\n\n{text}\n\n({about})\n",
+        render::wrapped(summary, "")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn a_rule_is_explained_by_its_own_words() {
+        let text = explain("[rollout/max-concurrency]").expect("a rule");
+        assert!(text.starts_with("rollout/max-concurrency\n\n"), "{text}");
+        assert!(text.contains("create, update"));
+        let text = explain("why/config-missing").expect("a cause");
+        assert!(text.starts_with("why/config-missing\n\n"), "{text}");
+    }
+
+    #[test]
+    fn a_field_is_explained_by_its_definition() {
+        expect![[r#"
+            KIND:     ClusterManagementAddOn (addon.open-cluster-management.io/v1alpha1)
+            FIELD:    spec.installStrategy.placements[].rolloutStrategy.type
+            TYPE:     string
+            REQUIRED: no
+            DEFAULT:  "All"
+            ALLOWED:  "All", "Progressive", "ProgressivePerGroup"
+
+            All moves every cluster at once, Progressive cluster by cluster, ProgressivePerGroup decision group
+            by group.
+        "#]].assert_eq(
+            &explain("cma.spec.installStrategy.placements[0].rolloutStrategy.type").expect("a field"),
+        );
+        let text = explain("ManagedClusterAddOn").expect("a kind");
+        assert!(text.contains("FIELDS") && text.contains("spec"), "{text}");
+        let text = explain("spec.desiredVersion").expect("a field of several kinds");
+        assert!(
+            text.contains("ManagedClusterAddOn") && text.contains("AddOnHubConfig"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_nobody_knows_gets_a_suggestion() {
+        for (topic, near) in [
+            ("rolout/max-concurrency", "rollout/max-concurrency"),
+            (
+                "ClusterManagementAddon.spec.instalStrategy",
+                "ClusterManagementAddOn.spec.installStrategy",
+            ),
+            ("ManagedClusterAddO.spec", "ManagedClusterAddOn"),
+            ("max-concurrency", "rollout/max-concurrency"),
+        ] {
+            let unknown = explain(topic).expect_err(topic);
+            assert!(unknown.near.iter().any(|known| known == near), "{unknown}");
+        }
+        assert!(explain("").is_err());
+        assert!(explain("....").is_err());
+    }
+
+    #[test]
+    fn the_list_has_every_rule_cause_and_kind() {
+        let text = list();
+        for id in catalogue().iter().map(|entry| entry.id) {
+            assert!(text.contains(id), "{id}");
+        }
+        assert!(text.contains("why/work-not-applied") && text.contains("AddOnDeploymentConfig"));
+    }
+}

@@ -1,0 +1,25 @@
+//! What admission may ask about the fleet: an immutable picture, cheap to share and to replace in parts.
+//!
+//! Never decides whether an object is right: a fact may be missing or late, and every rule says what it does then.
+
+mod addon;
+mod cluster;
+mod completeness;
+mod config;
+mod confirmed;
+mod fleet;
+mod peers;
+mod placement;
+mod spread;
+
+pub use addon::{AddonFacts, AddonPlacement, CreationTemplate, VersionFacts};
+pub use cluster::ClusterFacts;
+pub use completeness::Completeness;
+pub use config::{ConfigFacts, ConfigPresence, config_key};
+pub use confirmed::{Confirmed, Word};
+pub use fleet::{ByTwoNames, Facts};
+pub use peers::PeerFacts;
+pub use placement::{GroupFacts, PlacementFacts};
+pub use spread::Spread;
+
+pub(super) use peers::Peer;

@@ -1,0 +1,23 @@
+//! The source room: manifests as people wrote them, with the line and the column of every value.
+//!
+//! Decides what a YAML or JSON text says and where each field of it stands. Never knows a kind, and reads no file: a text
+//! comes in. Whatever the text is, the answer is bounded and nothing panics.
+
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod build;
+mod node;
+mod object;
+mod parse;
+mod place;
+mod scalar;
+
+pub use node::{Content, Entry, Mark, Node, Span};
+pub use object::{Object, objects};
+pub use parse::{Fault, Reading, read};
+pub use place::{Aim, place};

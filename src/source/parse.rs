@@ -1,0 +1,170 @@
+//! From a text to its documents.
+//!
+//! Decides what is no YAML. A fault of one document does not hide the documents before it, nor those behind it as long as
+//! the text can be read on. JSON is read by the same reader: it is YAML.
+
+use saphyr_parser::{Event, Parser, ScanError};
+
+use super::build::Builder;
+use super::node::{Mark, Node};
+
+/// A text that cannot be read, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Where.
+    pub at: Mark,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Everything that could be read of a text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// The documents, empty ones left out.
+    pub documents: Vec<Node>,
+    /// What could not be read.
+    pub faults: Vec<Fault>,
+}
+
+/// Reads a text of one or several documents.
+pub fn read(text: &str) -> Reading {
+    let mut reading = Reading::default();
+    // A mark of the byte order is no part of the text, and moves no column.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut parser = Parser::new_from_str(text);
+    let lines: Vec<&str> = text.lines().collect();
+    let mut builder = Builder::of(&lines);
+    while let Some(next) = parser.next_event() {
+        let (event, span) = match next {
+            Ok(next) => next,
+            Err(error) => {
+                reading.faults.push(fault(&error));
+                break;
+            }
+        };
+        match event {
+            Event::DocumentStart(_) => builder = Builder::of(&lines),
+            Event::DocumentEnd => match std::mem::replace(&mut builder, Builder::of(&lines)).finish() {
+                Ok(document) => reading.documents.extend(document),
+                Err(fault) => reading.faults.push(fault),
+            },
+            Event::Nothing | Event::StreamStart | Event::StreamEnd => {}
+            Event::Alias(_)
+            | Event::Scalar(..)
+            | Event::SequenceStart(..)
+            | Event::SequenceEnd
+            | Event::MappingStart(..)
+            | Event::MappingEnd => builder.take(event, span),
+        }
+    }
+    reading
+}
+
+fn fault(error: &ScanError) -> Fault {
+    let marker = error.marker();
+    Fault {
+        at: Mark {
+            line: marker.line().max(1),
+            column: marker.col() + 1,
+        },
+        message: error.info().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn values(text: &str) -> Vec<serde_json::Value> {
+        let reading = read(text);
+        assert_eq!(reading.faults, [], "{text}");
+        reading.documents.iter().map(Node::value).collect()
+    }
+
+    fn faults(text: &str) -> Vec<String> {
+        let faults = read(text).faults.into_iter();
+        faults
+            .map(|fault| format!("{}:{} {}", fault.at.line, fault.at.column, fault.message))
+            .collect()
+    }
+
+    #[test]
+    fn several_documents_stand_in_one_text_and_empty_ones_do_not_count() {
+        assert_eq!(
+            values("a: 1\n---\n---\n# nothing\n---\nb: [x, 'y']\n"),
+            [json!({"a": 1}), json!({"b": ["x", "y"]})]
+        );
+        assert_eq!(values(""), Vec::<serde_json::Value>::new());
+    }
+
+    #[test]
+    fn json_is_read_as_well_tabs_included() {
+        assert_eq!(
+            values("{\n\t\"a\": [1, \"2\\n\"],\n\t\"b\": {\"c\": null}\n}\n"),
+            [json!({"a": [1, "2\n"], "b": {"c": null}})]
+        );
+    }
+
+    #[test]
+    fn anchors_and_merges_are_followed() {
+        assert_eq!(
+            values("base: &b {x: 1, y: 2}\nmore: {<<: *b, y: 3}\nsame: *b\n"),
+            [json!({"base": {"x": 1, "y": 2}, "more": {"y": 3, "x": 1}, "same": {"x": 1, "y": 2}})]
+        );
+    }
+
+    #[test]
+    fn faults_tell_line_and_column_and_do_not_hide_other_documents() {
+        let reading = read("a: 1\n---\nb: 1\nb: 2\n---\nc: 3\n");
+        assert_eq!(reading.documents.len(), 2);
+        assert_eq!(
+            faults("a: 1\n---\nb: 1\nb: 2\n---\nc: 3\n"),
+            ["4:1 the key \"b\" stands twice in one mapping, first in line 3"]
+        );
+        assert_eq!(faults("a: *b\n").len(), 1);
+        assert!(
+            faults("spec:\n  a: [1, 2\n")[0].starts_with("3:1 "),
+            "{:?}",
+            faults("spec:\n  a: [1, 2\n")
+        );
+    }
+
+    #[test]
+    fn a_small_text_cannot_become_a_large_tree() {
+        let mut bomb = String::from("a: &a [x,x,x,x,x,x,x,x,x]\n");
+        for (name, before) in ('b'..='j').zip('a'..='i') {
+            let line = format!("{name}: &{name} [{}]\n", vec![format!("*{before}"); 9].join(","));
+            bomb.push_str(&line);
+        }
+        assert_eq!(faults(&bomb).len(), 1);
+        let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+        assert_eq!(faults(&deep).len(), 1);
+    }
+
+    #[test]
+    fn nothing_panics_on_odd_texts() {
+        for text in [
+            "\u{0}",
+            "%YAML 9.9\n---\n",
+            "? [a]\n: b\n",
+            "{a: 1, a: 2}",
+            "- - - -",
+            "<<: 1",
+            "&a *a",
+            "a: !!binary x",
+            "\u{feff}a: 1",
+            "'",
+            "\"\\",
+            "a:\n\t- b",
+            "!<",
+            "*",
+            "&",
+            "|\n a",
+            "...",
+            "---\n...\n---",
+        ] {
+            let _reading = read(text);
+        }
+    }
+}

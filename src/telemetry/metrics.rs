@@ -1,0 +1,255 @@
+//! Metrics: what is counted, under which name.
+//!
+//! Decides names, labels and buckets. A label is a word of a small fixed set or the id of a rule; never the name of an object,
+//! a cluster or a user, of which a hub has as many as it likes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+/// What became of an admission request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
+pub enum Outcome {
+    /// The object may be stored.
+    Allowed,
+    /// The object is refused.
+    Denied,
+    /// The decision broke: a bug.
+    Broken,
+    /// The request was turned away: too many at once, too large, or not a question.
+    TurnedAway,
+}
+
+/// What became of a write to the hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
+pub enum Written {
+    /// It was taken.
+    Done,
+    /// Somebody else wrote first; planned again.
+    Conflict,
+    /// The hub refused it or did not answer; tried again.
+    Failed,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Admission {
+    door: &'static str,
+    outcome: Outcome,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Door {
+    door: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Finding {
+    rule: String,
+    action: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Write {
+    resource: &'static str,
+    outcome: Written,
+}
+
+/// Everything that is counted. Clones count into the same place.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    registry: Arc<Registry>,
+    requests: Family<Admission, Counter>,
+    seconds: Family<Door, Histogram, fn() -> Histogram>,
+    findings: Family<Finding, Counter>,
+    plans: Counter,
+    planning: Histogram,
+    refused_plans: Counter,
+    writes: Family<Write, Counter>,
+    leading: Gauge,
+    synced: Gauge,
+    malformed: Gauge,
+}
+
+/// From 25 µs, about what a small object costs, to a second, when the API server has long given up.
+fn admission_buckets() -> Histogram {
+    Histogram::new([
+        0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+        0.5, 1.0,
+    ])
+}
+
+/// From 100 µs, one small add-on, to ten seconds, a fleet that is too large.
+fn planning_buckets() -> Histogram {
+    Histogram::new([0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0])
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut metrics = Self {
+            registry: Arc::new(Registry::default()),
+            requests: Family::default(),
+            seconds: Family::new_with_constructor(admission_buckets),
+            findings: Family::default(),
+            plans: Counter::default(),
+            planning: planning_buckets(),
+            refused_plans: Counter::default(),
+            writes: Family::default(),
+            leading: Gauge::default(),
+            synced: Gauge::default(),
+            malformed: Gauge::default(),
+        };
+        metrics.registry = Arc::new(metrics.register());
+        metrics
+    }
+}
+
+impl Metrics {
+    fn register(&self) -> Registry {
+        let mut all = Registry::with_prefix("tidegate");
+        all.register(
+            "admission_requests",
+            "Admission requests, by what became of them",
+            self.requests.clone(),
+        );
+        all.register_with_unit(
+            "admission_duration",
+            "Time from the whole request to its answer, without TLS",
+            Unit::Seconds,
+            self.seconds.clone(),
+        );
+        all.register(
+            "findings",
+            "What rules and policies found, by rule and by what it led to",
+            self.findings.clone(),
+        );
+        all.register("plans", "Plans made of add-ons", self.plans.clone());
+        all.register_with_unit(
+            "plan_duration",
+            "Time to make one plan",
+            Unit::Seconds,
+            self.planning.clone(),
+        );
+        all.register(
+            "plans_refused",
+            "Plans that broke an invariant and were not applied: each is a bug",
+            self.refused_plans.clone(),
+        );
+        all.register(
+            "writes",
+            "Writes to the hub, by what became of them",
+            self.writes.clone(),
+        );
+        all.register(
+            "leading",
+            "1 while this replica is the one that writes",
+            self.leading.clone(),
+        );
+        all.register(
+            "synced",
+            "1 when the whole fleet has been read",
+            self.synced.clone(),
+        );
+        all.register(
+            "malformed_objects",
+            "Objects on the hub that cannot be read and are left out",
+            self.malformed.clone(),
+        );
+        all
+    }
+
+    /// Counts an answered admission request.
+    pub fn admission(&self, door: &'static str, outcome: Outcome, took: Duration) {
+        self.requests.get_or_create(&Admission { door, outcome }).inc();
+        self.seconds
+            .get_or_create(&Door { door })
+            .observe(took.as_secs_f64());
+    }
+
+    /// Counts a request that was never decided.
+    pub fn turned_away(&self, door: &'static str) {
+        let labels = Admission {
+            door,
+            outcome: Outcome::TurnedAway,
+        };
+        self.requests.get_or_create(&labels).inc();
+    }
+
+    /// Counts what a rule found; the action is `deny`, `warn` or `audit`.
+    pub fn finding(&self, rule: &str, action: &'static str) {
+        let labels = Finding {
+            rule: rule.to_owned(),
+            action,
+        };
+        self.findings.get_or_create(&labels).inc();
+    }
+
+    /// Counts a plan.
+    pub fn planned(&self, took: Duration) {
+        self.plans.inc();
+        self.planning.observe(took.as_secs_f64());
+    }
+
+    /// Counts a plan that broke an invariant.
+    pub fn refused_plan(&self) {
+        self.refused_plans.inc();
+    }
+
+    /// Counts a write to a resource (plural).
+    pub fn wrote(&self, resource: &'static str, outcome: Written) {
+        self.writes.get_or_create(&Write { resource, outcome }).inc();
+    }
+
+    /// Notes whether this replica writes.
+    pub fn leads(&self, leading: bool) {
+        self.leading.set(leading.into());
+    }
+
+    /// Notes whether the fleet has been read, and how many of its objects cannot be.
+    pub fn read(&self, synced: bool, malformed: usize) {
+        self.synced.set(synced.into());
+        self.malformed.set(i64::try_from(malformed).unwrap_or(i64::MAX));
+    }
+
+    /// Returns everything in the `OpenMetrics` text format.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing into a string cannot fail; half a page would be told by its missing end mark.
+        let _complete = encode(&mut text, &self.registry).is_ok();
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_is_told_by_rule_and_door() {
+        let metrics = Metrics::default();
+        let clone = metrics.clone();
+        clone.admission("validate", Outcome::Denied, Duration::from_micros(30));
+        clone.turned_away("mutate");
+        clone.finding("rollout/min-success-time", "deny");
+        clone.wrote("manifestworks", Written::Done);
+        clone.read(true, 3);
+        let text = metrics.text();
+        for line in [
+            "tidegate_admission_requests_total{door=\"validate\",outcome=\"Denied\"} 1",
+            "tidegate_admission_requests_total{door=\"mutate\",outcome=\"TurnedAway\"} 1",
+            "tidegate_admission_duration_seconds_bucket{le=\"0.00005\",door=\"validate\"} 1",
+            "tidegate_findings_total{rule=\"rollout/min-success-time\",action=\"deny\"} 1",
+            "tidegate_writes_total{resource=\"manifestworks\",outcome=\"Done\"} 1",
+            "tidegate_malformed_objects 3",
+            "# EOF",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The why room: why an add-on is not where it should be, from its hub object down to what an agent reports.
+//!
+//! Decides at which object the chain stops, and which clusters share a cause. What holds a cluster back is asked of
+//! `plan::addon`, as the controllers ask it; what an agent has reported is read from its works. Reads nothing by itself.
+
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod answer;
+mod causes;
+mod chain;
+mod find;
+mod render;
+mod wait;
+mod work;
+
+pub use answer::{Answer, Chain, Group, Link, Unknown};
+pub use causes::{CAUSES, CauseDoc};
+pub use find::why;
+pub use render::{json, text};

@@ -1,0 +1,157 @@
+//! Several replicas on one hub: one writes, the others are ready; a leader that leaves or dies is followed by another.
+
+use std::time::Duration;
+
+use devhub::DevHub;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
+use tidegate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
+
+/// Fast enough for a test, with the same order as in production.
+const PACE: Pace = Pace {
+    lease: Duration::from_secs(2),
+    renew_within: Duration::from_millis(1500),
+    retry: Duration::from_millis(100),
+};
+
+async fn replica(client: Client, identity: &str) -> Tide {
+    let election = ElectionOptions {
+        namespace: "default".to_owned(),
+        name: "leader".to_owned(),
+        identity: identity.to_owned(),
+        pace: PACE,
+    };
+    let options = TideOptions {
+        election: Some(election),
+        ..TideOptions::default()
+    };
+    let tide = Tide::start(client, options).await.expect("the tide starts");
+    tide.synced().await;
+    tide
+}
+
+async fn hub() -> DevHub {
+    let crds = tidegate::api::crds().into_iter();
+    let crds = crds.map(|crd| serde_json::to_value(crd).expect("a CRD is JSON"));
+    let hub = crds
+        .fold(DevHub::builder(), devhub::Builder::crd)
+        .start()
+        .await
+        .expect("the hub starts");
+    for object in objects() {
+        hub.preload(&object).await.expect("an object is accepted");
+    }
+    hub
+}
+
+/// Two clusters that a label selector gives the add-ons `one` and later `two`.
+fn objects() -> Vec<Value> {
+    let cluster = |name: &str| {
+        [
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
+            json!({"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+                "metadata": {"name": name, "labels": {"env": "prod"}}, "spec": {"hubAcceptsClient": true}}),
+        ]
+    };
+    ["c1", "c2"].into_iter().flat_map(cluster).collect()
+}
+
+async fn give(client: &Client, name: &str) {
+    let addon = json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ClusterManagementAddOn",
+        "metadata": {"name": name}, "spec": {"installStrategy": {"type": "ClusterLabelSelector",
+            "labelSelector": {"matchLabels": {"env": "prod"}}}}});
+    let addon: ClusterManagementAddOn = serde_json::from_value(addon).expect("an add-on");
+    let addons: Api<ClusterManagementAddOn> = Api::all(client.clone());
+    addons
+        .create(&PostParams::default(), &addon)
+        .await
+        .expect("it is stored");
+}
+
+async fn is_installed(client: &Client, name: &str) -> bool {
+    let instances: Api<ManagedClusterAddOn> = Api::namespaced(client.clone(), "c1");
+    for _ in 0..60 {
+        if instances.get_opt(name).await.expect("an answer").is_some() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    false
+}
+
+async fn holder(client: &Client) -> String {
+    let leases: Api<Lease> = Api::namespaced(client.clone(), "default");
+    let lease = leases.get("leader").await.expect("the lease");
+    lease
+        .spec
+        .and_then(|spec| spec.holder_identity)
+        .unwrap_or_default()
+}
+
+async fn leads(tide: &Tide) {
+    let mut leading = tide.leading();
+    tokio::time::timeout(Duration::from_secs(10), leading.wait_for(|leads| *leads))
+        .await
+        .expect("it leads in time")
+        .expect("it lives");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_replica_writes_and_the_next_goes_on_where_it_left() {
+    let hub = hub().await;
+    let client = hub.client();
+    let first = replica(hub.client(), "first").await;
+    leads(&first).await;
+    let second = replica(hub.client(), "second").await;
+    give(&client, "one").await;
+    assert!(is_installed(&client, "one").await);
+    assert!(*first.leading().borrow() && !*second.leading().borrow());
+    assert!(
+        second.facts().load().is_complete(),
+        "whoever follows answers admission"
+    );
+
+    // A leader that leaves gives the lease back: the next need not wait for its end.
+    first.shutdown().await;
+    assert_ne!(holder(&client).await, "first");
+    leads(&second).await;
+    give(&client, "two").await;
+    assert!(is_installed(&client, "two").await);
+
+    // A leader that dies is followed when its lease has ended.
+    let third = replica(hub.client(), "third").await;
+    assert!(!*third.leading().borrow());
+    drop(second);
+    give(&client, "three").await;
+    leads(&third).await;
+    assert_eq!(holder(&client).await, "third");
+    assert!(is_installed(&client, "three").await);
+    third.shutdown().await;
+    assert_eq!(holder(&client).await, "");
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_writes_while_nobody_leads() {
+    let hub = hub().await;
+    let client = hub.client();
+    let leases: Api<Lease> = Api::namespaced(client.clone(), "default");
+    let held = json!({"metadata": {"name": "leader"}, "spec": {"holderIdentity": "somebody", "leaseDurationSeconds": 3600}});
+    let held: Lease = serde_json::from_value(held).expect("a lease");
+    leases
+        .create(&PostParams::default(), &held)
+        .await
+        .expect("it is stored");
+    let tide = replica(hub.client(), "waiting").await;
+    give(&client, "one").await;
+    assert!(
+        !is_installed(&client, "one").await,
+        "a replica that does not lead has written"
+    );
+    tide.shutdown().await;
+    assert_eq!(holder(&client).await, "somebody");
+    hub.shutdown().await;
+}
