@@ -25,6 +25,7 @@ fn rulebook(policies: &[Value], enforcement: &str) -> Rulebook {
     Rulebook {
         policies: loaded.set,
         enforcement: Enforcement::parse(enforcement).expect("settings"),
+        ..Rulebook::default()
     }
 }
 
