@@ -1,12 +1,13 @@
-//! How long a plan takes for 10, 1,000 and 10,000 clusters: settled, and with a new configuration for all of them.
+//! How long a plan takes for 10, 1,000 and 10,000 clusters: settled, and with a new configuration for all of them; and how
+//! long it takes again when nothing, or only one cluster, has changed since.
 
 #[path = "../tests/plan/world.rs"]
 #[expect(dead_code, reason = "stories need more of the world than a measurement")]
 mod world;
 
 use serde_json::json;
-use tidegate::plan;
-use tidegate::snapshot::{Kind, Settings};
+use tidegate::plan::{self, Memo};
+use tidegate::snapshot::{Kind, ObjectKey, Settings};
 use world::World;
 
 fn main() {
@@ -49,7 +50,7 @@ fn fleet(clusters: usize) -> World {
     );
     world.settle("hello");
     for name in &names {
-        let key = tidegate::snapshot::ObjectKey::new(Kind::Work, name.as_str(), "addon-hello-deploy-0");
+        let key = ObjectKey::new(Kind::Work, name.as_str(), "addon-hello-deploy-0");
         world.report_on(&key, None, true);
     }
     world.settle("hello");
@@ -76,4 +77,37 @@ fn new_configuration(bencher: divan::Bencher<'_, '_>, clusters: usize) {
     let view = world.store.view("hello").expect("the add-on");
     assert_eq!(plan::addon(&view, world.now).actions.len(), 2 * clusters + 1);
     bencher.bench_local(|| plan::addon(&view, world.now));
+}
+
+/// The way of the controllers: the last plan has left a memo.
+#[divan::bench(args = CLUSTERS, sample_count = 10)]
+fn settled_again(bencher: divan::Bencher<'_, '_>, clusters: usize) {
+    let world = fleet(clusters);
+    let view = world.store.view("hello").expect("the add-on");
+    let mut memo = Memo::default();
+    let _first = plan::addon_with(&view, world.now, &mut memo);
+    bencher.bench_local(|| {
+        let plan = plan::addon_with(&view, world.now, &mut memo);
+        assert_eq!(memo.unseen(), clusters);
+        plan
+    });
+}
+
+/// The same after an agent has reported: the event and the plan.
+#[divan::bench(args = CLUSTERS, sample_count = 10)]
+fn one_changed(bencher: divan::Bencher<'_, '_>, clusters: usize) {
+    let mut world = fleet(clusters);
+    let mut memo = Memo::default();
+    let key = ObjectKey::new(Kind::Work, "cluster5", "addon-hello-deploy-0");
+    let mut available = true;
+    bencher.bench_local(|| {
+        available = !available;
+        world.report_on(&key, None, available);
+        let view = world.store.view("hello").expect("the add-on");
+        let plan = plan::addon_with(&view, world.now, &mut memo);
+        if let Some(change) = memo.change() {
+            world.store.forget_changes("hello", change);
+        }
+        plan
+    });
 }

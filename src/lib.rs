@@ -15,6 +15,7 @@ pub mod hash;
 pub mod model;
 pub mod offline;
 pub mod plan;
+pub mod policy;
 pub mod report;
 pub mod server;
 pub mod snapshot;

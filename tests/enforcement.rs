@@ -4,15 +4,16 @@
 #[expect(dead_code, reason = "pages need more of it than these questions")]
 mod asked;
 
-use asked::Asked;
+use asked::{Asked, WrittenFacts};
 use serde_json::{Value, json};
-use tidegate::admission::{Door, Enforcement, Operation, Rulebook, Verdict, wire};
+use tidegate::admission::{BlastRadius, Door, Enforcement, Operation, Rulebook, Verdict, wire};
 use tidegate::field::Violation;
-use tidegate::snapshot::Facts;
+use tidegate::snapshot::{Facts, Kind, ObjectKey};
 
 fn rulebook(settings: &str) -> Rulebook {
     Rulebook {
         enforcement: Enforcement::parse(settings).expect("a good file"),
+        ..Rulebook::default()
     }
 }
 
@@ -141,4 +142,89 @@ fn what_is_audited_stands_in_the_audit_log_and_nowhere_else() {
         .unwrap_or_default();
     assert!(audited.starts_with(path), "{audited}");
     assert!(audited.ends_with("[rollout/mandatory-groups]"), "{audited}");
+}
+
+fn fleet(text: &str) -> Facts {
+    serde_saphyr::from_str::<WrittenFacts>(text)
+        .expect("facts")
+        .read()
+}
+
+fn cluster_addon() -> Asked {
+    Asked::create(json!({
+        "apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ManagedClusterAddOn",
+        "metadata": {"name": "hello", "namespace": "cluster1"}, "spec": {},
+    }))
+}
+
+#[test]
+fn what_only_the_watch_has_not_seen_never_refuses_and_is_asked_for() {
+    let strict = rulebook("[{rule: naming/unknown-cluster, action: Deny}]");
+    let facts = fleet("{addons: {hello: {}}, clusters: {cluster2: {}}}");
+    let ask = |facts: &Facts| cluster_addon().under(&strict, Door::Validate, facts);
+    let doubtful = ask(&facts);
+    assert!(doubtful.allowed() && doubtful.warnings().len() == 1);
+    let cluster = ObjectKey::new(Kind::Cluster, "", "cluster1");
+    assert_eq!(doubtful.asks().iter().collect::<Vec<_>>(), [&cluster]);
+    let says = |exists| ask(&facts.clone().confirmed_by([(cluster.clone(), exists)].into()));
+    let (absent, present) = (says(false), says(true));
+    assert!(!absent.allowed() && absent.asks().is_empty());
+    assert!(present.allowed() && present.warnings().is_empty() && present.asks().is_empty());
+    assert!(
+        !ask(&facts.clone().without_doubt()).allowed(),
+        "a folder is all there is"
+    );
+    let off = rulebook("[{rule: naming/unknown-cluster, action: 'Off'}]");
+    let silent = cluster_addon().under(&off, Door::Validate, &facts);
+    assert!(
+        silent.warnings().is_empty() && silent.asks().is_empty(),
+        "nobody waits for nothing"
+    );
+}
+
+#[test]
+fn a_deletion_is_refused_only_where_the_operator_says_so() {
+    let facts = fleet("{installed: {hello: {'': [c1, c2]}}}");
+    let asked = Asked {
+        operation: Operation::Delete,
+        ..Asked::create(addon(&json!({})))
+    };
+    let told = |settings: &str| {
+        let verdict = asked.under(&rulebook(settings), Door::Validate, &facts);
+        (verdict.allowed(), verdict.warnings().len())
+    };
+    assert_eq!(told(""), (true, 1));
+    assert_eq!(
+        told("[{rule: deletion/*, action: Deny, addons: [hello]}]"),
+        (false, 0)
+    );
+    assert_eq!(
+        told("[{rule: deletion/*, action: Deny, addons: [other]}]"),
+        (true, 1)
+    );
+}
+
+#[test]
+fn the_share_of_a_fleet_that_is_too_much_is_the_operators() {
+    let facts = fleet("{installed: {hello: {'': [c1, c2, c3, c4, c5, c6]}}}");
+    let with = |name: &str| {
+        let default = json!({"group": "g", "resource": "things", "defaultConfig": {"name": name}});
+        let mut object = addon(&json!({}));
+        object["spec"] = json!({"supportedConfigs": [default]});
+        object
+    };
+    let asked = Asked {
+        operation: Operation::Update,
+        subresource: "",
+        object: with("new"),
+        old: Some(with("old")),
+    };
+    let told = |percent: u8| {
+        let rulebook = Rulebook {
+            blast_radius: BlastRadius::percent(percent).expect("a share"),
+            ..rulebook("[{rule: blast-radius/*, action: Deny}]")
+        };
+        asked.under(&rulebook, Door::Validate, &facts).allowed()
+    };
+    assert!(!told(50) && !told(99) && told(100));
 }

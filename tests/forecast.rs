@@ -69,7 +69,9 @@ fn hub(available: [&str; 4]) -> Hub {
     for object in objects {
         assert!(hub.put(object.clone()).is_some(), "{object}");
     }
-    Kind::ALL.into_iter().for_each(|kind| hub.complete(kind));
+    for kind in Kind::ALL {
+        hub.complete(kind);
+    }
     hub
 }
 

@@ -26,6 +26,23 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// Returns the entries of a map.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&'a str, Self)> {
+        let fields = self.value.as_object().into_iter().flatten();
+        fields.map(|(name, value)| {
+            // The API server writes plain names of entries like fields.
+            let is_plain = name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+            let path = if is_plain && !name.is_empty() {
+                self.path.key(name.clone())
+            } else {
+                self.path.entry(name)
+            };
+            (name.as_str(), Self { value, path })
+        })
+    }
+
     /// Returns a field; `null` counts as absent, as it does for the API server.
     pub(super) fn key(&self, name: &'static str) -> Option<Self> {
         let value = self.value.get(name).filter(|value| !value.is_null())?;
@@ -43,7 +60,7 @@ impl<'a> Node<'a> {
         })
     }
 
-    fn list(&self, name: &'static str) -> Vec<Self> {
+    pub(super) fn list(&self, name: &'static str) -> Vec<Self> {
         self.key(name)
             .map(|list| list.items().collect())
             .unwrap_or_default()
@@ -53,7 +70,7 @@ impl<'a> Node<'a> {
         self.value.get(name)?.as_str()
     }
 
-    fn scalar(&self, name: &str) -> Option<Scalar<'a>> {
+    pub(super) fn scalar(&self, name: &str) -> Option<Scalar<'a>> {
         self.value
             .get(name)
             .filter(|value| !value.is_null())
@@ -107,6 +124,10 @@ pub(super) struct TemplateAt<'a> {
 pub(super) struct PlacementAt<'a> {
     /// Path of the entry.
     pub(super) path: Path,
+    /// The whole entry, to compare it with what is stored.
+    pub(super) value: &'a Value,
+    /// Name of the placement.
+    pub(super) name: Option<&'a str>,
     /// Namespace of the placement.
     pub(super) namespace: Option<&'a str>,
     /// What stands at `space`, a misspelling of `namespace`.
@@ -136,6 +157,8 @@ pub(super) struct AddonBody<'a> {
     pub(super) install_type: Option<&'a str>,
     /// `spec.installStrategy.labelSelector`.
     pub(super) label_selector: Option<Node<'a>>,
+    /// `spec`, to compare parts of it with what is stored.
+    pub(super) spec: Option<Node<'a>>,
 }
 
 /// What rules see of a `ManagedClusterAddOn`.
@@ -170,6 +193,61 @@ impl<'a> HubConfigBody<'a> {
     }
 }
 
+/// What rules see of an `AddOnTemplate`.
+#[derive(Clone, Debug)]
+pub(super) struct TemplateBody<'a> {
+    /// `spec.addonName`.
+    pub(super) addon: &'a str,
+    /// `spec.agentSpec.workload.manifests`.
+    pub(super) manifests: Vec<Node<'a>>,
+    /// Whether the agent registers, so that it has a kubeconfig.
+    pub(super) registers: bool,
+}
+
+impl<'a> TemplateBody<'a> {
+    /// Reads an object.
+    pub(super) fn read(object: &'a Value) -> Self {
+        let spec = Node::root(object).key("spec");
+        let workload = spec
+            .as_ref()
+            .and_then(|spec| spec.key("agentSpec")?.key("workload"));
+        Self {
+            addon: spec
+                .as_ref()
+                .and_then(|spec| spec.text("addonName"))
+                .unwrap_or_default(),
+            manifests: listed(workload.as_ref(), "manifests"),
+            registers: spec.is_some_and(|spec| spec.key("registration").is_some()),
+        }
+    }
+}
+
+/// What rules see of an `AddOnDeploymentConfig`: it has many small parts, which each rule reads for itself.
+#[derive(Clone, Debug)]
+pub(super) struct DeploymentConfigBody<'a> {
+    /// `spec`.
+    pub(super) spec: Option<Node<'a>>,
+}
+
+impl<'a> DeploymentConfigBody<'a> {
+    /// Reads an object.
+    pub(super) fn read(object: &'a Value) -> Self {
+        Self {
+            spec: Node::root(object).key("spec"),
+        }
+    }
+
+    /// Returns the items of a list of the spec.
+    pub(super) fn list(&self, name: &'static str) -> Vec<Node<'a>> {
+        listed(self.spec.as_ref(), name)
+    }
+
+    /// Returns a field of the spec.
+    pub(super) fn key(&self, name: &'static str) -> Option<Node<'a>> {
+        self.spec.as_ref()?.key(name)
+    }
+}
+
 // An empty version is none.
 fn version<'a>(node: &Node<'a>) -> Option<&'a str> {
     node.text("desiredVersion").filter(|text| !text.is_empty())
@@ -197,6 +275,7 @@ impl<'a> AddonBody<'a> {
                 .collect(),
             install_type: install.as_ref().and_then(|install| install.text("type")),
             label_selector: install.as_ref().and_then(|install| install.key("labelSelector")),
+            spec,
         }
     }
 }
@@ -269,6 +348,8 @@ fn supported<'a>(node: &Node<'a>) -> SupportedAt<'a> {
 fn placement<'a>(node: &Node<'a>) -> PlacementAt<'a> {
     PlacementAt {
         path: node.path.clone(),
+        value: node.value,
+        name: node.text("name"),
         namespace: node.text("namespace"),
         space: node.text("space"),
         configs: references(Some(node)),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::shape;
-use super::subject::{Addon, ClusterAddon, HubConfig, Kind, Operations};
+use super::subject::{Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Operations, Template};
 
 /// One rule, as people look it up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,9 @@ pub fn catalogue() -> Vec<Entry> {
     }
     collect::<Addon>(&mut entries);
     collect::<ClusterAddon>(&mut entries);
+    collect::<DeploymentConfig>(&mut entries);
     collect::<HubConfig>(&mut entries);
+    collect::<Template>(&mut entries);
     entries.into_values().collect()
 }
 
@@ -56,10 +58,7 @@ pub fn reference_page() -> String {
         } else {
             resources.join(", ")
         };
-        let when = match on {
-            Operations::Create => "create",
-            Operations::CreateAndUpdate => "create, update",
-        };
+        let when = on.words();
         write!(
             page,
             "\n## {id}\n\n**{summary}**\n\n{text}\n\n*{resources}; {when}*\n"
@@ -102,6 +101,12 @@ mod tests {
     use super::*;
     use expect_test::expect_file;
 
+    fn docs<K: Kind>(id: &str) -> usize {
+        let rules = K::families().iter().copied().flatten();
+        let own = rules.filter(|rule| rule.id == id && !rule.doc.is_empty());
+        own.count()
+    }
+
     #[test]
     fn every_rule_is_documented_once() {
         for Entry {
@@ -112,24 +117,11 @@ mod tests {
             assert!(!text.is_empty(), "{id} says why");
         }
         let documented = |id: &str| {
-            let addons = Addon::families()
-                .iter()
-                .copied()
-                .flatten()
-                .filter(|rule| rule.id == id);
-            let clusters = ClusterAddon::families()
-                .iter()
-                .copied()
-                .flatten()
-                .filter(|rule| rule.id == id);
-            let hubs = HubConfig::families()
-                .iter()
-                .copied()
-                .flatten()
-                .filter(|rule| rule.id == id);
-            let docs = addons.map(|rule| rule.doc).chain(clusters.map(|rule| rule.doc));
-            let docs = docs.chain(hubs.map(|rule| rule.doc));
-            docs.filter(|doc| !doc.is_empty()).count()
+            docs::<Addon>(id)
+                + docs::<ClusterAddon>(id)
+                + docs::<DeploymentConfig>(id)
+                + docs::<HubConfig>(id)
+                + docs::<Template>(id)
         };
         for Entry { id, .. } in catalogue()
             .iter()

@@ -7,21 +7,27 @@ use json_patch::Patch;
 use serde_json::Value;
 
 use super::defaults;
-use super::enforcement::Scope;
-use super::ratchet;
+use super::examine::{Case, Examined, examine};
+use super::policies;
 use super::request::{Operation, Request};
 use super::rulebook::Rulebook;
 use super::shape::{self, Shape};
-use super::subject::{Addon, ClusterAddon, HubConfig, Kind, Subject};
+use super::subject::{Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Template};
 use super::verdict::Verdict;
 use crate::field::{Class, Fault, Findings, Identity, Path, Violation};
 use crate::snapshot::Facts;
 
-/// Decides whether the object of a request may be stored, and what is added to it.
+/// Decides whether the object of a request may be stored, and what is added to it; or whether it may be deleted.
+///
+/// What rests on the absence of an object that only the watch has not seen warns and never refuses. The verdict names
+/// these objects ([`Verdict::asks`]); whoever has asked the hub for them decides again with facts that say so.
 pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let Some(shape) = shape::of(request).filter(|_| !request.passes_unseen()) else {
         return Verdict::pass();
     };
+    if request.operation == Operation::Delete {
+        return part_with(request, facts, rulebook);
+    }
     let documents = match Documents::read(request, shape) {
         Ok(documents) => documents,
         Err(violation) => return refuse(identity(request, &Value::Null), violation),
@@ -31,26 +37,79 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
     }
     let name = name_of(request, &documents.object).to_owned();
     let mut form = Form::of(shape, &documents);
-    let patch = defaults::fill(request, &documents, &name, facts);
+    let mut patch = defaults::fill(request, &documents, &name, facts);
     form.add(&patch);
-    let faults = form.faults(shape, &documents);
     let case = Case {
         request,
         name: &name,
         facts,
         rulebook,
     };
-    let findings = match request.resource {
-        Addon::RESOURCE => examine::<Addon>(&case, &form, &documents),
-        ClusterAddon::RESOURCE => examine::<ClusterAddon>(&case, &form, &documents),
-        HubConfig::RESOURCE => examine::<HubConfig>(&case, &form, &documents),
-        _ => Findings::new(),
+    let asking = policies::Asked {
+        request,
+        name: &name,
+        facts,
+        rulebook,
+        scope: case.scope(),
     };
+    let added = policies::mutate(&asking, &documents, &patch);
+    form.add(&added.patch);
+    patch.0.extend(added.patch.0);
+    let faults = form.faults(shape, &documents);
+    let Examined { findings, asked } = by_kind(&case, form.seen(), documents.old.as_ref());
     let shapely = rulebook
         .enforcement
         .apply(shape_findings(faults, form.unknown), &case.scope());
-    let findings = merge(findings, shapely);
+    let shaped = shapely.allows();
+    let mut findings = merge(findings, shapely);
+    let judged = policies::examine(&asking, &form.stored, documents.old.as_ref(), shaped);
+    findings.extend(added.findings);
+    findings.extend(judged.findings);
+    let undecided = added.undecided.into_iter().chain(judged.undecided).collect();
     Verdict::of(identity(request, &documents.object), findings, patch)
+        .asking(asked)
+        .noting(judged.annotations)
+        .leaving_open(undecided)
+}
+
+fn by_kind(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
+    match case.request.resource {
+        Addon::RESOURCE => examine::<Addon>(case, object, old),
+        ClusterAddon::RESOURCE => examine::<ClusterAddon>(case, object, old),
+        DeploymentConfig::RESOURCE => examine::<DeploymentConfig>(case, object, old),
+        HubConfig::RESOURCE => examine::<HubConfig>(case, object, old),
+        Template::RESOURCE => examine::<Template>(case, object, old),
+        _ => Examined::default(),
+    }
+}
+
+/// Decides whether an object may be deleted: it warns, and refuses nothing that the operator has not told it to.
+fn part_with(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
+    let stored = request
+        .old
+        .or(request.object)
+        .map(|old| serde_json::from_str(old.get()));
+    let Some(Ok(object)) = stored else {
+        return Verdict::pass();
+    };
+    if is_going(&object) {
+        return Verdict::pass();
+    }
+    let name = name_of(request, &object);
+    let case = Case {
+        request,
+        name,
+        facts,
+        rulebook,
+    };
+    let Examined { findings, asked } = by_kind(&case, &object, None);
+    Verdict::of(identity(request, &object), findings, Patch::default()).asking(asked)
+}
+
+fn is_going(object: &Value) -> bool {
+    object
+        .pointer("/metadata/deletionTimestamp")
+        .is_some_and(|time| !time.is_null())
 }
 
 /// The object and its stored predecessor.
@@ -86,10 +145,7 @@ impl Documents {
     /// Tells whether an update is none of the gate's business: the object is going away, or only finalizers, owners and
     /// the like change. Whoever removes a finalizer cannot be asked to repair the spec first.
     fn are_left_alone(&self) -> bool {
-        let deleting = self
-            .object
-            .pointer("/metadata/deletionTimestamp")
-            .is_some_and(|time| !time.is_null());
+        let deleting = is_going(&self.object);
         let same =
             |pointer| self.old.as_ref().map(|old| old.pointer(pointer)) == Some(self.object.pointer(pointer));
         self.old.is_some()
@@ -151,56 +207,6 @@ impl Form {
         }
         shape.check(&self.stored, documents.old.as_ref())
     }
-}
-
-/// Everything that the rules of one request share.
-struct Case<'a> {
-    request: &'a Request<'a>,
-    name: &'a str,
-    facts: &'a Facts,
-    rulebook: &'a Rulebook,
-}
-
-impl Case<'_> {
-    fn scope(&self) -> Scope<'_> {
-        let addon = match self.request.resource {
-            Addon::RESOURCE | ClusterAddon::RESOURCE => Some(self.name),
-            _ => None,
-        };
-        Scope {
-            addon,
-            namespace: self.request.namespace,
-        }
-    }
-}
-
-fn examine<K: Kind>(case: &Case<'_>, form: &Form, documents: &Documents) -> Findings {
-    let object = form.seen();
-    let old = documents.old.as_ref();
-    let findings = check::<K>(case, object, old);
-    match old {
-        Some(old) if !findings.allows() => {
-            let before = check::<K>(case, old, Some(old));
-            ratchet::soften(findings, object, &before, old)
-        }
-        Some(_) | None => findings,
-    }
-}
-
-fn check<K: Kind>(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Findings {
-    let subject = Subject::<K> {
-        name: case.name,
-        namespace: case.request.namespace,
-        body: K::read(object),
-        old: old.map(K::read),
-        facts: case.facts,
-    };
-    let mut findings = Findings::new();
-    let rules = K::families().iter().copied().flatten();
-    for rule in rules.filter(|rule| rule.on.includes(case.request.operation)) {
-        (rule.check)(&subject, &mut findings);
-    }
-    case.rulebook.enforcement.apply(findings, &case.scope())
 }
 
 fn shape_findings(faults: Vec<Violation>, unknown: Vec<Violation>) -> Findings {

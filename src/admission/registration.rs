@@ -3,17 +3,19 @@
 //! Decides what the API server asks the gate about, and what happens when the gate does not answer. Named resources
 //! only, never a status, never anything that this program or a cluster needs to start.
 //!
-//! `failurePolicy`: the mutating webhook is `Ignore`. It refuses as well, so that all faults are told at once, but
-//! whatever it misses the schema of the CRD and the guard refuse a moment later; only an absent default is lost. The
-//! guard is `Fail`, because one object that gets past it can stop every add-on of a hub. Two conditions keep a silent
-//! gate from locking anybody out: what is being deleted, and what leaves the spec alone, is never asked about.
+//! Three webhooks. `mutate` and `advice` are asked about every new object and every changed spec, and fail open: what they
+//! miss is warned of later or refused by the schema of the CRD. `guard` fails closed, because one stored object can stop
+//! every add-on of a stock hub; it is asked only about objects that may be such poison, which the API server itself tells
+//! by a condition. So a silent gate holds up nothing that is not poison. Who belongs to the group [`BREAK_GLASS`] is not
+//! asked about at all, even while the gate is down; who acts as it stands in the API server's audit log.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::subject::{Addon, ClusterAddon, HubConfig, Kind};
+use super::subject::{Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Template};
 use crate::api::v1alpha1::{GROUP, VERSION};
+use crate::model::RolloutKind;
 
 /// Path of the mutating webhook.
 pub const MUTATE_PATH: &str = "/mutate";
@@ -36,32 +38,62 @@ pub enum Endpoint {
     },
 }
 
+/// The group whose writes nobody asks the gate about.
+pub const BREAK_GLASS: &str = "tidegate:break-glass";
+
+/// Durations that every reader of a rollout understands: short enough that none of them overflows.
+const PLAIN_SOAK: &str = "^(0|([0-9]{1,5}([.][0-9]{1,5})?(h|m|s|ms|us|ns)){1,4})$";
+const PLAIN_DEADLINE: &str = "^(None|([0-9]{1,5}[hms]){1,4})$";
+
 /// Returns the mutating and the validating webhook configuration.
 ///
 /// Every field is written out, defaults too, so that tools which compare manifests with live objects find no difference.
 /// Without `ca_pem` the bundle is left out for somebody else to own, such as cert-manager's injector.
 pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
-    let mut mutating = webhook(
-        "mutate.gate.tidegate.dev",
-        &endpoint.client(MUTATE_PATH, ca_pem),
-        "Ignore",
-        2,
-    );
+    let mut mutating = Webhook {
+        name: "mutate.gate.tidegate.dev",
+        failure: "Ignore",
+        rules: json!([rule(&ALL, &["CREATE", "UPDATE"])]),
+        conditions: conditions(),
+    }
+    .render(&endpoint.client(MUTATE_PATH, ca_pem));
     if let Some(webhook) = mutating.as_object_mut() {
         // Another webhook may add what the default looks at; asking again is safe, because it adds nothing twice.
         webhook.insert("reinvocationPolicy".to_owned(), json!("IfNeeded"));
     }
-    let guard = webhook(
-        "guard.gate.tidegate.dev",
-        &endpoint.client(VALIDATE_PATH, ca_pem),
-        "Fail",
-        3,
-    );
+    let validate = endpoint.client(VALIDATE_PATH, ca_pem);
+    let mut narrow = conditions();
+    narrow.push(("may-be-poison", may_be_poison()));
+    let guard = Webhook {
+        name: "guard.gate.tidegate.dev",
+        failure: "Fail",
+        rules: json!([rule(&[Addon::RESOURCE], &["CREATE", "UPDATE"])]),
+        conditions: narrow,
+    };
+    let advice = Webhook {
+        name: "advice.gate.tidegate.dev",
+        failure: "Ignore",
+        rules: json!([
+            rule(&ALL, &["CREATE", "UPDATE"]),
+            rule(&[Addon::RESOURCE], &["DELETE"])
+        ]),
+        conditions: conditions(),
+    };
+    let validating = [guard.render(&validate), advice.render(&validate)];
     [
-        configuration("MutatingWebhookConfiguration", "tidegate-mutate", &mutating),
-        configuration("ValidatingWebhookConfiguration", "tidegate-guard", &guard),
+        configuration("MutatingWebhookConfiguration", "tidegate-mutate", &[mutating]),
+        configuration("ValidatingWebhookConfiguration", "tidegate-guard", &validating),
     ]
 }
+
+/// Every resource that the gate has rules for, in alphabetical order.
+const ALL: [&str; 5] = [
+    DeploymentConfig::RESOURCE,
+    HubConfig::RESOURCE,
+    Template::RESOURCE,
+    Addon::RESOURCE,
+    ClusterAddon::RESOURCE,
+];
 
 impl Endpoint {
     fn client(&self, path: &str, ca_pem: Option<&str>) -> Value {
@@ -82,49 +114,109 @@ impl Endpoint {
     }
 }
 
-fn configuration(kind: &str, name: &str, webhook: &Value) -> Value {
+fn configuration(kind: &str, name: &str, webhooks: &[Value]) -> Value {
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": kind,
         "metadata": {"name": name, "labels": {"app.kubernetes.io/name": "tidegate"}},
-        "webhooks": [webhook],
+        "webhooks": webhooks,
     })
 }
 
-fn webhook(name: &str, client: &Value, failure: &str, timeout: u8) -> Value {
+fn rule(resources: &[&str], operations: &[&str]) -> Value {
     json!({
-        "name": name,
-        "admissionReviewVersions": ["v1"],
-        "clientConfig": client,
-        "failurePolicy": failure,
-        "matchPolicy": "Equivalent",
-        "sideEffects": "None",
-        "timeoutSeconds": timeout,
-        "namespaceSelector": {},
-        "objectSelector": {},
-        "rules": [{
-            "apiGroups": [GROUP],
-            "apiVersions": [VERSION],
-            "operations": ["CREATE", "UPDATE"],
-            "resources": [HubConfig::RESOURCE, Addon::RESOURCE, ClusterAddon::RESOURCE],
-            "scope": "*",
-        }],
-        "matchConditions": [
-            {
-                "name": "not-being-deleted",
-                "expression": "!has(object.metadata.deletionTimestamp)",
-            },
-            {
-                "name": "changes-the-spec",
-                "expression": "request.operation != 'UPDATE' || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec",
-            },
-        ],
+        "apiGroups": [GROUP],
+        "apiVersions": [VERSION],
+        "operations": operations,
+        "resources": resources,
+        "scope": "*",
     })
+}
+
+/// What differs between webhooks.
+struct Webhook {
+    name: &'static str,
+    failure: &'static str,
+    rules: Value,
+    conditions: Vec<(&'static str, String)>,
+}
+
+impl Webhook {
+    fn render(&self, client: &Value) -> Value {
+        let conditions = self.conditions.iter();
+        let conditions: Vec<Value> = conditions
+            .map(|(name, expression)| json!({"name": name, "expression": expression}))
+            .collect();
+        json!({
+            "name": self.name,
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": client,
+            "failurePolicy": self.failure,
+            "matchPolicy": "Equivalent",
+            "sideEffects": "None",
+            "timeoutSeconds": 2,
+            "namespaceSelector": {},
+            "objectSelector": {},
+            "rules": self.rules,
+            "matchConditions": conditions,
+        })
+    }
+}
+
+/// What no webhook is asked about: objects on their way out, updates that leave the spec alone, what Kubernetes itself
+/// cleans up, and whoever breaks the glass. No condition may fail: of a deletion there is no object, and a user may have no
+/// groups.
+fn conditions() -> Vec<(&'static str, String)> {
+    let cleaners = [
+        "system:kube-controller-manager",
+        "system:serviceaccount:kube-system:generic-garbage-collector",
+        "system:serviceaccount:kube-system:namespace-controller",
+    ];
+    let cleaners = cleaners.map(|name| format!("'{name}'")).join(", ");
+    vec![
+        (
+            "not-being-deleted",
+            "request.operation == 'DELETE' || !has(object.metadata.deletionTimestamp)".to_owned(),
+        ),
+        (
+            "changes-the-spec",
+            "request.operation != 'UPDATE' || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec"
+                .to_owned(),
+        ),
+        (
+            "not-cleaning-up",
+            format!("!has(request.userInfo.username) || !(request.userInfo.username in [{cleaners}])"),
+        ),
+        (
+            "not-breaking-the-glass",
+            format!("!has(request.userInfo.groups) || !('{BREAK_GLASS}' in request.userInfo.groups)"),
+        ),
+    ]
+}
+
+/// An add-on is poison when the add-on manager of a stock hub cannot read a duration of its rollouts.
+fn may_be_poison() -> String {
+    let odd = |block: &str, field: &str, plain: &str| {
+        let at = format!("p.rolloutStrategy.{block}.{field}");
+        format!("has({at}) && !{at}.matches('{plain}')")
+    };
+    let blocks = RolloutKind::EVERY.map(|kind| {
+        let block = kind.block();
+        let soak = odd(block, "minSuccessTime", PLAIN_SOAK);
+        let deadline = odd(block, "progressDeadline", PLAIN_DEADLINE);
+        format!("has(p.rolloutStrategy.{block}) && ({soak} || {deadline})")
+    });
+    let blocks = blocks.join(" || ");
+    format!(
+        "has(object.spec) && has(object.spec.installStrategy) && has(object.spec.installStrategy.placements) && \
+         object.spec.installStrategy.placements.exists(p, has(p.rolloutStrategy) && ({blocks}))"
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{GoDuration, Scalar, Soak};
     use expect_test::expect_file;
 
     fn yaml(value: &Value) -> String {
@@ -144,25 +236,39 @@ mod tests {
         expect_file!["../../manifests/webhook/validating.yaml"].assert_eq(&yaml(&validating));
     }
 
-    #[test]
-    fn only_named_resources_are_asked_about_and_never_a_status() {
+    fn webhooks() -> Vec<Value> {
         let configurations = configurations(&Endpoint::Url("https://127.0.0.1:1".into()), Some("pem"));
-        let rules = configurations
+        let all = configurations
             .iter()
-            .flat_map(|one| one["webhooks"][0]["rules"].as_array().expect("rules"));
-        for rule in rules {
-            let resources = rule["resources"].as_array().expect("resources");
-            let names: Vec<&str> = resources.iter().filter_map(Value::as_str).collect();
-            assert_eq!(
-                names,
-                [
-                    "addonhubconfigs",
-                    "clustermanagementaddons",
-                    "managedclusteraddons"
-                ]
-            );
-            assert_eq!(rule["operations"], json!(["CREATE", "UPDATE"]));
+            .flat_map(|one| one["webhooks"].as_array().expect("webhooks").clone());
+        all.collect()
+    }
+
+    #[test]
+    fn only_named_resources_are_asked_about_and_never_a_status_or_a_namespace() {
+        let mut seen = Vec::new();
+        for webhook in webhooks() {
+            assert_eq!(webhook["timeoutSeconds"], json!(2));
+            for rule in webhook["rules"].as_array().expect("rules") {
+                assert_eq!(rule["apiGroups"], json!([GROUP]), "nothing but add-ons");
+                let resources = rule["resources"].as_array().expect("resources");
+                let names: Vec<&str> = resources.iter().filter_map(Value::as_str).collect();
+                assert!(names.iter().all(|name| ALL.contains(name)), "{names:?}");
+                seen.push(format!(
+                    "{} {} {}",
+                    webhook["failurePolicy"],
+                    rule["operations"],
+                    names.len()
+                ));
+            }
         }
+        let expected = [
+            r#""Ignore" ["CREATE","UPDATE"] 5"#,
+            r#""Fail" ["CREATE","UPDATE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE"] 5"#,
+            r#""Ignore" ["DELETE"] 1"#,
+        ];
+        assert_eq!(seen, expected);
     }
 
     #[test]
@@ -175,21 +281,28 @@ mod tests {
         );
     }
 
+    /// Asks the conditions of a webhook, as the API server does.
+    fn asks(webhook: &Value, request: &Value, object: &Value, old: &Value) -> bool {
+        let conditions = webhook["matchConditions"].as_array().expect("conditions");
+        conditions.iter().all(|condition| {
+            let text = condition["expression"].as_str().expect("an expression");
+            let program = schema::cel::Program::compile(text).expect("it compiles");
+            let variables = [("request", request), ("object", object), ("oldObject", old)];
+            let value = program.eval(&variables);
+            value.unwrap_or_else(|error| panic!("{text}: {error}")) == json!(true)
+        })
+    }
+
     #[test]
     fn the_conditions_ask_about_new_objects_and_changed_specs_only() {
-        let [_, guard] = configurations(&Endpoint::Url("https://127.0.0.1:1".into()), None);
-        let conditions = guard["webhooks"][0]["matchConditions"]
-            .as_array()
-            .expect("conditions")
-            .clone();
+        let [_, _, advice] = webhooks().try_into().expect("three webhooks");
         let asks = |operation: &str, object: &Value, old: &Value| {
-            let request = json!({"operation": operation});
-            conditions.iter().all(|condition| {
-                let text = condition["expression"].as_str().expect("an expression");
-                let program = schema::cel::Program::compile(text).expect("it compiles");
-                let variables = [("request", &request), ("object", object), ("oldObject", old)];
-                program.eval(&variables).expect("it has a value") == json!(true)
-            })
+            asks(
+                &advice,
+                &json!({"operation": operation, "userInfo": {}}),
+                object,
+                old,
+            )
         };
         let (one, two) = (
             json!({"metadata": {}, "spec": {"a": 1}}),
@@ -200,13 +313,89 @@ mod tests {
         assert!(asks("CREATE", &one, &Value::Null));
         assert!(asks("UPDATE", &two, &one));
         assert!(asks("UPDATE", &one, &bare));
+        assert!(asks("DELETE", &Value::Null, &one));
         assert!(!asks("UPDATE", &one, &one));
         assert!(!asks("UPDATE", &leaving, &one));
     }
 
     #[test]
+    fn who_cleans_up_or_breaks_the_glass_is_not_asked_about() {
+        for webhook in webhooks() {
+            let object = json!({"metadata": {}, "spec": {"installStrategy": {"placements": [
+                {"rolloutStrategy": {"all": {"progressDeadline": "banana"}}}]}}});
+            let asks = |user: &Value| {
+                let request = json!({"operation": "CREATE", "userInfo": user});
+                asks(&webhook, &request, &object, &Value::Null)
+            };
+            assert!(asks(&json!({"username": "eve", "groups": ["system:masters"]})));
+            assert!(asks(
+                &json!({"username": "system:serviceaccount:kube-system:helm"})
+            ));
+            assert!(!asks(&json!({"username": "eve", "groups": [BREAK_GLASS]})));
+            assert!(!asks(
+                &json!({"username": "system:serviceaccount:kube-system:namespace-controller"})
+            ));
+        }
+    }
+
+    #[test]
+    fn the_guard_is_asked_about_what_may_be_poison_and_nothing_else() {
+        let [_, guard, _] = webhooks().try_into().expect("three webhooks");
+        let is_asked = |spec: Value| {
+            let request = json!({"operation": "CREATE", "userInfo": {}});
+            asks(
+                &guard,
+                &request,
+                &json!({"metadata": {}, "spec": spec}),
+                &Value::Null,
+            )
+        };
+        let with = |strategy: Value| {
+            json!({"installStrategy": {"type": "Placements", "placements": [
+            {"name": "a", "namespace": "n"}, {"name": "b", "namespace": "n", "rolloutStrategy": strategy}]}})
+        };
+        assert!(!is_asked(json!({})));
+        assert!(!is_asked(json!({"installStrategy": {"type": "Manual"}})));
+        assert!(!is_asked(with(json!({"type": "All"}))));
+        let rows = [
+            ("minSuccessTime", "5m", false),
+            ("minSuccessTime", "1.5h", false),
+            ("minSuccessTime", "0", false),
+            ("minSuccessTime", "banana", true),
+            ("minSuccessTime", "5", true),
+            ("minSuccessTime", "-5m", true),
+            ("minSuccessTime", "99999999999h", true),
+            ("progressDeadline", "None", false),
+            ("progressDeadline", "1h30m", false),
+            ("progressDeadline", "5sxyz", true),
+            ("progressDeadline", "10|", true),
+        ];
+        for (field, text, expected) in rows {
+            for block in ["all", "progressive", "progressivePerGroup"] {
+                let spec = with(json!({"type": "Progressive", block: {field: text}}));
+                assert_eq!(is_asked(spec), expected, "{block} {field} {text}");
+            }
+        }
+    }
+
+    proptest::proptest! {
+        /// What the guard is not asked about can be read by everybody.
+        #[test]
+        fn plain_durations_are_durations(soak in "[0-9.hmsu]{1,12}", deadline in "(None|[0-9hms]{1,12})") {
+            let is = |pattern: &str, text: &str| regex::Regex::new(pattern).expect("a pattern").is_match(text);
+            if is(PLAIN_SOAK, &soak) {
+                proptest::prop_assert!(Soak::parse(Scalar::Text(&soak)).is_ok(), "{}", soak);
+            }
+            if is(PLAIN_DEADLINE, &deadline) && deadline != "None" {
+                let read = GoDuration::parse(&deadline);
+                proptest::prop_assert!(read.is_ok_and(|read| read.length().is_some()), "{}", deadline);
+            }
+        }
+    }
+
+    #[test]
     fn our_definitions_serve_the_version_that_is_asked_about() {
-        for resource in [HubConfig::RESOURCE, Addon::RESOURCE, ClusterAddon::RESOURCE] {
+        for resource in ALL {
             let served = crate::api::crds().into_iter().any(|crd| {
                 crd.spec.names.plural == resource
                     && crd

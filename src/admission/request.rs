@@ -2,6 +2,7 @@
 //!
 //! Decides which requests pass unseen, whatever they carry. Never parses an object before it must.
 
+use jiff::Timestamp;
 use serde_json::value::RawValue;
 
 /// Which of the two webhooks asks.
@@ -53,16 +54,43 @@ pub struct Request<'a> {
     pub old: Option<&'a RawValue>,
     /// Whether nothing will be stored. The answer is the same.
     pub dry_run: bool,
+    /// What only policies look at.
+    pub circumstances: Circumstances<'a>,
+}
+
+/// Who asks, and when. Built-in rules never look at it: the same object gets the same answer from everybody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Circumstances<'a> {
+    /// Id of the request.
+    pub uid: &'a str,
+    /// Who asks, as the API server tells it; absent when nobody does, as in an audit.
+    pub user: Option<&'a RawValue>,
+    /// Options of the operation.
+    pub options: Option<&'a RawValue>,
+    /// The time of the request.
+    pub now: Option<Timestamp>,
+    /// What becomes of a policy that asks for a fact which nobody knows.
+    pub unknown: UnknownFacts,
+}
+
+/// What becomes of a policy that asks for a fact which nobody knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnknownFacts {
+    /// Its failure policy decides: the gate must answer.
+    #[default]
+    Fail,
+    /// It is told as undecided: whoever asks has only a part of the hub.
+    SetAside,
 }
 
 impl Request<'_> {
     /// Tells whether the gate has nothing to say, so that nobody is ever locked out by it.
     ///
-    /// A deletion that could be refused would hold a namespace for ever; a status belongs to whoever observes.
+    /// A status belongs to whoever observes. Deletions are seen by rules of deletion only, which warn.
     pub fn passes_unseen(&self) -> bool {
         let changes = match self.operation {
-            Operation::Create | Operation::Update => true,
-            Operation::Delete | Operation::Connect => false,
+            Operation::Create | Operation::Update | Operation::Delete => true,
+            Operation::Connect => false,
         };
         !changes || !self.subresource.is_empty()
     }

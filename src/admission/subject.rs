@@ -2,10 +2,13 @@
 //!
 //! Decides the two shapes that every rule file is made of. Never decides a verdict.
 
-use super::body::{AddonBody, ClusterAddonBody, HubConfigBody};
+use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, TemplateBody};
+use super::doubt::Doubts;
+use super::effort::Effort;
 use super::request::Operation;
-use crate::field::Findings;
-use crate::snapshot::Facts;
+use super::rulebook::Rulebook;
+use crate::field::{Findings, Path};
+use crate::snapshot::{Facts, ObjectKey, Word};
 use serde_json::Value;
 
 /// The operations that a rule looks at.
@@ -15,6 +18,10 @@ pub enum Operations {
     Create,
     /// New and changed objects.
     CreateAndUpdate,
+    /// Only changed objects: the rule compares with what is stored.
+    Update,
+    /// Only objects that are to be deleted.
+    Delete,
 }
 
 impl Operations {
@@ -22,9 +29,24 @@ impl Operations {
     pub fn includes(self, operation: Operation) -> bool {
         match (self, operation) {
             (Self::Create | Self::CreateAndUpdate, Operation::Create)
-            | (Self::CreateAndUpdate, Operation::Update) => true,
-            (Self::Create, Operation::Update)
-            | (Self::Create | Self::CreateAndUpdate, Operation::Delete | Operation::Connect) => false,
+            | (Self::CreateAndUpdate | Self::Update, Operation::Update)
+            | (Self::Delete, Operation::Delete) => true,
+            (Self::Update | Self::Delete, Operation::Create)
+            | (Self::Create | Self::Delete, Operation::Update)
+            | (Self::Create | Self::CreateAndUpdate | Self::Update, Operation::Delete)
+            | (Self::Create | Self::CreateAndUpdate | Self::Update | Self::Delete, Operation::Connect) => {
+                false
+            }
+        }
+    }
+
+    /// Returns the words for it, as the reference page has them.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::CreateAndUpdate => "create, update",
+            Self::Update => "update",
+            Self::Delete => "delete",
         }
     }
 }
@@ -53,6 +75,27 @@ pub(super) struct Subject<'a, K: Kind> {
     pub(super) old: Option<K::Body<'a>>,
     /// What is known about the fleet.
     pub(super) facts: &'a Facts,
+    /// The operator's choices.
+    pub(super) rulebook: &'a Rulebook,
+    /// What only seems to be absent.
+    pub(super) doubts: &'a Doubts,
+    /// How much the rule may still look at.
+    pub(super) effort: &'a Effort,
+}
+
+impl<K: Kind> Subject<'_, K> {
+    /// Tells whether an object that the facts do not have is absent, as far as anybody knows. `rule` and `path` are those
+    /// of the finding that rests on it: until the hub itself has said so, it warns and is asked for.
+    pub(super) fn lacks(&self, object: ObjectKey, rule: &'static str, path: &Path) -> bool {
+        match self.facts.confirmed.word_about(&object) {
+            Word::Exists => false,
+            Word::Absent => true,
+            Word::Silent => {
+                self.doubts.note(rule, path, Some(object));
+                true
+            }
+        }
+    }
 }
 
 impl<K: Kind> std::fmt::Debug for Rule<K> {
@@ -96,6 +139,12 @@ pub(super) enum ClusterAddon {}
 /// A version as a configuration object: `AddOnHubConfig`.
 pub(super) enum HubConfig {}
 
+/// The manifests of an agent: `AddOnTemplate`.
+pub(super) enum Template {}
+
+/// Settings of an agent: `AddOnDeploymentConfig`.
+pub(super) enum DeploymentConfig {}
+
 impl Kind for Addon {
     const RESOURCE: &'static str = "clustermanagementaddons";
     type Body<'a> = AddonBody<'a>;
@@ -132,5 +181,31 @@ impl Kind for HubConfig {
 
     fn families() -> &'static [&'static [Rule<Self>]] {
         super::rules::ON_HUB_CONFIGS
+    }
+}
+
+impl Kind for Template {
+    const RESOURCE: &'static str = "addontemplates";
+    type Body<'a> = TemplateBody<'a>;
+
+    fn read(object: &Value) -> TemplateBody<'_> {
+        TemplateBody::read(object)
+    }
+
+    fn families() -> &'static [&'static [Rule<Self>]] {
+        super::rules::ON_TEMPLATES
+    }
+}
+
+impl Kind for DeploymentConfig {
+    const RESOURCE: &'static str = "addondeploymentconfigs";
+    type Body<'a> = DeploymentConfigBody<'a>;
+
+    fn read(object: &Value) -> DeploymentConfigBody<'_> {
+        DeploymentConfigBody::read(object)
+    }
+
+    fn families() -> &'static [&'static [Rule<Self>]] {
+        super::rules::ON_DEPLOYMENT_CONFIGS
     }
 }

@@ -2,9 +2,12 @@
 //!
 //! Decides nothing: it carries what `decide` found, in the order in which it is shown.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use json_patch::Patch;
 
 use crate::field::{Findings, Identity, Status, Violation, Warning};
+use crate::snapshot::ObjectKey;
 
 /// Whether an object may be stored, why not, what else to say, and what to add to it.
 #[must_use = "a verdict does nothing until it is answered"]
@@ -15,6 +18,9 @@ pub struct Verdict {
     warnings: Vec<Warning>,
     audited: Vec<Violation>,
     patch: Patch,
+    annotations: BTreeMap<String, String>,
+    undecided: Vec<Violation>,
+    asks: BTreeSet<ObjectKey>,
 }
 
 impl Verdict {
@@ -37,7 +43,43 @@ impl Verdict {
             warnings,
             audited,
             patch,
+            annotations: BTreeMap::new(),
+            undecided: Vec::new(),
+            asks: BTreeSet::new(),
         }
+    }
+
+    /// Returns the verdict with what policies want to be recorded.
+    pub(super) fn noting(self, annotations: BTreeMap<String, String>) -> Self {
+        Self { annotations, ..self }
+    }
+
+    /// Returns the verdict with what nobody can decide.
+    pub(super) fn leaving_open(self, mut undecided: Vec<Violation>) -> Self {
+        undecided.sort();
+        undecided.dedup();
+        Self { undecided, ..self }
+    }
+
+    /// Returns what hangs on facts that nobody knows, where those who ask want to hear of it.
+    pub fn undecided(&self) -> &[Violation] {
+        &self.undecided
+    }
+
+    /// Returns what policies want to be recorded with the request.
+    pub fn annotations(&self) -> &BTreeMap<String, String> {
+        &self.annotations
+    }
+
+    /// Returns this verdict with the objects that the hub should be asked for before anybody relies on it.
+    pub fn asking(mut self, objects: BTreeSet<ObjectKey>) -> Self {
+        self.asks = objects;
+        self
+    }
+
+    /// Returns the objects whose absence this verdict rests on, as far as only the watch has not seen them.
+    pub fn asks(&self) -> &BTreeSet<ObjectKey> {
+        &self.asks
     }
 
     /// Returns whether the object may be stored.

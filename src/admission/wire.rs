@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::request::{Door, Operation, Request};
+use super::request::{Circumstances, Door, Operation, Request, UnknownFacts};
 use super::verdict::Verdict;
 use crate::field::Status;
 
@@ -71,6 +71,10 @@ struct Question<'a> {
     #[serde(borrow)]
     old_object: Option<&'a RawValue>,
     dry_run: Option<bool>,
+    #[serde(borrow)]
+    user_info: Option<&'a RawValue>,
+    #[serde(borrow)]
+    options: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -142,6 +146,13 @@ impl<'a> Review<'a> {
             object: question.object.filter(|object| object.get() != "null"),
             old: question.old_object.filter(|object| object.get() != "null"),
             dry_run: question.dry_run.unwrap_or_default(),
+            circumstances: Circumstances {
+                uid: &question.uid,
+                user: question.user_info.filter(|user| user.get() != "null"),
+                options: question.options.filter(|options| options.get() != "null"),
+                now: None,
+                unknown: UnknownFacts::Fail,
+            },
         }
     }
 }
@@ -160,7 +171,7 @@ struct Answer<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    audit_annotations: BTreeMap<&'static str, String>,
+    audit_annotations: BTreeMap<String, String>,
 }
 
 #[derive(Serialize)]
@@ -200,11 +211,11 @@ pub fn encode_failure(uid: &str) -> Vec<u8> {
 }
 
 /// What the audit log of the API server keeps: the rules that spoke, and the whole text of what was told nobody.
-fn annotations(verdict: &Verdict) -> BTreeMap<&'static str, String> {
-    let mut annotations = BTreeMap::new();
+fn annotations(verdict: &Verdict) -> BTreeMap<String, String> {
+    let mut annotations = verdict.annotations().clone();
     let rules = verdict.rules();
     if !rules.is_empty() {
-        annotations.insert("rules", rules.join(","));
+        annotations.insert("rules".to_owned(), rules.join(","));
     }
     let audited = verdict.audited();
     if !audited.is_empty() {
@@ -217,7 +228,7 @@ fn annotations(verdict: &Verdict) -> BTreeMap<&'static str, String> {
         if more > 0 {
             texts.push(format!("and {more} more"));
         }
-        annotations.insert("audited", texts.join("; "));
+        annotations.insert("audited".to_owned(), texts.join("; "));
     }
     annotations
 }

@@ -11,7 +11,8 @@ use super::cluster::{
     ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision,
 };
 use super::v1alpha1::{
-    AddOnDeploymentConfig, AddOnHubConfig, AddOnTemplate, ClusterManagementAddOn, ManagedClusterAddOn,
+    AddOnDeploymentConfig, AddOnHubConfig, AddOnPolicy, AddOnTemplate, ClusterManagementAddOn,
+    ManagedClusterAddOn,
 };
 use super::work::ManifestWork;
 
@@ -30,6 +31,7 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
     let mut crds = vec![
         finish::<AddOnDeploymentConfig>(Spec::Required),
         finish::<AddOnHubConfig>(Spec::Required),
+        finish::<AddOnPolicy>(Spec::Required),
         finish::<AddOnTemplate>(Spec::Required),
         finish::<ClusterManagementAddOn>(Spec::Required),
         finish::<ManagedClusterAddOn>(Spec::Required),

@@ -145,6 +145,40 @@ pub(crate) fn tolerations(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// An object whose members nobody describes.
+pub(crate) fn any_object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
+}
+
+/// What a policy may ask about the fleet.
+pub(crate) fn facts(_: &mut SchemaGenerator) -> Schema {
+    words(&["addon", "cluster", "configs", "placements", "peers", "now"])
+}
+
+/// What happens when a policy is broken.
+pub(crate) fn validation_actions(_: &mut SchemaGenerator) -> Schema {
+    words(&["Deny", "Warn", "Audit"])
+}
+
+/// Operations of requests.
+pub(crate) fn operations(_: &mut SchemaGenerator) -> Schema {
+    words(&["CREATE", "UPDATE", "DELETE", "CONNECT", "*"])
+}
+
+/// The stable name of a part of a policy: it stands in a rule id.
+pub(crate) fn part_id(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "maxLength": 63, "pattern": "^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$" })
+}
+
+/// A set of fixed words.
+fn words(words: &[&str]) -> Schema {
+    json_schema!({
+        "type": "array",
+        "items": { "type": "string", "enum": words },
+        "x-kubernetes-list-type": "set",
+    })
+}
+
 /// Whole Kubernetes objects of any kind.
 pub(crate) fn embedded_objects(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

@@ -8,7 +8,9 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::kinds::{Known, Standing, standing};
-use crate::admission::{Door, Facts, Operation, Request, Rulebook, Verdict, decide};
+use crate::admission::{
+    Circumstances, Door, Facts, Operation, Request, Rulebook, UnknownFacts, Verdict, decide,
+};
 use crate::field::Violation;
 use crate::offline::Knowledge;
 
@@ -60,8 +62,13 @@ impl Asked<'_> {
             all.any(|other| other.path() == violation.path() && other.rule() == violation.rule())
         };
         let warned = assumed.warnings().iter().map(crate::field::Warning::violation);
+        let open = |violation: &Violation| {
+            let mut open = verdict.undecided().iter();
+            open.any(|other| other.rule() == violation.rule())
+        };
         let unknown = assumed.violations().iter().chain(warned);
-        let unknown = unknown.filter(|violation| !said(violation)).cloned().collect();
+        let unknown = unknown.filter(|violation| !said(violation) && !open(violation));
+        let unknown = verdict.undecided().iter().chain(unknown).cloned().collect();
         Judgement { verdict, unknown }
     }
 
@@ -93,6 +100,10 @@ impl Asked<'_> {
             object: object.as_deref(),
             old: old.as_deref(),
             dry_run: true,
+            circumstances: Circumstances {
+                unknown: UnknownFacts::SetAside,
+                ..Circumstances::default()
+            },
         };
         decide(&request, facts, rulebook)
     }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::{CheckArgs, CompletionsArgs, ExplainArgs, ManArgs, PlanArgs, SnapshotArgs, WhyArgs};
+use super::{CheckArgs, CompletionsArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs, SnapshotArgs, WhyArgs};
+use crate::admission::BlastRadius;
 use crate::controllers::TideOptions;
 use crate::model::GoDuration;
 use crate::snapshot::{
@@ -61,6 +62,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Write a dump of a hub, for `check`, `plan` and `why`.
     Snapshot(SnapshotArgs),
+    /// Test, look over, measure and export policies: rules that users write themselves.
+    Policy(PolicyArgs),
     /// Print the custom resource definitions (YAML) that Tidegate serves and reads.
     Crds(CrdsArgs),
     /// Print generated references: the rules of the gate, the command line, the webhook configurations.
@@ -176,6 +179,21 @@ pub struct GateArgs {
     /// the last setting that matches counts. Without the file every rule does what its page says.
     #[arg(long, value_name = "FILE")]
     pub enforcement: Option<PathBuf>,
+    /// Folder of policies (YAML): users' own rules, beside those on the hub. Changed files are taken up without a restart.
+    ///
+    /// Reads AddOnPolicy, and Kubernetes' ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings. A policy
+    /// that does not compile leaves its last good version in force (`docs/policies.md`).
+    #[arg(long, value_name = "DIR")]
+    pub policies: Option<PathBuf>,
+    /// How many percent of an add-on's clusters one edit may take it from, or move at once, before the gate warns (default 50).
+    #[arg(long, value_name = "PERCENT", value_parser = blast_radius)]
+    pub blast_radius: Option<BlastRadius>,
+}
+
+fn blast_radius(text: &str) -> Result<BlastRadius, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let percent = number.parse().ok().and_then(BlastRadius::percent);
+    percent.ok_or_else(|| "must be a share from 0 to 100 percent".to_owned())
 }
 
 /// The words of the `Progressing` condition.

@@ -31,6 +31,20 @@ pub enum CliError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A document cannot be understood.
+    #[error("cannot read \"{}\": {reason}", path.display())]
+    ReadDocument {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A policy does not compile.
+    #[error("a policy does not compile: {reason}")]
+    CompilePolicy {
+        /// Where it stands and what is wrong.
+        reason: String,
+    },
     /// A flag's value makes no sense.
     #[error("invalid value for --{flag}: {reason}")]
     ReadFlag {
@@ -66,9 +80,11 @@ impl CliError {
         match self {
             Self::PrepareFolder { .. }
             | Self::ReadFile { .. }
+            | Self::ReadDocument { .. }
             | Self::WriteFile { .. }
             | Self::ReadFlag { .. }
             | Self::Start { .. } => 2,
+            Self::CompilePolicy { .. } => 3,
             Self::Serve { .. } | Self::Print(_) => 1,
         }
     }

@@ -6,19 +6,56 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
+use std::time::Duration;
 
-use super::{CliError, GateArgs};
+use arc_swap::ArcSwap;
+use tracing::{info, warn};
+
+use super::{CliError, GateArgs, policies};
 use crate::admission::{Enforcement, Rulebook};
 
 /// The largest enforcement file, in bytes.
 const LARGEST: u64 = 1 << 20;
+/// How often the file is looked at; a mounted one takes a minute to change anyway.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// Reads what the flags name.
 pub(super) fn read(args: &GateArgs) -> Result<Rulebook, CliError> {
     let enforcement = args.enforcement.as_deref().map(enforcement).transpose()?;
     Ok(Rulebook {
         enforcement: enforcement.unwrap_or_default(),
+        policies: policies::compiled(args.policies.as_deref())?,
+        blast_radius: args.blast_radius.unwrap_or_default(),
     })
+}
+
+/// Puts every new enforcement file in force; a wrong one is told, and the last good one stays. Goes on until it is dropped.
+pub(super) async fn follow(args: &GateArgs, rulebook: &ArcSwap<Rulebook>) {
+    let Some(path) = args.enforcement.as_deref() else {
+        return std::future::pending().await;
+    };
+    let mut told = None;
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let fault = take_up(path, rulebook).err();
+        if let Some(fault) = fault.as_ref().filter(|fault| told.as_ref() != Some(*fault)) {
+            warn!(fault, "new enforcement file cannot be used, the old one stays");
+        }
+        told = fault;
+    }
+}
+
+/// Reads the file and puts it in force, if it says something new.
+fn take_up(path: &Path, rulebook: &ArcSwap<Rulebook>) -> Result<(), String> {
+    let read = enforcement(path).map_err(|error| error.one_line())?;
+    if rulebook.load().enforcement != read {
+        rulebook.rcu(|old| Rulebook {
+            enforcement: read.clone(),
+            ..Rulebook::clone(old)
+        });
+        info!("enforcement replaced");
+    }
+    Ok(())
 }
 
 fn enforcement(path: &Path) -> Result<Enforcement, CliError> {
@@ -47,6 +84,7 @@ mod tests {
         std::fs::write(&path, text).expect("writable");
         let args = GateArgs {
             enforcement: Some(path),
+            ..GateArgs::default()
         };
         match read(&args) {
             Ok(_) => "read".to_owned(),
@@ -67,9 +105,37 @@ mod tests {
     }
 
     #[test]
+    fn a_replaced_file_comes_into_force_and_a_wrong_one_does_not() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("enforcement.yaml");
+        let rulebook = ArcSwap::from_pointee(Rulebook::default());
+        let action = || {
+            let scope = crate::admission::Scope::default();
+            rulebook.load().enforcement.action("config/duplicate", &scope)
+        };
+        let put = |text: &str| {
+            std::fs::write(&path, text).expect("writable");
+            take_up(&path, &rulebook)
+        };
+        assert_eq!(action(), None);
+        assert_eq!(put("[{rule: config/*, action: Warn}]"), Ok(()));
+        assert_eq!(action(), Some(crate::admission::Action::Warn));
+        let wrong = put("[{rule: confg/*, action: Warn}]").expect_err("no such rule");
+        assert!(wrong.contains("config/*"), "{wrong}");
+        assert_eq!(
+            action(),
+            Some(crate::admission::Action::Warn),
+            "the last good one stays"
+        );
+        assert_eq!(put(""), Ok(()));
+        assert_eq!(action(), None);
+    }
+
+    #[test]
     fn a_missing_file_is_told_with_its_name() {
         let args = GateArgs {
             enforcement: Some("/nowhere/enforcement.yaml".into()),
+            ..GateArgs::default()
         };
         let error = read(&args).expect_err("there is no file");
         assert!(

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use super::{
-    Cli, CliError, Command, check, crds, dev, explain, plan, reference, serve, shell, snapshot, why,
+    Cli, CliError, Command, check, crds, dev, explain, plan, policy, reference, serve, shell, snapshot, why,
 };
 use crate::telemetry;
 
@@ -39,6 +39,7 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Serve(args) => serve::run(args),
         Command::Crds(args) => crds::run(&args),
         Command::Reference(args) => reference::run(&args),
+        Command::Policy(args) => return policy::run(&args.command),
     }
     .map(|()| ExitCode::SUCCESS)
 }

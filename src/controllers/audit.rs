@@ -1,7 +1,8 @@
-//! The audit: a sample of the plans is checked against the invariants before it is applied.
+//! The audit: a sample of the plans is checked against the invariants before it is applied, and a sample of those that were
+//! made with a memo is made again without one.
 //!
 //! Decides which plans are checked: small ones always, large ones rarely, because a check costs about as much as the writes that
-//! it looks at. Never repairs a plan: one that breaks an invariant is a bug, and is not applied at all.
+//! it looks at, and a second plan as much as the memo has saved. Never repairs a plan: one that breaks an invariant is a bug, and is not applied at all.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use jiff::Timestamp;
 use tracing::error;
 
-use crate::plan::{self, Plan};
+use crate::plan::{self, Memo, Plan};
 use crate::snapshot::{Name, View};
 
 /// Writes up to which every plan is checked.
@@ -18,11 +19,21 @@ const CHEAP: usize = 64;
 /// How many plans of the largest sort pass for one that is checked.
 const RAREST: u64 = 32;
 
+/// How many plans of the largest add-ons pass for one that is made again without its memo.
+const RAREST_AGAIN: u64 = 128;
+
+/// Takes one of many; the first one always.
+#[derive(Debug, Default)]
+struct Sample {
+    /// How many have passed since the last one that was taken.
+    passed: Option<u64>,
+}
+
 /// Checks a sample of the plans.
 #[derive(Debug, Default)]
 pub(super) struct Audit {
-    /// Larger plans since the last one that was checked; the first one always is.
-    passed: Option<u64>,
+    checked: Sample,
+    made_again: Sample,
     /// Add-ons whose last checked plan was refused: all of theirs are checked until one is sound.
     suspects: BTreeSet<Name>,
     refused: Arc<AtomicU64>,
@@ -35,12 +46,24 @@ impl Audit {
     }
 
     /// Returns whether a plan may be applied.
-    pub(super) fn passes(&mut self, view: &View<'_>, plan: &Plan, now: Timestamp) -> bool {
+    pub(super) fn passes(&mut self, view: &View<'_>, plan: &Plan, memo: &Memo, now: Timestamp) -> bool {
         let addon = &view.addon.name;
-        if !self.is_due(plan.actions.len()) && !self.suspects.contains(addon) {
+        let is_suspect = self.suspects.contains(addon);
+        let is_checked = self.checked.takes(plan.actions.len(), RAREST) || is_suspect;
+        let unseen = memo.unseen();
+        let is_made_again = unseen > 0 && (self.made_again.takes(unseen, RAREST_AGAIN) || is_suspect);
+        if !is_checked && !is_made_again {
             return true;
         }
-        let broken = plan::check(view, plan, now);
+        let mut broken = Vec::new();
+        if is_checked {
+            broken = plan::check(view, plan, now);
+        }
+        if is_made_again && *plan != plan::addon(view, now) {
+            broken.push(format!(
+                "it differs from the plan that looks at everything; this one has not looked at {unseen} instances"
+            ));
+        }
         if broken.is_empty() {
             self.suspects.remove(addon);
             return true;
@@ -52,13 +75,15 @@ impl Audit {
         }
         false
     }
+}
 
-    /// A plan of 64 writes is always checked, one of 640 every tenth time, the largest every 32nd time.
-    fn is_due(&mut self, writes: usize) -> bool {
+impl Sample {
+    /// A plan of 64 writes is always checked, one of 640 every tenth time, the largest the rarest of all.
+    fn takes(&mut self, writes: usize, rarest: u64) -> bool {
         if writes <= CHEAP {
             return true;
         }
-        let every = u64::try_from(writes / CHEAP).unwrap_or(RAREST).min(RAREST);
+        let every = u64::try_from(writes / CHEAP).unwrap_or(rarest).min(rarest);
         let passed = self.passed.map_or(every, |passed| passed.saturating_add(1));
         let due = passed >= every;
         self.passed = Some(if due { 0 } else { passed });
@@ -72,15 +97,16 @@ mod tests {
 
     #[test]
     fn small_plans_are_always_checked_and_large_ones_rarely() {
-        let mut audit = Audit::default();
-        assert!((0..100).all(|_| audit.is_due(CHEAP)));
-        let mut checked = |writes: usize, plans: usize| (0..plans).filter(|_| audit.is_due(writes)).count();
+        let mut sample = Sample::default();
+        assert!((0..100).all(|_| sample.takes(CHEAP, RAREST)));
+        let mut checked =
+            |writes: usize, plans: usize| (0..plans).filter(|_| sample.takes(writes, RAREST)).count();
         assert_eq!(checked(10 * CHEAP, 100), 10);
         assert_eq!(checked(10_000 * CHEAP, 3_200), 100);
     }
 
     #[test]
     fn the_first_large_plan_is_checked() {
-        assert!(Audit::default().is_due(10_000));
+        assert!(Sample::default().takes(10_000, RAREST));
     }
 }

@@ -29,7 +29,7 @@ use super::queue::Queue;
 use super::second_look::look_again;
 use super::tide::{Progress, TideOptions};
 use super::unkept::Unkept;
-use crate::plan::{self, Action, Plan};
+use crate::plan::{self, Action, Memo, Plan};
 use crate::snapshot::{Completeness, Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store, View};
 
 /// How long the store may take to see an own write, unless told otherwise.
@@ -73,6 +73,8 @@ pub(super) struct Driver {
     doubtful: BTreeMap<Name, BTreeSet<ObjectKey>>,
     looking: JoinSet<(Name, Result<Vec<Event>, kube::Error>)>,
     audit: Audit,
+    /// What the last plan of each add-on found out.
+    memos: BTreeMap<Name, Memo>,
     /// Always the planner; tests put bugs in here.
     planner: Planner,
     /// Whether this replica is the one that writes.
@@ -88,7 +90,7 @@ enum Held {
 }
 
 /// What makes plans.
-type Planner = fn(&View<'_>, Timestamp) -> Plan;
+type Planner = fn(&View<'_>, Timestamp, &mut Memo) -> Plan;
 
 impl Driver {
     pub(super) fn new(
@@ -124,7 +126,8 @@ impl Driver {
             doubtful: BTreeMap::new(),
             looking: JoinSet::new(),
             audit: Audit::default(),
-            planner: plan::addon,
+            memos: BTreeMap::new(),
+            planner: plan::addon_with,
             leading,
         }
     }
@@ -330,25 +333,31 @@ impl Driver {
         true
     }
 
-    /// A bug in the planning of one add-on must not end that of the others, and what it would write must not be written.
+    /// A bug in the planning of one add-on must not end that of the others, and what it would write must not be written. What
+    /// a bad plan has found out is not believed either: the memo goes with it.
     fn plan(&mut self, addon: &Name, time: Timestamp, now: Instant) -> Option<Plan> {
+        let mut memo = self.memos.remove(addon).unwrap_or_default();
         let view = self.store.view(addon)?;
         let (planner, audit) = (self.planner, &mut self.audit);
         let begun = Instant::now();
-        let made = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            let plan = planner(&view, time);
-            audit.passes(&view, &plan, time).then_some(plan)
+        let made = std::panic::catch_unwind(AssertUnwindSafe(move || {
+            let plan = planner(&view, time, &mut memo);
+            audit.passes(&view, &plan, &memo, time).then_some((plan, memo))
         }));
         if made.is_err() {
             tracing::error!(%addon, pause = ?AFTER_PANIC, "planning panicked");
         }
         self.pen.metrics.planned(begun.elapsed());
-        let plan = made.ok().flatten();
-        if plan.is_none() {
+        let Some((plan, memo)) = made.ok().flatten() else {
             self.pen.metrics.refused_plan();
             self.queue.touch(addon, now + AFTER_PANIC);
+            return None;
+        };
+        if let Some(change) = memo.change() {
+            self.store.forget_changes(addon, change);
         }
-        plan
+        self.memos.insert(addon.clone(), memo);
+        Some(plan)
     }
 
     /// Takes out what must not be tried yet, with everything behind it in its lane.
@@ -501,8 +510,8 @@ mod tests {
     }
 
     /// A planner that gives the add-on to a cluster twice.
-    fn broken(view: &View<'_>, now: Timestamp) -> Plan {
-        let mut plan = plan::addon(view, now);
+    fn broken(view: &View<'_>, now: Timestamp, memo: &mut Memo) -> Plan {
+        let mut plan = plan::addon_with(view, now, memo);
         let twice = plan.actions.first().cloned();
         plan.actions.extend(twice);
         plan
@@ -522,7 +531,7 @@ mod tests {
         assert!(driver.running.is_empty(), "nothing is written");
         let again = driver.queue.next().expect("it is planned again");
         assert!(again > Instant::now() + AFTER_PANIC / 2, "not at once");
-        driver.planner = plan::addon;
+        driver.planner = plan::addon_with;
         driver.queue.touch(&Name::from("hello"), Instant::now());
         driver.start_due();
         assert_eq!(driver.running.len(), 1, "a sound plan is applied");

@@ -13,6 +13,7 @@ mod events;
 mod herald;
 mod lookout;
 mod pauses;
+mod policies;
 mod queue;
 mod raw;
 mod second_look;
@@ -20,7 +21,10 @@ mod sign;
 mod tide;
 mod unkept;
 mod watch;
+mod witness;
 
 pub use election::{ElectionOptions, Pace};
 pub use events::EventBudget;
+pub use policies::{PolicyDocuments, PolicyWatch};
 pub use tide::{Progress, StartError, Tide, TideOptions};
+pub use witness::exists;

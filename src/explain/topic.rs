@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::fields::{self, Asked};
 use super::render;
-use crate::admission::{Entry, Operations, catalogue};
+use crate::admission::{Entry, catalogue};
 use crate::field::{listed, nearest};
 use crate::why::CAUSES;
 
@@ -107,15 +107,11 @@ fn rule(entry: &Entry) -> String {
     } else {
         entry.resources.join(", ")
     };
-    let when = match entry.on {
-        Operations::Create => "create",
-        Operations::CreateAndUpdate => "create, update",
-    };
     page(
         entry.id,
         entry.summary,
         entry.text,
-        &format!("{resources}; {when}"),
+        &format!("{resources}; {}", entry.on.words()),
     )
 }
 

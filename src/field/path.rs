@@ -99,6 +99,12 @@ impl Path {
             })
     }
 
+    /// Returns the path of one step below this one.
+    #[must_use]
+    pub fn step(&self, segment: Segment) -> Self {
+        self.with(segment)
+    }
+
     fn with(&self, segment: Segment) -> Self {
         let mut segments = Vec::with_capacity(self.0.len() + 1);
         segments.extend(self.0.iter().cloned());

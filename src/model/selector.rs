@@ -120,11 +120,7 @@ fn operator(raw: &LabelSelectorRequirement, at: &Path) -> Result<Operator, Viola
 }
 
 fn check_key(key: &str, at: &Path, faults: &mut Vec<Violation>) {
-    let (prefix, name) = match key.split_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, key),
-    };
-    if prefix.is_none_or(is_domain) && is_label_text(name) {
+    if is_label_key(key) {
         return;
     }
     let detail = "must be the key of a label: a name of at most 63 letters, digits, \"-\", \"_\" and \".\", if need be \
@@ -133,12 +129,26 @@ fn check_key(key: &str, at: &Path, faults: &mut Vec<Violation>) {
 }
 
 fn check_value(value: &str, at: &Path, faults: &mut Vec<Violation>) {
-    if value.is_empty() || is_label_text(value) {
+    if is_label_value(value) {
         return;
     }
     let detail = "must be the value of a label: at most 63 letters, digits, \"-\", \"_\" and \".\", with a letter or \
                   digit at both ends";
     faults.push(Fault::of_text(Class::Invalid, value, detail).at(at.clone(), rule::LABEL_SELECTOR));
+}
+
+/// Tells whether a text can be the key of a label.
+pub fn is_label_key(key: &str) -> bool {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    prefix.is_none_or(is_domain) && is_label_text(name)
+}
+
+/// Tells whether a text can be the value of a label.
+pub fn is_label_value(value: &str) -> bool {
+    value.is_empty() || is_label_text(value)
 }
 
 fn is_label_text(text: &str) -> bool {

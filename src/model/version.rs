@@ -44,6 +44,11 @@ impl AddonVersion {
         &self.text
     }
 
+    /// Returns major and minor number: what agents are tested to be upgraded between.
+    pub fn minor(&self) -> (u64, u64) {
+        (self.number.major, self.number.minor)
+    }
+
     /// Returns whether it is only meant for those who ask for it, such as a release candidate.
     pub fn is_preliminary(&self) -> bool {
         !self.number.pre.is_empty()

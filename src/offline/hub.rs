@@ -169,9 +169,10 @@ impl Hub {
             store.apply(Event::Answered { config, answer });
         }
         let bare = store.publish(complete).unwrap_or_else(|| known.clone());
+        // There is nobody else to ask whether something exists.
         Knowledge {
-            known,
-            bare: bare.completed(),
+            known: known.without_doubt(),
+            bare: bare.completed().without_doubt(),
         }
     }
 

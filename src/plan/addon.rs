@@ -4,96 +4,108 @@
 
 use jiff::Timestamp;
 
+use super::memo::Memo;
+use super::quiet::{Heard, Others};
+use super::rounds::Rounds;
 use super::types::{Action, Plan, Wait, WaitOn, earliest};
-use super::{
-    config, diff, discovery, farewell, health, hook, hook_body, install, kit, progress, registration,
-    rollout, rollup, unreachable,
-};
+use super::{config, diff, discovery, farewell, health, install, registration, rollout, rollup, unreachable};
 use crate::snapshot::View;
 
 /// Returns what the hub should look like next for one add-on, and what it is waiting for.
 pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
+    addon_with(view, now, &mut Memo::default())
+}
+
+/// Returns the same plan as [`addon`], and looks only at what may have changed since the plan that is in the memo.
+pub fn addon_with(view: &View<'_>, now: Timestamp, memo: &mut Memo) -> Plan {
     let now = whole_seconds(now);
-    let mut plan = if view.addon.meta.deleting {
+    let (plan, heard) = match memo.open(view, now) {
+        Some((scope, others)) => made(&view.within(&scope), &others, now),
+        None => made(view, &Others::default(), now),
+    };
+    memo.close(view, heard, now);
+    plan
+}
+
+/// Returns the plan, and what it found out about the clusters that it looked at where that will help the next one.
+fn made(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Option<Heard>) {
+    let (mut plan, mut heard) = if view.addon.meta.deleting {
         let mut plan = farewell::addon(view, now);
         plan.actions.extend(registration::leftovers(view));
-        plan
+        (plan, None)
+    } else if view.addon.managed {
+        let (plan, heard) = managed(view, others, now);
+        (plan, Some(heard))
     } else {
-        living(view, now)
+        (unmanaged(view, now), None)
     };
     let labels = discovery::labels(view, now);
     plan.actions.extend(labels.actions);
     plan.waits.extend(labels.wait);
     plan.waits.sort();
     plan.recheck_at = earliest(plan.recheck_at, labels.recheck_at);
-    plan
+    if let Some(heard) = &mut heard {
+        labels
+            .early
+            .into_iter()
+            .for_each(|cluster| heard.note_loud(cluster));
+        heard.note(&plan);
+    }
+    (plan, heard)
 }
 
-/// Returns the plan of an add-on that is there to stay, the labels of its clusters aside.
-fn living(view: &View<'_>, now: Timestamp) -> Plan {
-    let wanted = install::wanted(view);
+/// Returns the plan of an add-on that manages itself, the labels of its clusters aside.
+fn unmanaged(view: &View<'_>, now: Timestamp) -> Plan {
+    let wanted = install::wanted(view, &Others::default());
     let configs = config::effective(view, &wanted);
-    if !view.addon.managed {
-        let summary = rollup::summary(view, &wanted, &configs, &[], now);
-        let verdict = health::unmanaged(view, now);
-        let addon = diff::addon(view.addon, &summary, verdict);
-        return Plan {
-            actions: beside(
-                registration::unmanaged(view, now),
-                unreachable::statuses(view, now),
-            )
-            .chain(addon)
-            .collect(),
-            ..Plan::default()
-        };
+    let summary = rollup::summary(view, &wanted, &configs, &[], now);
+    let verdict = health::unmanaged(view, now);
+    let addon = diff::addon(view.addon, &summary, verdict);
+    Plan {
+        actions: beside(
+            registration::unmanaged(view, now),
+            unreachable::statuses(view, now),
+        )
+        .chain(addon)
+        .collect(),
+        ..Plan::default()
     }
+}
+
+/// Returns the plan of an add-on that the hub manages, the labels of its clusters aside.
+fn managed(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Heard) {
+    let wanted = install::wanted(view, others);
+    let configs = config::effective(view, &wanted);
     let membership = install::membership(view, &wanted, now);
-    let mut waits = membership.waits;
-    let rollout = rollout::next(view, &wanted, &configs, now);
-    let mut renderer = kit::Renderer::new(view);
-    let mut finalizers = hook::Finalizers::new(view);
-    let mut registrar = registration::Registrar::new(view);
-    let mut actions = farewell::remains(view);
-    let mut recipes = hook_body::Recipes::default();
-    let mut recheck_at = None;
-    let mut health = health::Health::new(membership.missing);
+    let rollout = rollout::next(view, &wanted, &configs, others, now);
+    let mut health = health::Health::new(membership.missing, others);
+    let mut rounds = Rounds::new(view, &configs, now);
     for member in &rollout.members {
-        // What is going away is neither written to nor counted as done.
-        if member.instance.meta.deleting {
-            let goodbye = farewell::instance(view, &mut recipes, member.instance, now);
-            actions.extend(goodbye.actions);
-            waits.extend(goodbye.wait.map(|on| Wait::cluster(&member.instance.cluster, on)));
-            recheck_at = earliest(recheck_at, goodbye.recheck_at);
-            continue;
+        if let Some(standing) = rounds.see_to(member) {
+            health.add(&member.instance.cluster, standing);
         }
-        if wanted.is_leaving(&member.instance.cluster) {
-            continue;
-        }
-        // Before the works: what they put on a cluster must not go without its hooks.
-        actions.extend(finalizers.keep(member));
-        let rendering = renderer.rendering(member);
-        let mut report = progress::report(view, &configs, member, &rendering, now);
-        registrar.amend(&mut report, member, &rendering, now);
-        // Status first: a crash in between leaves an assignment without a work, which the next plan completes.
-        actions.extend(diff::instance(&report));
-        actions.extend(diff::works(view, &report, &rendering));
-        let cluster = &report.instance.cluster;
-        waits.extend(report.waits.into_iter().map(|on| Wait::cluster(cluster, on)));
-        health.add(cluster, report.standing);
     }
-    actions.extend(registrar.finish());
+    let (seen_to, heard) = rounds.finish();
     let summary = rollup::summary(view, &wanted, &configs, &rollout.placed, now);
     let verdict = health::managed(view, &wanted, &health, now);
-    let actions = settle(membership.actions, actions)
-        .chain(diff::addon(view.addon, &summary, verdict))
-        .collect();
     let oddities = configs.versions.oddities.iter().map(ToString::to_string);
-    waits.extend(oddities.map(|oddity| Wait::addon(WaitOn::Template(oddity))));
-    Plan {
-        actions,
-        waits,
-        recheck_at: earliest(earliest(rollout.recheck_at, membership.recheck_at), recheck_at),
-    }
+    let oddities = oddities.map(|oddity| Wait::addon(WaitOn::Template(oddity)));
+    let plan = Plan {
+        actions: settle(membership.actions, seen_to.actions)
+            .chain(diff::addon(view.addon, &summary, verdict))
+            .collect(),
+        waits: membership
+            .waits
+            .into_iter()
+            .chain(seen_to.waits)
+            .chain(oddities)
+            .collect(),
+        recheck_at: earliest(
+            earliest(rollout.recheck_at, membership.recheck_at),
+            seen_to.recheck_at,
+        ),
+    };
+    (plan, heard)
 }
 
 /// A list is patched as a whole: what writes the conditions of an instance again waits for the next plan.

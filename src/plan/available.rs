@@ -80,17 +80,12 @@ fn applied<'v>(body: &Body<'v>) -> Option<&'v Signal> {
 }
 
 /// Returns what should stand in `Available`; `None` leaves what stands there.
-pub(super) fn available<'v>(
-    view: &View<'v>,
-    member: &Member<'v>,
-    rendering: &Rendering<'v>,
-) -> Option<Wish<'v>> {
+pub(super) fn available<'v>(member: &Member<'v>, rendering: &Rendering<'v>) -> Option<Wish<'v>> {
     let bodies = match rendering {
         Rendering::NotOurs | Rendering::Waiting(_) | Rendering::Refused(_) => return None,
         Rendering::Bodies(bodies) => bodies,
     };
-    let cluster = view.cluster(&member.instance.cluster)?;
-    if cluster.available == Some(Status::Unknown) {
+    if member.cluster?.available == Some(Status::Unknown) {
         return None;
     }
     Some(probe(member.instance, bodies))

@@ -3,11 +3,12 @@
 //! Never writes a condition that says the same as before.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::snapshot::{Condition, Name, Status};
+use crate::snapshot::{Condition, Name, Said, Status};
 
 /// What a condition should say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,10 +123,12 @@ fn fulfil(wish: &Wish<'_>, old: Option<&Condition>, generation: Option<i64>, now
         .filter(|old| old.status == wish.status)
         .and_then(|old| old.since);
     Condition {
-        kind: Name::from(wish.kind),
-        status: wish.status,
-        reason: Name::from(wish.words()),
-        message: Name::from(&*wish.message),
+        said: Arc::new(Said {
+            kind: Name::from(wish.kind),
+            status: wish.status,
+            reason: Name::from(wish.words()),
+            message: Name::from(&*wish.message),
+        }),
         since: Some(wish.since.or(unchanged).unwrap_or(now)),
         generation,
     }

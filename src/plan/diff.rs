@@ -14,7 +14,7 @@ use super::types::{Action, Revision};
 use super::work::{Rendering, is_deploy_work};
 use crate::snapshot::{
     AddOn, Applied, ConfigRef, ConfigType, Instance, Kind, Name, ObjectKey, Progression,
-    ProgressionReference, Reference, View,
+    ProgressionReference, Reference, Work,
 };
 
 /// Mode of the health check when nobody should look for a lease of the agent.
@@ -30,7 +30,7 @@ pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
     if let Some(types) = report
         .supported
         .as_ref()
-        .filter(|types| !types.iter().eq(&instance.supported))
+        .filter(|types| !types.iter().eq(instance.supported.iter()))
     {
         status.insert(
             "supportedConfigs".to_owned(),
@@ -89,7 +89,7 @@ pub(super) fn conditions(
 }
 
 /// Returns the writes that make the instance's works what they should be.
-pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering<'_>) -> Vec<Action> {
+pub(super) fn works(works: &[Work], report: &Report<'_>, rendering: &Rendering<'_>) -> Vec<Action> {
     let Rendering::Bodies(bodies) = rendering else {
         return Vec::new();
     };
@@ -121,11 +121,9 @@ pub(super) fn works(view: &View<'_>, report: &Report<'_>, rendering: &Rendering<
         }
     }
     actions.extend(losing);
-    let stored = view
-        .works(&instance.cluster)
-        .filter(|work| !work.hosted && !work.meta.deleting);
-    let ours = stored.filter(|work| is_deploy_work(&instance.addon, &work.name));
-    let surplus = ours.filter(|work| !bodies.iter().any(|body| body.name == work.name));
+    let stored = works.iter().filter(|work| !work.hosted && !work.meta.deleting);
+    let unplanned = stored.filter(|work| !bodies.iter().any(|body| body.name == work.name));
+    let surplus = unplanned.filter(|work| is_deploy_work(&instance.addon, &work.name));
     actions.extend(surplus.map(|work| Action::Delete {
         object: ObjectKey::new(Kind::Work, work.namespace.clone(), work.name.clone()),
         before: Revision::from(&work.meta),

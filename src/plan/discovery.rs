@@ -8,7 +8,9 @@ use serde_json::json;
 
 use super::available::AVAILABLE;
 use super::types::{Action, Revision, Wait, WaitOn, earliest};
-use crate::snapshot::{Cluster, DiscoveryLabels, Instance, Kind, Name, ObjectKey, Status, View, terms};
+use crate::snapshot::{
+    Cluster, DiscoveryLabels, Instance, Kind, Name, ObjectKey, Status, View, order, terms,
+};
 
 /// How long a new add-on is given before it is called anything but available: most are by then, and one label is enough.
 const NEW: SignedDuration = SignedDuration::from_mins(1);
@@ -17,38 +19,44 @@ const LONGEST: usize = 63;
 
 /// What is left to do about the labels of one add-on.
 #[derive(Debug, Default)]
-pub(super) struct Labels {
+pub(super) struct Labels<'v> {
     pub(super) actions: Vec<Action>,
+    /// The clusters about which nothing is said yet, because nobody has heard of their instances.
+    pub(super) early: Vec<&'v Name>,
     pub(super) wait: Option<Wait>,
     pub(super) recheck_at: Option<Timestamp>,
 }
 
 /// Returns the writes that make all labels of the add-on right.
-pub(super) fn labels(view: &View<'_>, now: Timestamp) -> Labels {
+pub(super) fn labels<'v>(view: &View<'v>, now: Timestamp) -> Labels<'v> {
     let mut labels = Labels::default();
     if view.settings().discovery_labels == DiscoveryLabels::Off {
         return labels;
     }
     let key = format!("{}{}", terms::FEATURE_PREFIX, view.addon.name);
     if key.rsplit('/').next().is_some_and(|name| name.len() > LONGEST) {
-        labels.wait = view.instances().next().map(|_| Wait::addon(WaitOn::Label));
+        labels.wait = view.all_instances().next().map(|_| Wait::addon(WaitOn::Label));
         return labels;
     }
     // Both are sorted by cluster, so that a fleet in which all labels are right is walked through once.
     let mut told = view.features().peekable();
     let alive = view.instances().filter(|instance| !instance.meta.deleting);
     for instance in alive {
-        while let Some((cluster, _)) = told.next_if(|(cluster, _)| *cluster < &instance.cluster) {
+        while let Some((cluster, _)) = told.next_if(|(cluster, _)| order(cluster, &instance.cluster).is_lt())
+        {
             labels.actions.extend(patch(view, cluster, &key, None));
         }
-        let current = told.next_if(|(cluster, _)| *cluster == &instance.cluster);
+        let current = told.next_if(|(cluster, _)| order(cluster, &instance.cluster).is_eq());
         let current = current.map(|(_, value)| &**value);
         let value = value(instance);
         if current == Some(value) {
             continue;
         }
         match too_new(instance, value, now).filter(|_| current.is_none()) {
-            Some(until) => labels.recheck_at = earliest(labels.recheck_at, Some(until)),
+            Some(until) => {
+                labels.recheck_at = earliest(labels.recheck_at, Some(until));
+                labels.early.push(&instance.cluster);
+            }
             None => labels
                 .actions
                 .extend(patch(view, &instance.cluster, &key, Some(value))),
@@ -98,7 +106,7 @@ mod tests {
     }
 
     /// The labels of an add-on on one cluster: what is written, and what stands there afterwards.
-    fn check(addon: &str, status: Option<&str>, age: &str, label: Option<&str>) -> Labels {
+    fn check(addon: &str, status: Option<&str>, age: &str, label: Option<&str>) -> Labels<'static> {
         let mut store = Store::new(Settings::default());
         let labels: serde_json::Map<String, Value> = label
             .map(|value| (format!("{}{addon}", terms::FEATURE_PREFIX), json!(value)))
@@ -120,8 +128,13 @@ mod tests {
         labels_at(&view)
     }
 
-    fn labels_at(view: &View<'_>) -> Labels {
-        super::labels(view, "2030-01-01T00:01:00Z".parse().expect("a time"))
+    fn labels_at(view: &View<'_>) -> Labels<'static> {
+        let labels = super::labels(view, "2030-01-01T00:01:00Z".parse().expect("a time"));
+        assert_eq!(labels.early.is_empty(), labels.recheck_at.is_none());
+        Labels {
+            early: Vec::new(),
+            ..labels
+        }
     }
 
     const OLD: &str = "2030-01-01T00:00:00Z";

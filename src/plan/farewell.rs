@@ -58,7 +58,7 @@ pub(super) fn addon(view: &View<'_>, now: Timestamp) -> Plan {
         plan.waits.extend(wait);
         plan.recheck_at = earliest(plan.recheck_at, goodbye.recheck_at);
     }
-    plan.actions.extend(remains(view));
+    plan.actions.extend(remains(view).actions);
     plan
 }
 
@@ -249,20 +249,37 @@ fn vanished(view: &View<'_>, instance: &Instance) -> Goodbye {
     }
 }
 
+/// What no instance takes away.
+#[derive(Debug, Default)]
+pub(super) struct Remains<'v> {
+    /// The writes that see to it.
+    pub(super) actions: Vec<Action>,
+    /// The clusters on which anything comes to its end.
+    pub(super) clusters: Vec<&'v Name>,
+}
+
 /// Returns the writes for what no instance takes away: hooks that have outlived theirs, and works that wait for an agent
 /// whose cluster is gone.
-pub(super) fn remains(view: &View<'_>) -> Vec<Action> {
-    let each = view.all_works().filter_map(|(cluster, work)| {
-        if work.meta.deleting {
-            return forsaken(view, work);
+pub(super) fn remains<'v>(view: &View<'v>) -> Remains<'v> {
+    let mut remains = Remains::default();
+    for (cluster, work) in view.all_works() {
+        let hook = work.hook.as_ref().filter(|hook| !hook.of.is_empty());
+        if !work.meta.deleting && hook.is_none() {
+            continue;
         }
-        let hook = work.hook.as_ref().filter(|hook| !hook.of.is_empty())?;
-        let lives = view
-            .instance(cluster)
-            .is_some_and(|instance| instance.meta.uid == hook.of);
-        (!lives).then(|| delete(work, "the add-on that it ran for is gone"))
-    });
-    each.collect()
+        remains.clusters.push(cluster);
+        if work.meta.deleting {
+            remains.actions.extend(forsaken(view, work));
+            continue;
+        }
+        let mut living = view.instance(cluster).into_iter().zip(hook);
+        if !living.any(|(instance, hook)| instance.meta.uid == hook.of) {
+            remains
+                .actions
+                .push(delete(work, "the add-on that it ran for is gone"));
+        }
+    }
+    remains
 }
 
 fn forsaken(view: &View<'_>, work: &Work) -> Option<Action> {

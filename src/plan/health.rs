@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use super::conditions::{Wish, merge};
 use super::install::{Known, Wanted};
 use super::note::{Grade, Note};
+use super::quiet::Others;
 use super::types::{Wait, WaitOn};
 use crate::snapshot::{Condition, InstallStrategy, Lifecycle, Name, Status, View};
 
@@ -72,10 +73,13 @@ impl<'v> Tail<'v> {
 }
 
 impl<'v> Health<'v> {
-    /// Returns the count before any instance has reported; `missing` clusters have none yet.
-    pub(super) fn new(missing: usize) -> Self {
+    /// Returns the count before any instance has reported: `missing` clusters have none yet, and `others` are quiet.
+    pub(super) fn new(missing: usize, others: &Others) -> Self {
+        let (ready, unreachable) = (others.ready(), others.unreachable());
         Self {
-            total: missing,
+            total: missing.saturating_add(ready).saturating_add(unreachable),
+            ready,
+            unreachable,
             ..Self::default()
         }
     }

@@ -11,11 +11,11 @@ use super::rollout::Member;
 use super::types::{Action, Revision};
 use crate::snapshot::{Content, Instance, Kind, Name, ObjectKey, Reference, Template, View, terms};
 
-/// Keeps the finalizers of one instance after the other; neighbours mostly share their template.
+/// Keeps the finalizers of one instance after the other; neighbours mostly share their references.
 #[derive(Debug)]
 pub(super) struct Finalizers<'v, 'm> {
     view: &'m View<'v>,
-    last: Option<(&'m Reference, bool)>,
+    last: Option<(&'m [Reference], Option<bool>)>,
 }
 
 impl<'v, 'm> Finalizers<'v, 'm> {
@@ -30,8 +30,7 @@ impl<'v, 'm> Finalizers<'v, 'm> {
         if instance.meta.deleting || !is_ours {
             return None;
         }
-        let assigned = member.assigned.iter().find(|one| is_template(&one.config.of))?;
-        let wanted = self.has_hooks(assigned)?;
+        let wanted = self.has_hooks(&member.assigned)?;
         let held = &instance.farewell.finalizers;
         let stands = held
             .iter()
@@ -45,20 +44,20 @@ impl<'v, 'm> Finalizers<'v, 'm> {
         }
     }
 
-    fn has_hooks(&mut self, assigned: &'m Reference) -> Option<bool> {
+    fn has_hooks(&mut self, assigned: &'m [Reference]) -> Option<bool> {
         if let Some((last, has_hooks)) = self.last
-            && last.config == assigned.config
-            && last.desired == assigned.desired
+            && std::ptr::eq(last, assigned)
         {
-            return Some(has_hooks);
+            return has_hooks;
         }
-        let found = self.view.last_content(&assigned.config, &assigned.desired)?;
-        let has_hooks = match &*found.content {
+        let template = assigned.iter().find(|one| is_template(&one.config.of));
+        let found = template.and_then(|one| self.view.last_content(&one.config, &one.desired));
+        let has_hooks = found.map(|found| match &*found.content {
             Content::Template(template) => has_hooks(template),
             Content::Deployment(_) | Content::Hub => false,
-        };
+        });
         self.last = Some((assigned, has_hooks));
-        Some(has_hooks)
+        has_hooks
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Recipes {
 pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) -> Hooks {
     let mut template: Option<&Template> = None;
     let mut config: Option<&DeploymentConfig> = None;
-    for reference in &instance.references {
+    for reference in instance.references.iter() {
         let is_needed = if is_template(&reference.config.of) {
             template.is_none()
         } else {

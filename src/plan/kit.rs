@@ -14,7 +14,7 @@ use super::types::WaitOn;
 use super::version::{carried_version, invalid};
 use super::work::{Body, Rendering, deploy_prefix, superseded};
 use crate::snapshot::{
-    ConfigRef, Content, DeploymentConfig, Kind, Name, Reference, Template, View, Work, marks,
+    ConfigRef, Content, DeploymentConfig, Kind, Name, Reference, Template, View, Work, marks, order,
 };
 
 /// Makes the works of one instance after the other. What instances share is made once: those with the same assignment,
@@ -83,10 +83,10 @@ impl<'v, 'm> Renderer<'v, 'm> {
         if let Some(refusal) = refusal(member) {
             return Rendering::Refused(refusal);
         }
-        if let Some(wait) = waiting(self.view, member) {
+        if let Some(wait) = waiting(member) {
             return Rendering::Waiting(wait);
         }
-        let stored = stored(self.view, &self.prefix, &instance.cluster);
+        let stored = stored(member, &self.prefix);
         let index = self.kit(member);
         match self.kits.get_mut(index) {
             None => Rendering::NotOurs,
@@ -113,8 +113,7 @@ impl<'v, 'm> Renderer<'v, 'm> {
 
     fn kit(&mut self, member: &'m Member<'v>) -> usize {
         let view = self.view;
-        let cluster = view.cluster(&member.instance.cluster);
-        let mirrors = cluster.map(|cluster| &cluster.image_registries);
+        let mirrors = member.cluster.map(|cluster| &cluster.image_registries);
         let registries = mirrors.map_or("", |text| &**text);
         if let Some((last, known, index)) = self.last
             && known == registries
@@ -143,10 +142,12 @@ impl<'v, 'm> Renderer<'v, 'm> {
 }
 
 /// Returns the deploy works that a cluster has, by number.
-fn stored<'v>(view: &View<'v>, prefix: &str, cluster: &str) -> Vec<(u32, &'v Work)> {
-    let own = view
-        .works(cluster)
-        .filter(|work| !work.hosted && *work.namespace == *cluster);
+fn stored<'v>(member: &Member<'v>, prefix: &str) -> Vec<(u32, &'v Work)> {
+    let cluster = &member.instance.cluster;
+    let own = member
+        .works
+        .iter()
+        .filter(|work| !work.hosted && order(&work.namespace, cluster).is_eq());
     let number = |work: &'v Work| {
         let digits = work.name.strip_prefix(prefix)?;
         let number: u32 = digits.parse().ok()?;
@@ -253,13 +254,13 @@ fn share_a_kit(one: &Member<'_>, other: &Member<'_>) -> bool {
     let pair = |reference: &Reference, same: &Reference| {
         reference.config == same.config && reference.desired == same.desired
     };
+    let (assigned, same): (&[Reference], &[Reference]) = (&one.assigned, &other.assigned);
+    let is_assigned_the_same = || {
+        let mut pairs = assigned.iter().zip(same);
+        assigned.len() == same.len() && pairs.all(|(reference, same)| pair(reference, same))
+    };
     one.instance.install_namespace == other.instance.install_namespace
-        && one.assigned.len() == other.assigned.len()
-        && one
-            .assigned
-            .iter()
-            .zip(&*other.assigned)
-            .all(|(reference, same)| pair(reference, same))
+        && (std::ptr::eq(assigned, same) || is_assigned_the_same())
 }
 
 fn kit(view: &View<'_>, assigned: &[Reference], install_namespace: &str, image_registries: &str) -> Kit {
@@ -327,8 +328,8 @@ fn refusal(member: &Member<'_>) -> Option<String> {
     None
 }
 
-fn waiting(view: &View<'_>, member: &Member<'_>) -> Option<WaitOn> {
-    match view.cluster(&member.instance.cluster) {
+fn waiting(member: &Member<'_>) -> Option<WaitOn> {
+    match member.cluster {
         None => return Some(WaitOn::Cluster),
         Some(cluster) if cluster.meta.deleting => return Some(WaitOn::ClusterDeletion),
         Some(_) => {}

@@ -2,6 +2,7 @@
 //!
 //! Stages, in the order in which they run: `install`, `config`, `rollout`, `work`, `progress`, `registration`, `rollup`,
 //! `health`, `diff`.
+//! `plan::addon_with` makes the same plan with a memo of the last one, and looks only at what may have changed.
 //! No clock, no client, no threads: the same view gives the same plan.
 #![deny(
     clippy::disallowed_methods,
@@ -25,13 +26,16 @@ mod hook_run;
 mod install;
 mod judge;
 mod kit;
+mod memo;
 mod note;
 mod owners;
 mod progress;
+mod quiet;
 mod registration;
 mod render;
 mod rollout;
 mod rollup;
+mod rounds;
 mod state;
 mod substitute;
 mod types;
@@ -39,8 +43,9 @@ mod unreachable;
 mod version;
 mod work;
 
-pub use addon::addon;
+pub use addon::{addon, addon_with};
 pub use check::check;
+pub use memo::Memo;
 pub use note::{Grade, Note};
 pub use registration::{Answer, Signing};
 pub use state::{Outcome, Phase, State, Words};

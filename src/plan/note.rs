@@ -99,11 +99,10 @@ impl Note {
     /// Returns what happened.
     pub fn message(&self) -> String {
         match self {
-            Self::Cluster { phase, outcome, .. } => {
-                State::Phase(*phase, outcome.clone())
-                    .progressing(Vocabulary::Lifecycle, None)
-                    .message
-            }
+            Self::Cluster { phase, outcome, .. } => State::Phase(*phase, outcome.clone())
+                .progressing(Vocabulary::Lifecycle, None)
+                .message
+                .into_owned(),
             Self::Stuck { message, .. } | Self::AddOn { message, .. } => message.clone(),
         }
     }

@@ -32,7 +32,7 @@ fn with_owner(owners: &[Owner], kind: Kind, name: &str, meta: &Meta) -> Option<V
         let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
         group == ADDON_GROUP && *owner.kind == *kind.address().kind && &*owner.name == name
     };
-    if owners.iter().any(|owner| is_ours(owner) && owner.uid == meta.uid) {
+    if owners.iter().any(|owner| owner.uid == meta.uid && is_ours(owner)) {
         return None;
     }
     let others = owners.iter().filter(|owner| !is_ours(owner));

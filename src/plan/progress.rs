@@ -48,62 +48,82 @@ pub(super) struct Report<'v> {
     pub registering: Registering<'v>,
 }
 
-/// Returns the report of one instance.
-pub(super) fn report<'v>(
-    view: &View<'v>,
-    configs: &'v Configs<'v>,
-    member: &Member<'v>,
-    rendering: &Rendering<'v>,
+/// Makes the reports of one instance after the other.
+#[derive(Debug)]
+pub(super) struct Reporter<'v> {
+    view: &'v View<'v>,
+    configs: &'v Configs,
+    versions: version::Reader<'v>,
     now: Timestamp,
-) -> Report<'v> {
-    let instance = member.instance;
-    let state = state(view, member, rendering);
-    let mut references = member.assigned.clone();
-    if state.is_done() && !references.iter().all(Reference::is_applied) {
-        references.to_mut().iter_mut().for_each(confirm);
+}
+
+impl<'v> Reporter<'v> {
+    pub(super) fn new(view: &'v View<'v>, configs: &'v Configs, now: Timestamp) -> Self {
+        Self {
+            view,
+            configs,
+            versions: version::Reader::new(view),
+            now,
+        }
     }
-    let trouble = trouble(member, rendering);
-    let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
-    let version = version::moving_to(view, member).map(|version| &**version);
-    let words = state.progressing(view.settings().reasons, version);
-    let mut wishes = vec![configured(member, trouble.as_ref())];
-    wishes.extend(assigned(member, &state, now));
-    wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
-    let probed = unreachable::available(view, instance).or_else(|| available(view, member, rendering));
-    let up = up(view, instance, probed.as_ref());
-    wishes.extend(probed);
-    wishes.push(Wish::new(
-        PROGRESSING,
-        words.status,
-        words.reason,
-        &*words.message,
-    ));
-    wishes.extend(rollup(turn(member), &state, &words, &stuck, up));
-    let deployed = !matches!(rendering, Rendering::NotOurs);
-    let conditions = stated(instance, rendering, &wishes, now);
-    Report {
-        supported: deployed.then_some(&configs.supported),
-        standing: standing(turn(member), &state, &stuck, up),
-        probes: deployed,
-        note: note(member, &state, words.reason, &stuck),
-        waits: waits(member, rendering, &state),
-        memory: version::memory(view, member, state.is_done()),
-        instance,
-        references,
-        conditions,
-        registering: Registering::default(),
+
+    /// Returns the report of one instance.
+    pub(super) fn report(&mut self, member: &'v Member<'v>, rendering: &Rendering<'v>) -> Report<'v> {
+        let Self {
+            view, configs, now, ..
+        } = *self;
+        let instance = member.instance;
+        let state = state(view, member, rendering);
+        let mut references = member.assigned.clone();
+        if state.is_done() && !references.iter().all(Reference::is_applied) {
+            references.to_mut().iter_mut().for_each(confirm);
+        }
+        let assigned_version = self.versions.assigned(member);
+        let trouble = trouble(member, rendering);
+        let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
+        let version = version::moving_to(assigned_version, instance).map(|version| &**version);
+        let words = state.progressing(view.settings().reasons, version);
+        let mut wishes = vec![configured(member, trouble.as_ref())];
+        wishes.extend(assigned(member, &state, now));
+        wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
+        let probed = unreachable::available(member.cluster).or_else(|| available(member, rendering));
+        let up = up(member, probed.as_ref());
+        wishes.extend(probed);
+        wishes.push(Wish::new(
+            PROGRESSING,
+            words.status,
+            words.reason,
+            &*words.message,
+        ));
+        wishes.extend(rollup(turn(member), &state, &words, &stuck, up));
+        let deployed = !matches!(rendering, Rendering::NotOurs);
+        let conditions = stated(instance, rendering, &wishes, now);
+        Report {
+            supported: deployed.then_some(&configs.supported),
+            standing: standing(turn(member), &state, &stuck, up),
+            probes: deployed,
+            note: note(member, &state, words.reason, &stuck),
+            waits: waits(member, rendering, &state),
+            memory: version::memory(view, member, assigned_version, state.is_done()),
+            instance,
+            references,
+            conditions,
+            registering: Registering::default(),
+        }
     }
 }
 
 /// Whether the agent works, as far as anybody knows. What was said about a cluster that nobody can reach is out of date.
-fn up(view: &View<'_>, instance: &Instance, probed: Option<&Wish<'_>>) -> Option<Status> {
-    let cluster = view.cluster(&instance.cluster);
-    if cluster.is_some_and(|cluster| cluster.available == Some(Status::Unknown)) {
+fn up(member: &Member<'_>, probed: Option<&Wish<'_>>) -> Option<Status> {
+    if member
+        .cluster
+        .is_some_and(|cluster| cluster.available == Some(Status::Unknown))
+    {
         return Some(Status::Unknown);
     }
     probed
         .map(Wish::status)
-        .or_else(|| instance.condition(AVAILABLE).map(|found| found.status))
+        .or_else(|| member.instance.condition(AVAILABLE).map(|found| found.status))
 }
 
 fn confirm(reference: &mut Reference) {

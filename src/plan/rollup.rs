@@ -29,7 +29,7 @@ pub(super) struct Summary {
 pub(super) fn summary(
     view: &View<'_>,
     wanted: &Wanted<'_>,
-    configs: &Configs<'_>,
+    configs: &Configs,
     placed: &[Placed],
     now: Timestamp,
 ) -> Summary {
@@ -103,7 +103,11 @@ fn progression(
             },
         }
     });
-    let mut wishes = vec![counted(selected.clusters.len(), placed, done)];
+    let mut wishes = vec![counted(
+        selected.clusters.len().saturating_add(selected.others),
+        placed,
+        done,
+    )];
     wishes.extend(stalled(selected, placed));
     wishes.extend(paused(selected, placed));
     // Two of them are only there while they are true.

@@ -2,6 +2,8 @@
 //!
 //! Decides the words of the `Progressing` condition. Never decides the state itself (`judge.rs`).
 
+use std::borrow::Cow;
+
 use crate::snapshot::{ConfigType, Status, Vocabulary};
 
 /// What is being done.
@@ -49,7 +51,7 @@ pub struct Words {
     /// The reason.
     pub reason: &'static str,
     /// The message.
-    pub message: String,
+    pub message: Cow<'static, str>,
 }
 
 impl Phase {
@@ -70,6 +72,15 @@ impl Phase {
             Self::Upgrade => "upgrade",
             Self::Rollback => "rollback",
             Self::Hook => "pre-delete hook",
+        }
+    }
+
+    const fn completed(self) -> &'static str {
+        match self {
+            Self::Install => "install completed with no errors.",
+            Self::Upgrade => "upgrade completed with no errors.",
+            Self::Rollback => "rollback completed with no errors.",
+            Self::Hook => "pre-delete hook completed with no errors.",
         }
     }
 
@@ -112,20 +123,20 @@ impl State {
             Self::Unsupported(of) => Words {
                 status: Status::False,
                 reason: "ConfigurationUnsupported",
-                message: format!(
+                message: Cow::Owned(format!(
                     "Configuration with gvr {}/{} is not supported for this addon",
                     of.group, of.resource
-                ),
+                )),
             },
             Self::WaitingForManifests => Words {
                 status: Status::False,
                 reason: "WaitingForManifestApplied",
-                message: "Waiting for ManagedClusterAddOn ManifestApplied condition".to_owned(),
+                message: Cow::Borrowed("Waiting for ManagedClusterAddOn ManifestApplied condition"),
             },
             Self::WaitingForHostingManifests => Words {
                 status: Status::False,
                 reason: "WaitingForHostingManifestApplied",
-                message: "Waiting for ManagedClusterAddOn HostingManifestApplied condition".to_owned(),
+                message: Cow::Borrowed("Waiting for ManagedClusterAddOn HostingManifestApplied condition"),
             },
             Self::Phase(phase, outcome) => match vocabulary {
                 Vocabulary::Lifecycle => lifecycle(*phase, outcome, version),
@@ -141,23 +152,23 @@ fn lifecycle(phase: Phase, outcome: &Outcome, version: Option<&str>) -> Words {
         Outcome::Running(why) => Words {
             status: Status::True,
             reason: running,
-            message: match (phase, version) {
+            message: Cow::Owned(match (phase, version) {
                 (_, None) | (Phase::Hook, Some(_)) => format!("{}… {why}", phase.verb()),
                 (Phase::Install, Some(version)) => format!("{} version {version}… {why}", phase.verb()),
                 (Phase::Upgrade | Phase::Rollback, Some(version)) => {
                     format!("{} to version {version}… {why}", phase.verb())
                 }
-            },
+            }),
         },
         Outcome::Succeeded => Words {
             status: Status::False,
             reason: succeeded,
-            message: format!("{} completed with no errors.", phase.noun()),
+            message: Cow::Borrowed(phase.completed()),
         },
         Outcome::Failed(error) => Words {
             status: Status::False,
             reason: failed,
-            message: error.clone(),
+            message: Cow::Owned(error.clone()),
         },
     }
 }
@@ -167,17 +178,17 @@ fn ocm(outcome: &Outcome) -> Words {
         Outcome::Running(why) => Words {
             status: Status::True,
             reason: "Progressing",
-            message: format!("progressing... {why}"),
+            message: Cow::Owned(format!("progressing... {why}")),
         },
         Outcome::Succeeded => Words {
             status: Status::False,
             reason: "Completed",
-            message: "completed with no errors.".to_owned(),
+            message: Cow::Borrowed("completed with no errors."),
         },
         Outcome::Failed(error) => Words {
             status: Status::False,
             reason: "Failed",
-            message: error.clone(),
+            message: Cow::Owned(error.clone()),
         },
     }
 }

@@ -8,14 +8,14 @@ use super::available::AVAILABLE;
 use super::conditions::Wish;
 use super::diff;
 use super::types::Action;
-use crate::snapshot::{Instance, Status, View};
+use crate::snapshot::{Cluster, Instance, Status, View};
 
 /// Reason where the cluster gives none; a condition must have one.
 const NO_REASON: &str = "ManagedClusterUnknown";
 
 /// Returns what should stand in `Available` while the cluster cannot be reached.
-pub(super) fn available<'v>(view: &View<'v>, instance: &Instance) -> Option<Wish<'v>> {
-    let (reason, message) = view.cluster(&instance.cluster)?.unknown.as_ref()?;
+pub(super) fn available(cluster: Option<&Cluster>) -> Option<Wish<'_>> {
+    let (reason, message) = cluster?.unknown.as_ref()?;
     Some(Wish::new(AVAILABLE, Status::Unknown, NO_REASON, &**message).quoting(reason))
 }
 
@@ -26,5 +26,6 @@ pub(super) fn statuses(view: &View<'_>, now: Timestamp) -> Vec<Action> {
 }
 
 fn status(view: &View<'_>, instance: &Instance, now: Timestamp) -> Option<Action> {
-    diff::conditions(instance, &[available(view, instance)?], None, now)
+    let cluster = view.cluster(&instance.cluster);
+    diff::conditions(instance, &[available(cluster)?], None, now)
 }

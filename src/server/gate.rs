@@ -21,6 +21,7 @@ use super::certificate::{Certificate, Shown};
 use super::connection::{self, Hall};
 use super::limits::Limits;
 use super::routes::{self, Decide, Desk};
+use super::witness::Witness;
 use crate::admission::{self, Facts, Rulebook};
 use crate::telemetry::Metrics;
 
@@ -37,6 +38,8 @@ pub struct GateOptions {
     pub rulebook: Arc<ArcSwap<Rulebook>>,
     /// Where the gate counts what it does.
     pub metrics: Metrics,
+    /// Who tells whether an object exists that the facts do not have; without one, nothing that rests on it refuses.
+    pub witness: Option<Witness>,
 }
 
 /// Why a gate cannot start.
@@ -89,6 +92,7 @@ impl Gate {
             facts,
             rulebook,
             metrics,
+            witness,
         } = options;
         let listen = |source| StartError::Listen {
             address: bind,
@@ -98,7 +102,7 @@ impl Gate {
         let address = listener.local_addr().map_err(listen)?;
         let shown = Arc::new(Shown::new(&certificate));
         let tls = acceptor(Arc::clone(&shown)).map_err(StartError::SetUpTls)?;
-        let desk = Arc::new(Desk::new((facts, rulebook), limits, decide, metrics));
+        let desk = Arc::new(Desk::new((facts, rulebook), witness, limits, (decide, metrics)));
         let (stopping, closing) = (CancellationToken::new(), CancellationToken::new());
         let hall = Hall {
             tls,

@@ -16,11 +16,11 @@ pub struct JsonBounds {
 
 impl Default for JsonBounds {
     fn default() -> Self {
-        // Annotations may hold 256 KiB together, and one of them may hold the whole manifest.
+        // A manifest of a template may hold a file, and the API server stores objects of up to 1.5 MiB.
         Self {
             depth: 64,
             items: 10_000,
-            string_bytes: 256 << 10,
+            string_bytes: 1536 << 10,
         }
     }
 }

@@ -17,6 +17,10 @@ pub struct Limits {
     pub idle: Duration,
     /// How long the body of a request may take.
     pub body: Duration,
+    /// How long a body may come as slowly as it likes.
+    pub body_grace: Duration,
+    /// How many bytes of a body must come in each second after that, on average.
+    pub body_rate: usize,
     /// The largest body, in bytes.
     pub body_bytes: usize,
     /// How many bytes of bodies may be held at once.
@@ -31,6 +35,10 @@ pub struct Limits {
     pub waiting: usize,
     /// How long a request may wait for its turn.
     pub patience: Duration,
+    /// How many requests may ask the hub something at once; further ones are answered without.
+    pub confirming: usize,
+    /// How long the hub may take to say whether an object exists.
+    pub confirm: Duration,
     /// How long to go on serving after a shutdown was asked for, so that routes to this server can be withdrawn.
     pub linger: Duration,
     /// How long open requests may take after that.
@@ -45,6 +53,8 @@ impl Default for Limits {
             head: Duration::from_secs(2),
             idle: Duration::from_secs(100),
             body: Duration::from_secs(5),
+            body_grace: Duration::from_secs(1),
+            body_rate: 16 << 10,
             body_bytes: 3 << 20,
             buffered_bytes: 64 << 20,
             json: JsonBounds::default(),
@@ -52,6 +62,8 @@ impl Default for Limits {
             concurrent: cores * 2,
             waiting: 64,
             patience: Duration::from_millis(200),
+            confirming: 32,
+            confirm: Duration::from_millis(150),
             linger: Duration::ZERO,
             drain: Duration::from_secs(10),
         }

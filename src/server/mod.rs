@@ -3,6 +3,7 @@
 //! Decides how long, how large and how many a caller may be, and over which TLS. Never knows a rule: what a request
 //! means is asked of `admission::decide`.
 
+mod body;
 mod certificate;
 mod connection;
 mod exposition;
@@ -13,6 +14,7 @@ mod json_bounds;
 mod limits;
 mod routes;
 mod turnstile;
+mod witness;
 
 pub use certificate::{Certificate, CertificateError};
 pub use exposition::Exposition;
@@ -20,6 +22,7 @@ pub use gate::{Gate, GateOptions, StartError};
 pub use issue::{Authority, IssueError, Issued};
 pub use json_bounds::JsonBounds;
 pub use limits::Limits;
+pub use witness::Witness;
 
 #[cfg(test)]
 mod trials;

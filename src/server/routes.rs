@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use axum::Router;
@@ -15,11 +15,13 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Request, Response, StatusCode, header};
 use axum::routing::{get, post};
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use jiff::Timestamp;
 use tracing::error;
 
+use super::body::{self, Broken};
 use super::limits::Limits;
 use super::turnstile::Turnstile;
+use super::witness::Witness;
 use crate::admission::wire::{self, Review};
 use crate::admission::{self, Door, Facts, MUTATE_PATH, Rulebook, VALIDATE_PATH, Verdict};
 use crate::telemetry::{Metrics, Outcome};
@@ -33,8 +35,11 @@ pub(super) struct Desk {
     rulebook: Arc<ArcSwap<Rulebook>>,
     pub(super) decide: Decide,
     pub(super) draining: AtomicBool,
+    witness: Option<Witness>,
     limits: Limits,
     deciding: Turnstile,
+    /// Requests that wait for the hub's word; nobody queues here.
+    confirming: Turnstile,
     /// One place per KiB of body.
     buffering: Turnstile,
     metrics: Metrics,
@@ -43,17 +48,19 @@ pub(super) struct Desk {
 impl Desk {
     pub(super) fn new(
         (facts, rulebook): (Arc<ArcSwap<Facts>>, Arc<ArcSwap<Rulebook>>),
+        witness: Option<Witness>,
         limits: Limits,
-        decide: Decide,
-        metrics: Metrics,
+        (decide, metrics): (Decide, Metrics),
     ) -> Self {
         Self {
             facts,
             rulebook,
             decide,
             draining: AtomicBool::new(false),
+            witness,
             limits,
             deciding: Turnstile::new(limits.concurrent, limits.waiting, limits.patience),
+            confirming: Turnstile::new(limits.confirming, 0, limits.patience),
             buffering: Turnstile::new(
                 limits.buffered_bytes.div_ceil(1024),
                 limits.waiting,
@@ -125,27 +132,64 @@ async fn question(desk: &Desk, door: Door, request: Request<Body>) -> Result<Res
     if let Some(exceeded) = desk.limits.json.exceeded_by(&bytes) {
         return Err(plain(StatusCode::BAD_REQUEST, exceeded));
     }
-    let _turn = desk.deciding.enter(1).await.ok_or_else(busy)?;
+    let turn = desk.deciding.enter(1).await.ok_or_else(busy)?;
+    let begun = Instant::now();
     let review =
         Review::decode(&bytes).map_err(|error| plain(StatusCode::BAD_REQUEST, &error.to_string()))?;
-    Ok(decided(desk, door, &review))
+    let mut request = review.request(door);
+    request.circumstances.now = Some(Timestamp::now());
+    let facts = desk.facts.load_full();
+    let mut verdict = decided(desk, &request, &facts);
+    // Whoever waits for the hub must not keep others from being decided.
+    drop(turn);
+    if let Some(first) = verdict.take_if(|first| !first.asks().is_empty()) {
+        verdict = confirmed(desk, &request, &facts, first).await;
+    }
+    let counted = Counted { door, begun, metrics: &desk.metrics };
+    Ok(answered(&review, verdict.as_ref(), counted))
 }
 
-fn decided(desk: &Desk, door: Door, review: &Review<'_>) -> Response<Body> {
-    let begun = Instant::now();
-    let (facts, rulebook) = (desk.facts.load(), desk.rulebook.load());
-    // Facts, rulebook and request are only read, so that a panic leaves nothing half-done behind.
-    let verdict = catch_unwind(AssertUnwindSafe(|| {
-        let verdict = (desk.decide)(&review.request(door), &facts, &rulebook);
-        let bytes = wire::encode(review.uid(), &verdict);
-        (verdict, bytes)
-    }));
-    if let Ok((verdict, bytes)) = verdict {
-        count(&desk.metrics, door, &verdict, begun.elapsed());
+/// Decides; nothing comes of a decision that panics. Facts, rulebook and request are only read, so that a panic leaves
+/// nothing half-done behind.
+fn decided(desk: &Desk, request: &admission::Request<'_>, facts: &Facts) -> Option<Verdict> {
+    let rulebook = desk.rulebook.load_full();
+    catch_unwind(AssertUnwindSafe(|| (desk.decide)(request, facts, &rulebook))).ok()
+}
+
+/// Decides again with what the hub says of the objects in doubt. Where it says nothing in time, the first verdict stands:
+/// it refuses nothing that rests on them.
+async fn confirmed(
+    desk: &Desk,
+    request: &admission::Request<'_>,
+    facts: &Facts,
+    first: Verdict,
+) -> Option<Verdict> {
+    let Some(witness) = &desk.witness else {
+        return Some(first);
+    };
+    let Some(_place) = desk.confirming.enter(1).await else {
+        return Some(first);
+    };
+    let answers = witness.answers(first.asks(), desk.limits.confirm).await;
+    if answers.is_empty() {
+        return Some(first);
+    }
+    let Some(_turn) = desk.deciding.enter(1).await else {
+        return Some(first);
+    };
+    decided(desk, request, &facts.clone().confirmed_by(answers))
+}
+
+fn answered(review: &Review<'_>, verdict: Option<&Verdict>, counted: Counted<'_>) -> Response<Body> {
+    let encode = |verdict| {
+        let bytes = catch_unwind(AssertUnwindSafe(|| wire::encode(review.uid(), verdict))).ok()?;
+        Some((verdict, bytes))
+    };
+    if let Some((verdict, bytes)) = verdict.and_then(encode) {
+        counted.verdict(verdict);
         return json(StatusCode::OK, bytes);
     }
-    desk.metrics
-        .admission(label(door), Outcome::Broken, begun.elapsed());
+    counted.broken();
     error!(uid = review.uid(), "a decision panicked");
     json(
         StatusCode::INTERNAL_SERVER_ERROR,
@@ -153,36 +197,50 @@ fn decided(desk: &Desk, door: Door, review: &Review<'_>) -> Response<Body> {
     )
 }
 
-/// Both doors see every object: what rules find is counted once, where it is final.
-fn count(metrics: &Metrics, door: Door, verdict: &Verdict, took: Duration) {
-    let outcome = if verdict.allowed() {
-        Outcome::Allowed
-    } else {
-        Outcome::Denied
-    };
-    metrics.admission(label(door), outcome, took);
-    if door == Door::Mutate {
-        return;
+/// Where one request is counted.
+struct Counted<'a> {
+    door: Door,
+    begun: Instant,
+    metrics: &'a Metrics,
+}
+
+impl Counted<'_> {
+    /// Both doors see every object: what rules find is counted once, where it is final.
+    fn verdict(self, verdict: &Verdict) {
+        let outcome = if verdict.allowed() {
+            Outcome::Allowed
+        } else {
+            Outcome::Denied
+        };
+        let metrics = self.metrics;
+        metrics.admission(label(self.door), outcome, self.begun.elapsed());
+        if self.door == Door::Mutate {
+            return;
+        }
+        for violation in verdict.violations() {
+            metrics.finding(violation.rule(), "deny");
+        }
+        for warning in verdict.warnings() {
+            metrics.finding(warning.violation().rule(), "warn");
+        }
+        for violation in verdict.audited() {
+            metrics.finding(violation.rule(), "audit");
+        }
     }
-    for violation in verdict.violations() {
-        metrics.finding(violation.rule(), "deny");
-    }
-    for warning in verdict.warnings() {
-        metrics.finding(warning.violation().rule(), "warn");
-    }
-    for violation in verdict.audited() {
-        metrics.finding(violation.rule(), "audit");
+
+    fn broken(self) {
+        self.metrics
+            .admission(label(self.door), Outcome::Broken, self.begun.elapsed());
     }
 }
 
 async fn read(desk: &Desk, request: Request<Body>) -> Result<Bytes, Response<Body>> {
-    let body = Limited::new(request.into_body(), desk.limits.body_bytes);
-    match tokio::time::timeout(desk.limits.body, body.collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(plain(StatusCode::BAD_REQUEST, "the body ended early")),
-        Err(_) => Err(plain(StatusCode::REQUEST_TIMEOUT, "the body took too long")),
-    }
+    let read = body::read(request.into_body(), &desk.limits).await;
+    read.map_err(|broken| match broken {
+        Broken::TooLarge => too_large(),
+        Broken::TooSlow => plain(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+        Broken::EndedEarly => plain(StatusCode::BAD_REQUEST, "the body ended early"),
+    })
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

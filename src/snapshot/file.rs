@@ -2,7 +2,6 @@
 //!
 //! Decides whether a record differs in anything that a plan reads: a new revision alone touches nobody.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::decode::object as decode;
@@ -13,7 +12,7 @@ use super::record::{
     AddOn, Cluster, Config, ConfigRef, Decision, InstallStrategy, Instance, Lifecycle, Meta, Placement, Work,
 };
 use super::settings::EmptyLifecycle;
-use super::store::{Place, Store, Touched};
+use super::store::{Place, Store, Touched, search};
 use super::versions::offered;
 use crate::model::ConfigRollout;
 
@@ -32,12 +31,14 @@ pub(super) fn replace<T: PartialEq>(slot: &mut Option<T>, mut new: T, meta: fn(&
 
 impl Store {
     pub(super) fn insert_cluster(&mut self, key: &ObjectKey, record: Cluster, touched: &mut Touched) {
-        let mut slot = self.clusters.remove(&key.name);
+        let mut own = Touched::new();
+        let name = self.names.share(&key.name);
+        let mut slot = self.clusters.remove(&name);
         let mut selecting: Vec<Name> = self.selecting(&record).cloned().collect();
         selecting.extend(slot.iter().flat_map(|old| self.selecting(old)).cloned());
-        self.file_features(&key.name, slot.as_ref(), Some(&record), touched);
+        self.file_features(&key.name, slot.as_ref(), Some(&record), &mut own);
         if let Some(old) = slot.as_mut().filter(|old| old.labels != record.labels) {
-            touched.extend(selecting.iter().cloned());
+            own.extend(selecting.iter().cloned());
             if same_besides_features(old, &record) {
                 // Telling which add-ons it has concerns those that it tells of, and those that select by it.
                 old.labels.clone_from(&record.labels);
@@ -51,12 +52,12 @@ impl Store {
             old.facts = Arc::clone(&record.facts);
         }
         let differs = replace(&mut slot, record, |record| &mut record.meta);
-        self.clusters
-            .extend(slot.map(|record| (key.name.clone(), record)));
+        self.clusters.extend(slot.map(|record| (name, record)));
         if differs {
-            self.touch_cluster(&key.name, touched);
-            touched.extend(selecting);
+            self.touch_cluster(&key.name, &mut own);
+            own.extend(selecting);
         }
+        self.attribute(&key.name, own, touched);
     }
 
     pub(super) fn insert_placement(&mut self, key: &ObjectKey, record: Placement, touched: &mut Touched) {
@@ -107,9 +108,13 @@ impl Store {
             self.index_addon(old, Mentioned::NoMore);
         }
         self.index_addon(&record, Mentioned::Now);
+        let before = slot.as_ref().map(unspoken);
         if replace(&mut slot, record, |record| &mut record.meta) {
             self.published.addon_changed(&name);
             touched.insert(name.clone());
+            if slot.as_ref().map(unspoken) == before {
+                self.changes.of_none(&name);
+            }
         }
         self.addons.extend(slot.map(|record| (name, record)));
     }
@@ -119,7 +124,8 @@ impl Store {
         let mut slot = self
             .instances
             .get_mut(&addon)
-            .and_then(|all| all.remove(&cluster));
+            .and_then(|all| all.remove(&cluster))
+            .map(|old| *old);
         if let Some(old) = &slot {
             self.index_instance(old, Mentioned::NoMore);
         }
@@ -127,11 +133,12 @@ impl Store {
         self.published.instance_changed(slot.as_ref(), Some(&record));
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.insert(addon.clone());
+            self.changes.of_cluster(&addon, &cluster);
         }
         self.instances
             .entry(addon)
             .or_default()
-            .extend(slot.map(|record| (cluster, record)));
+            .extend(slot.map(|record| (cluster, Box::new(record))));
     }
 
     pub(super) fn insert_config(&mut self, key: &ObjectKey, record: Config, touched: &mut Touched) {
@@ -169,11 +176,16 @@ impl Store {
             .or_default()
             .entry(filed.1.clone())
             .or_default();
-        let mut slot = works.remove(&place);
+        let found = search(works, &place);
+        let mut slot = found.ok().map(|at| works.remove(at));
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.insert(filed.0.clone());
+            self.changes.of_cluster(&filed.0, &filed.1);
         }
-        works.extend(slot.map(|record| (place.clone(), record)));
+        if let Some(record) = slot {
+            works.reserve_exact(1);
+            works.insert(found.unwrap_or_else(|at| at), record);
+        }
         self.work_places.insert(place, filed);
     }
 
@@ -183,10 +195,12 @@ impl Store {
         match key.kind {
             Kind::Cluster => {
                 if let Some(old) = self.clusters.remove(&key.name) {
-                    self.file_features(&key.name, Some(&old), None, touched);
                     self.published.cluster_changed(&key.name);
-                    self.touch_cluster(&key.name, touched);
-                    touched.extend(self.selecting(&old).cloned());
+                    let mut own = Touched::new();
+                    self.file_features(&key.name, Some(&old), None, &mut own);
+                    self.touch_cluster(&key.name, &mut own);
+                    own.extend(self.selecting(&old).cloned());
+                    self.attribute(&key.name, own, touched);
                 }
             }
             Kind::Placement => {
@@ -251,6 +265,7 @@ impl Store {
         self.published.instance_changed(Some(&old), None);
         self.index_instance(&old, Mentioned::NoMore);
         touched.insert(key.name.clone());
+        self.changes.of_cluster(&key.name, &key.namespace);
     }
 
     fn remove_work(&mut self, place: &Place, touched: &mut Touched) {
@@ -258,13 +273,16 @@ impl Store {
             return;
         };
         touched.insert(addon.clone());
+        self.changes.of_cluster(&addon, &cluster);
         let Some(clusters) = self.works.get_mut(&addon) else {
             return;
         };
         let Some(works) = clusters.get_mut(&cluster) else {
             return;
         };
-        works.remove(place);
+        if let Ok(at) = search(works, place) {
+            works.remove(at);
+        }
         if works.is_empty() {
             clusters.remove(&cluster);
         }
@@ -284,6 +302,14 @@ impl Store {
             | InstallStrategy::Other(_) => false,
         };
         self.addons.values().filter(selects).map(|addon| &addon.name)
+    }
+
+    /// What an event about a cluster touches, it touches because of this cluster.
+    fn attribute(&mut self, cluster: &Name, mut own: Touched, touched: &mut Touched) {
+        for addon in &own {
+            self.changes.of_cluster(addon, cluster);
+        }
+        touched.append(&mut own);
     }
 
     fn touch_cluster(&self, cluster: &Name, touched: &mut Touched) {
@@ -325,22 +351,31 @@ impl Store {
     }
 
     /// Returns the works of one add-on on one cluster.
-    pub(super) fn works_of<'s>(
-        &'s self,
-        addon: &str,
-        cluster: &str,
-    ) -> impl Iterator<Item = &'s Work> + use<'s> {
-        self.works
-            .get(addon)
-            .and_then(|all| all.get(cluster))
-            .into_iter()
-            .flat_map(BTreeMap::values)
+    pub(super) fn works_of(&self, addon: &str, cluster: &str) -> &[Work] {
+        let works = self.works.get(addon).and_then(|all| all.get(cluster));
+        works.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Returns a configuration object.
     pub(super) fn config(&self, config: &ConfigRef) -> Option<&Config> {
         self.configs.get(config)
     }
+}
+
+/// Returns an add-on without what its status tells people; the plan of a cluster reads no more than this.
+fn unspoken(addon: &AddOn) -> AddOn {
+    let mut addon = addon.clone();
+    addon.meta.version = Name::from("");
+    addon.conditions.clear();
+    addon.supported_versions.clear();
+    addon.default_version = Name::from("");
+    for progression in addon.progressions.iter_mut().flatten() {
+        progression.conditions.clear();
+        for reference in &mut progression.references {
+            (reference.applied, reference.known_good) = (None, None);
+        }
+    }
+    addon
 }
 
 /// Whether a record begins or ceases to mention others.

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 
-/// From a key to everything that mentions it.
+/// From a key to everything that mentions it, sorted, and how often. Most keys are mentioned once or twice, for which a map
+/// would keep room for many.
 #[derive(Debug)]
 pub(super) struct Mentions<K, V> {
-    by_key: BTreeMap<K, BTreeMap<V, usize>>,
+    by_key: BTreeMap<K, Vec<(V, usize)>>,
 }
 
 impl<K, V> Default for Mentions<K, V> {
@@ -18,16 +19,25 @@ impl<K, V> Default for Mentions<K, V> {
     }
 }
 
+fn search<V: Ord>(values: &[(V, usize)], value: &V) -> Result<usize, usize> {
+    values.binary_search_by(|(known, _)| known.cmp(value))
+}
+
 impl<K: Ord + Clone, V: Ord + Clone> Mentions<K, V> {
     /// Counts one more mention of `key` by `value`.
     pub(super) fn add(&mut self, key: &K, value: &V) {
-        let count = self
-            .by_key
-            .entry(key.clone())
-            .or_default()
-            .entry(value.clone())
-            .or_insert(0);
-        *count = count.saturating_add(1);
+        let values = self.by_key.entry(key.clone()).or_default();
+        match search(values, value) {
+            Ok(at) => {
+                if let Some((_, count)) = values.get_mut(at) {
+                    *count = count.saturating_add(1);
+                }
+            }
+            Err(at) => {
+                values.reserve_exact(1);
+                values.insert(at, (value.clone(), 1));
+            }
+        }
     }
 
     /// Takes one mention back.
@@ -35,10 +45,12 @@ impl<K: Ord + Clone, V: Ord + Clone> Mentions<K, V> {
         let Some(values) = self.by_key.get_mut(key) else {
             return;
         };
-        if let Some(count) = values.get_mut(value) {
+        if let Ok(at) = search(values, value)
+            && let Some((_, count)) = values.get_mut(at)
+        {
             *count = count.saturating_sub(1);
             if *count == 0 {
-                values.remove(value);
+                values.remove(at);
             }
         }
         if values.is_empty() {
@@ -46,9 +58,15 @@ impl<K: Ord + Clone, V: Ord + Clone> Mentions<K, V> {
         }
     }
 
+    /// Returns whether `value` mentions `key`.
+    pub(super) fn mentions(&self, key: &K, value: &V) -> bool {
+        let values = self.by_key.get(key);
+        values.is_some_and(|values| search(values, value).is_ok())
+    }
+
     /// Returns everything that mentions `key`, sorted.
     pub(super) fn of(&self, key: &K) -> impl Iterator<Item = &V> {
-        self.by_key.get(key).into_iter().flat_map(BTreeMap::keys)
+        self.by_key.get(key).into_iter().flatten().map(|(value, _)| value)
     }
 }
 

@@ -1,6 +1,5 @@
-//! The snapshot room: what the tide knows of the hub, in compact records, and the views and facts taken from it.
-//!
-//! Never awaits and never decides what should change.
+//! The snapshot room: what the tide knows of the hub, in compact records, and the views and facts taken from it. Never
+//! awaits and never decides what should change.
 #![deny(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -8,6 +7,7 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod changes;
 mod content;
 mod copied;
 mod decode;
@@ -41,12 +41,12 @@ pub use facts::*;
 pub use farewell::{FailedHook, Farewell, HookTimeout, TimeoutPolicy};
 pub use identity::{Identity, Mark, marks};
 pub use kind::{ADDON_GROUP, Address, Kind, Lane, ObjectKey};
-pub use names::{Name, Names};
+pub use names::{Name, Names, order};
 pub use pairs::Pairs;
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
     DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, Owner, Paused, Placement,
-    PlacementUse, Progression, ProgressionReference, Reference, Signal, Status, Work, Workload,
+    PlacementUse, Progression, ProgressionReference, Reference, Said, Signal, Status, Work, Workload,
 };
 pub use registration::{
     AgentIdentity, Asked, Grant, GrantContent, Holders, KUBE_CLIENT_SIGNER, Permission, Purpose, Registered,
@@ -57,4 +57,4 @@ pub use settings::{ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Settings, Vo
 pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
 pub use store::{Event, Place, Store, Touched};
 pub use versions::{MOST_VERSIONS, Oddity, Offer, Versions};
-pub use view::View;
+pub use view::{Scope, Site, View};

@@ -29,6 +29,9 @@ impl Store {
                 || self.grants.contains_key(name);
             if self.addons.contains_key(name) || !remains {
                 self.gone.remove(name);
+                if !self.addons.contains_key(name) {
+                    self.changes.forget(name);
+                }
             } else if !self.gone.contains_key(name) {
                 self.gone.insert(name.clone(), gone(name));
             }
@@ -60,7 +63,7 @@ impl Store {
                 let addon = self.names.share(addon);
                 touched.insert(addon.clone());
                 let clusters = self.features.entry(addon).or_default();
-                clusters.insert(cluster.clone(), (*value).clone());
+                clusters.insert(self.names.share(cluster), (*value).clone());
             }
         }
     }
@@ -89,7 +92,8 @@ impl Store {
                     (one.config == *config && one.desired == *hash) || one.applied_as(config, hash)
                 })
             };
-            instances.values().flat_map(BTreeMap::values).any(holds)
+            let mut all = instances.values().flat_map(BTreeMap::values);
+            all.any(|instance| holds(instance))
         });
     }
 }

@@ -173,7 +173,9 @@ impl Store {
 
     fn publish_declared(&mut self, cluster: &Name, addon: &Name) -> bool {
         let instance = self.instances.get(addon).and_then(|all| all.get(cluster));
-        let supported = instance.into_iter().flat_map(|instance| &instance.supported);
+        let supported = instance
+            .into_iter()
+            .flat_map(|instance| instance.supported.iter());
         let types: Arc<[ConfigType]> = supported
             .filter_map(|of| ConfigType::parse(&of.group, &of.resource).ok())
             .collect();

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::changes::Changes;
 use super::decode::object::{self as decode, Record};
 use super::decode::work::Known;
 use super::expect::{Expectations, Expected, Sight, is_met};
@@ -27,8 +28,8 @@ use super::view::View;
 
 /// Namespace and name.
 pub type Place = (Name, Name);
-/// The works of one cluster, by namespace and name.
-pub(super) type Works = BTreeMap<Place, Work>;
+/// The works of one cluster, sorted by namespace and name. Nearly always there is one, for which a map would keep room for many.
+pub(super) type Works = Vec<Work>;
 
 /// Something that happened on the hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +80,8 @@ pub struct Store {
     pub(super) settings: Settings,
     pub(super) names: Names,
     pub(super) addons: BTreeMap<Name, AddOn>,
-    pub(super) instances: BTreeMap<Name, BTreeMap<Name, Instance>>,
+    /// In boxes: a map keeps room for more records than it holds.
+    pub(super) instances: BTreeMap<Name, BTreeMap<Name, Box<Instance>>>,
     pub(super) works: BTreeMap<Name, BTreeMap<Name, Works>>,
     /// Where each work is filed: add-on and cluster.
     pub(super) work_places: BTreeMap<Place, (Name, Name)>,
@@ -108,6 +110,9 @@ pub struct Store {
     pub(super) features: Features,
     pub(super) retired: Retired,
     pub(super) sights: Sights,
+    pub(super) changes: Changes,
+    /// Add-ons that have waited for the event at hand: it woke them up, and need not have changed anything.
+    woken: Touched,
     expectations: Expectations,
     faults: BTreeMap<ObjectKey, String>,
     pub(super) new_faults: Vec<(ObjectKey, String)>,
@@ -135,6 +140,8 @@ impl Store {
             Event::Answered { config, answer } => self.answer(config, answer, &mut touched),
             Event::TypeFaulty { of, fault } => self.type_fault(&of, fault, &mut touched),
         }
+        self.changes.close(&touched);
+        touched.append(&mut self.woken);
         self.mourn(&touched);
         touched
     }
@@ -167,7 +174,8 @@ impl Store {
             }
         }
         let seen = self.meta(&key).cloned();
-        touched.extend(self.expectations.settle(&key, seen.as_ref().map(sight)));
+        self.woken
+            .extend(self.expectations.settle(&key, seen.as_ref().map(sight)));
     }
 
     /// A relist may bring an older state than the watch has shown already.
@@ -181,7 +189,7 @@ impl Store {
     fn delete(&mut self, key: &ObjectKey, touched: &mut Touched) {
         self.faults.remove(key);
         self.remove(key, touched);
-        touched.extend(self.expectations.settle(key, None));
+        self.woken.extend(self.expectations.settle(key, None));
     }
 
     /// Returns the view of one add-on, if the add-on exists or anything of its name is left.
@@ -264,7 +272,8 @@ impl Store {
         }
         let place = (key.namespace.clone(), key.name.clone());
         let (addon, cluster) = self.work_places.get(&place)?;
-        self.works.get(addon)?.get(cluster)?.get(&place)
+        let works = self.works.get(addon)?.get(cluster)?;
+        works.get(search(works, &place).ok()?)
     }
 
     /// Returns the keys of all objects of a kind.
@@ -324,6 +333,11 @@ impl Store {
             Record::Work(None) | Record::Grant(None) | Record::Request(None) => self.remove(key, touched),
         }
     }
+}
+
+/// Returns where a work stands among those of its cluster, or where it should.
+pub(super) fn search(works: &[Work], (namespace, name): &Place) -> Result<usize, usize> {
+    works.binary_search_by(|work| (&work.namespace, &work.name).cmp(&(namespace, name)))
 }
 
 fn sight(meta: &Meta) -> Sight<'_> {

@@ -20,6 +20,7 @@ impl Store {
         let news = known.get(&object).is_none_or(|before| **before != *why);
         if news {
             known.insert(object, Name::from(why));
+            self.changes.of_all(addon);
         }
         news
     }
@@ -29,9 +30,14 @@ impl Store {
         let Some(known) = self.troubles.get_mut(addon) else {
             return;
         };
+        let before = known.len();
         known.retain(|object, _| planned.contains(object));
+        let forgets = known.len() < before;
         if known.is_empty() {
             self.troubles.remove(addon);
+        }
+        if forgets {
+            self.changes.of_all(&Name::from(addon));
         }
     }
 
@@ -43,6 +49,9 @@ impl Store {
         let ended = known.remove(object).is_some();
         if known.is_empty() {
             self.troubles.remove(addon);
+        }
+        if ended {
+            self.changes.of_all(&Name::from(addon));
         }
         ended
     }

@@ -1,15 +1,20 @@
 //! The view of one add-on: everything its plan may read, sorted.
 //!
-//! Decides nothing, copies nothing, and shows no other add-on.
+//! Decides nothing, copies nothing, and shows no other add-on. A view within a scope walks only over the clusters of the
+//! scope; what is asked for by name is shown whatever the scope is.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, btree_map};
 
-use super::names::Name;
+use super::names::{Name, order};
 use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Placement, Work};
 use super::settings::Settings;
 use super::sight::Sights;
 use super::store::Store;
 use super::versions::Versions;
+
+/// The clusters that a view walks over.
+pub type Scope = BTreeSet<Name>;
 
 /// Everything that the plan of one add-on may read.
 #[derive(Debug, Clone, Copy)]
@@ -17,11 +22,48 @@ pub struct View<'s> {
     pub(super) store: &'s Store,
     /// The add-on.
     pub addon: &'s AddOn,
+    /// Where it walks; absent: everywhere.
+    scope: Option<&'s Scope>,
 }
 
 impl<'s> View<'s> {
     pub(super) fn new(store: &'s Store, addon: &'s AddOn) -> Self {
-        Self { store, addon }
+        Self {
+            store,
+            addon,
+            scope: None,
+        }
+    }
+
+    /// Returns the same view, which walks only over the clusters of a scope.
+    #[must_use]
+    pub fn within<'t>(self, scope: &'t Scope) -> View<'t>
+    where
+        's: 't,
+    {
+        View {
+            scope: Some(scope),
+            ..self
+        }
+    }
+
+    /// Returns whether the view walks over a cluster.
+    pub fn is_within(&self, cluster: &Name) -> bool {
+        self.scope.is_none_or(|scope| scope.contains(cluster))
+    }
+
+    /// Walks over a map by cluster, as far as the scope goes.
+    pub(super) fn walk<V>(
+        &self,
+        map: Option<&'s BTreeMap<Name, V>>,
+    ) -> impl Iterator<Item = (&'s Name, &'s V)> + use<'s, V> {
+        let everywhere = map.filter(|_| self.scope.is_none());
+        let here = map.zip(self.scope);
+        let here = here.into_iter().flat_map(|(map, scope)| {
+            let found = move |cluster: &'s Name| map.get(cluster).map(|value| (cluster, value));
+            scope.iter().filter_map(found)
+        });
+        everywhere.into_iter().flatten().chain(here)
     }
 
     /// Returns the operator's choices.
@@ -31,16 +73,22 @@ impl<'s> View<'s> {
 
     /// Returns the add-on's instances in order of clusters.
     pub fn instances(&self) -> impl Iterator<Item = &'s Instance> + use<'s> {
-        self.store
-            .instances
-            .get(&self.addon.name)
-            .into_iter()
+        let all = self.store.instances.get(&self.addon.name);
+        self.walk(all).map(|(_, instance)| &**instance)
+    }
+
+    /// Returns all of the add-on's instances in order of clusters, whatever the scope is.
+    pub fn all_instances(&self) -> impl Iterator<Item = &'s Instance> + use<'s> {
+        let all = self.store.instances.get(&self.addon.name);
+        all.into_iter()
             .flat_map(BTreeMap::values)
+            .map(|instance| &**instance)
     }
 
     /// Returns the add-on's instance on a cluster.
     pub fn instance(&self, cluster: &str) -> Option<&'s Instance> {
-        self.store.instances.get(&self.addon.name)?.get(cluster)
+        let all = self.store.instances.get(&self.addon.name)?;
+        all.get(cluster).map(|instance| &**instance)
     }
 
     /// Returns a cluster.
@@ -48,9 +96,9 @@ impl<'s> View<'s> {
         self.store.clusters.get(name)
     }
 
-    /// Returns all clusters in order of their names.
+    /// Returns the clusters in order of their names.
     pub fn clusters(&self) -> impl Iterator<Item = (&'s Name, &'s Cluster)> + use<'s> {
-        self.store.clusters.iter()
+        self.walk(Some(&self.store.clusters))
     }
 
     /// Returns a placement.
@@ -62,6 +110,21 @@ impl<'s> View<'s> {
     pub fn decisions(&self, namespace: &Name, name: &Name) -> impl Iterator<Item = &'s Decision> + use<'s> {
         let filed = self.store.decisions.get(&(namespace.clone(), name.clone()));
         filed.into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// Returns the clusters that the decisions of a placement name, sorted.
+    pub fn decided(&self, namespace: &Name, name: &Name) -> Vec<&'s Name> {
+        let place = (namespace.clone(), name.clone());
+        let by_cluster = &self.store.placements_by_cluster;
+        if let Some(scope) = self.scope {
+            let names = |cluster: &&Name| by_cluster.mentions(cluster, &place);
+            return scope.iter().filter(names).collect();
+        }
+        let decisions = self.decisions(namespace, name);
+        let mut all: Vec<&Name> = decisions.flat_map(|decision| &decision.clusters).collect();
+        all.sort();
+        all.dedup();
+        all
     }
 
     pub(super) fn sights(&self) -> &'s Sights {
@@ -91,13 +154,13 @@ impl<'s> View<'s> {
 
     /// Returns the clusters that tell by a label that they have the add-on, with what they tell, sorted.
     pub fn features(&self) -> impl Iterator<Item = (&'s Name, &'s Name)> + use<'s> {
-        self.store.features.get(&self.addon.name).into_iter().flatten()
+        self.walk(self.store.features.get(&self.addon.name))
     }
 
     /// Returns all works of the add-on with their clusters, sorted by cluster, namespace and name.
     pub fn all_works(&self) -> impl Iterator<Item = (&'s Name, &'s Work)> + use<'s> {
-        let clusters = self.store.works.get(&self.addon.name).into_iter().flatten();
-        clusters.flat_map(|(cluster, works)| works.values().map(move |work| (cluster, work)))
+        let clusters = self.walk(self.store.works.get(&self.addon.name));
+        clusters.flat_map(|(cluster, works)| works.iter().map(move |work| (cluster, work)))
     }
 
     /// Returns the versions of the add-on, from the templates that are made for it.
@@ -107,6 +170,72 @@ impl<'s> View<'s> {
 
     /// Returns the add-on's works for a cluster, sorted by namespace and name.
     pub fn works(&self, cluster: &str) -> impl Iterator<Item = &'s Work> + use<'s> {
-        self.store.works_of(&self.addon.name, cluster)
+        self.store.works_of(&self.addon.name, cluster).iter()
+    }
+
+    /// Returns the add-on's instances in order of clusters, each with what stands around it.
+    pub fn sites(&self) -> Vec<Site<'s>> {
+        let all: Vec<&'s Instance> = self.instances().collect();
+        let mut clusters = Finder::new(Some(&self.store.clusters), all.len());
+        let mut works = Finder::new(self.store.works.get(&self.addon.name), all.len());
+        let site = |instance: &'s Instance| Site {
+            instance,
+            cluster: clusters.find(&instance.cluster),
+            works: works
+                .find(&instance.cluster)
+                .map(Vec::as_slice)
+                .unwrap_or_default(),
+        };
+        all.into_iter().map(site).collect()
+    }
+
+    /// Returns those clusters of a sorted list that exist, or do not, each with what is known of it.
+    pub fn looked_up<'n>(&self, names: &[&'n Name]) -> Vec<(&'n Name, Option<&'s Cluster>)> {
+        let mut clusters = Finder::new(Some(&self.store.clusters), names.len());
+        names.iter().map(|name| (*name, clusters.find(name))).collect()
+    }
+}
+
+/// An instance with what stands around it.
+#[derive(Debug, Clone, Copy)]
+pub struct Site<'s> {
+    /// The instance.
+    pub instance: &'s Instance,
+    /// Its cluster, if it exists.
+    pub cluster: Option<&'s Cluster>,
+    /// The works for its cluster, sorted by namespace and name.
+    pub works: &'s [Work],
+}
+
+/// So many times as many entries as names make looking each one up cheaper than going through.
+const SPARSE: usize = 8;
+
+/// Finds names that come in order, by going through the map along with them where that is cheaper.
+struct Finder<'s, V> {
+    map: Option<&'s BTreeMap<Name, V>>,
+    ahead: Option<std::iter::Peekable<btree_map::Iter<'s, Name, V>>>,
+}
+
+impl<'s, V> Finder<'s, V> {
+    fn new(map: Option<&'s BTreeMap<Name, V>>, names: usize) -> Self {
+        let is_dense = |map: &&BTreeMap<Name, V>| map.len() <= names.saturating_mul(SPARSE);
+        Self {
+            map,
+            ahead: map.filter(is_dense).map(|map| map.iter().peekable()),
+        }
+    }
+
+    fn find(&mut self, name: &Name) -> Option<&'s V> {
+        let Some(ahead) = &mut self.ahead else {
+            return self.map?.get(name);
+        };
+        loop {
+            let (key, value) = ahead.peek()?;
+            match order(key, name) {
+                Ordering::Less => ahead.next(),
+                Ordering::Equal => return Some(value),
+                Ordering::Greater => return None,
+            };
+        }
     }
 }

@@ -32,7 +32,10 @@ impl Case<'_> {
         let used = self.placements(cluster);
         links.extend(used.iter().map(|used| self.placement(used, cluster)));
         let instance = self.view.instance(cluster);
-        for reference in instance.into_iter().flat_map(|instance| &instance.references) {
+        for reference in instance
+            .into_iter()
+            .flat_map(|instance| instance.references.iter())
+        {
             links.push(self.config(reference, cluster, instance));
         }
         let cause = self.follow(cluster, instance, used.is_empty(), &mut links);

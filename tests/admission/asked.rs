@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-use tidegate::admission::{Door, Operation, Request, Rulebook, Verdict, decide};
+use serde_json::{Value, json};
+use tidegate::admission::{Circumstances, Door, Operation, Request, Rulebook, Verdict, decide};
 use tidegate::api::v1alpha1::ClusterManagementAddOnSpec;
 use tidegate::model::ConfigType;
-use tidegate::snapshot::{AddonFacts, Facts};
+use tidegate::snapshot::{AddonFacts, Completeness, Event, Facts, Kind, ObjectKey, Settings, Store};
 
 /// What is asked about one object.
 #[derive(Clone, Debug)]
@@ -70,6 +70,7 @@ impl Asked {
             object: Some(&object),
             old: old.as_deref(),
             dry_run: false,
+            circumstances: Circumstances::default(),
         };
         let verdict = decide(&request, facts, rulebook);
         let dry = decide(
@@ -108,6 +109,16 @@ pub(crate) struct WrittenFacts {
     pub(crate) placements: BTreeMap<String, Vec<String>>,
     pub(crate) agents: BTreeMap<String, Vec<String>>,
     pub(crate) versions: BTreeMap<String, Vec<String>>,
+    /// Clusters with their labels. This and what follows makes a whole fleet: what is not written does not exist.
+    pub(crate) clusters: BTreeMap<String, BTreeMap<String, String>>,
+    /// Decision groups by placement: name and clusters, in order.
+    pub(crate) groups: BTreeMap<String, Vec<(String, Vec<String>)>>,
+    /// Who has an add-on: add-on, then who installed it (`namespace/name` of a placement, or ""), then clusters.
+    pub(crate) installed: BTreeMap<String, BTreeMap<String, Vec<String>>>,
+    /// Objects as a hub serves them.
+    pub(crate) objects: Vec<Value>,
+    /// What the hub itself says about objects: `Kind namespace/name`, and whether it exists.
+    pub(crate) asked_hub: BTreeMap<String, bool>,
 }
 
 impl Default for WrittenFacts {
@@ -118,16 +129,18 @@ impl Default for WrittenFacts {
             placements: BTreeMap::new(),
             agents: BTreeMap::new(),
             versions: BTreeMap::new(),
+            clusters: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            installed: BTreeMap::new(),
+            objects: Vec::new(),
+            asked_hub: BTreeMap::new(),
         }
     }
 }
 
 impl WrittenFacts {
     pub(crate) fn read(&self) -> Facts {
-        let mut facts = Facts::default();
-        if self.complete {
-            facts = facts.completed();
-        }
+        let mut facts = self.fleet();
         for (name, spec) in &self.addons {
             facts = facts.with_addon(name, AddonFacts::of(spec));
         }
@@ -142,8 +155,100 @@ impl WrittenFacts {
         for (addon, versions) in &self.versions {
             facts = facts.with_versions(addon, versions.iter().map(String::as_str));
         }
-        facts
+        if self.asked_hub.is_empty() {
+            return facts;
+        }
+        let answers = self.asked_hub.iter().map(|(object, exists)| {
+            let (kind, place) = object.split_once(' ').expect("kind, then namespace/name");
+            let (namespace, name) = place.split_once('/').unwrap_or(("", place));
+            (ObjectKey::new(kind_of(kind), namespace, name), *exists)
+        });
+        facts.confirmed_by(answers.collect())
     }
+
+    /// The facts of a fleet, made by the store that the controllers use.
+    fn fleet(&self) -> Facts {
+        let objects = self.written_objects();
+        if objects.is_empty() {
+            // Nobody has written about these kinds, so that their absence means nothing.
+            const UNWRITTEN: [Kind; 5] = [
+                Kind::Cluster,
+                Kind::Placement,
+                Kind::DeploymentConfig,
+                Kind::Template,
+                Kind::HubConfig,
+            ];
+            let written = Kind::ALL.into_iter().filter(|kind| !UNWRITTEN.contains(kind));
+            let known = if self.complete {
+                Completeness::of(written)
+            } else {
+                Completeness::NONE
+            };
+            return Facts {
+                known,
+                ..Facts::default()
+            };
+        }
+        let mut store = Store::new(Settings::default());
+        for (number, mut object) in objects.into_iter().enumerate() {
+            let kind = kind_of(object["kind"].as_str().expect("a kind"));
+            object["metadata"]["uid"] = json!(format!("uid-{number}"));
+            object["metadata"]["resourceVersion"] = json!((number + 1).to_string());
+            drop(store.apply(Event::Applied { kind, object }));
+        }
+        assert!(store.faults().is_empty(), "{:?}", store.faults());
+        let known = if self.complete {
+            Completeness::all()
+        } else {
+            Completeness::NONE
+        };
+        store.publish(known).unwrap_or_default()
+    }
+
+    pub(crate) fn written_objects(&self) -> Vec<Value> {
+        let mut objects = self.objects.clone();
+        for (name, labels) in &self.clusters {
+            objects.push(
+                json!({"kind": "ManagedCluster", "metadata": {"name": name, "labels": labels},
+                "spec": {"hubAcceptsClient": true}}),
+            );
+        }
+        for (placement, groups) in &self.groups {
+            let (namespace, name) = placement.split_once('/').expect("namespace/name");
+            objects.push(
+                json!({"kind": "Placement", "metadata": {"name": name, "namespace": namespace}, "spec": {}}),
+            );
+            for (index, (group, clusters)) in groups.iter().enumerate() {
+                let labels = json!({
+                    "cluster.open-cluster-management.io/placement": name,
+                    "cluster.open-cluster-management.io/decision-group-index": index.to_string(),
+                    "cluster.open-cluster-management.io/decision-group-name": group,
+                });
+                let decisions = clusters
+                    .iter()
+                    .map(|cluster| json!({"clusterName": cluster, "reason": ""}));
+                let decisions: Vec<Value> = decisions.collect();
+                let metadata =
+                    json!({"name": format!("{name}-{index}"), "namespace": namespace, "labels": labels});
+                objects.push(json!({"kind": "PlacementDecision", "metadata": metadata, "status": {"decisions": decisions}}));
+            }
+        }
+        for (addon, givers) in &self.installed {
+            for (mark, clusters) in givers {
+                for cluster in clusters {
+                    let annotations = json!({"tidegate.io/installed-by": mark});
+                    let metadata = json!({"name": addon, "namespace": cluster, "annotations": annotations});
+                    objects.push(json!({"kind": "ManagedClusterAddOn", "metadata": metadata, "spec": {}}));
+                }
+            }
+        }
+        objects
+    }
+}
+
+fn kind_of(kind: &str) -> Kind {
+    let known = Kind::ALL.into_iter().find(|known| known.address().kind == kind);
+    known.expect("a kind of the store")
 }
 
 fn config_type(text: &str) -> ConfigType {

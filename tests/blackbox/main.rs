@@ -6,6 +6,7 @@ mod admission;
 mod command_line;
 mod dumps;
 mod gitops;
+mod kill;
 mod main_job;
 mod rig;
 mod robust;

@@ -153,18 +153,22 @@ fn a_missing_certificate_or_hub_is_said_in_one_line() {
 }
 
 /// A running `tidegate serve`; ended when dropped.
-struct Serve {
+pub(crate) struct Serve {
     child: Child,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Serve {
     fn start(kubeconfig: &Path, chain: &Path, key: &Path) -> Self {
+        Self::start_at("127.0.0.1:0", kubeconfig, chain, key)
+    }
+
+    pub(crate) fn start_at(bind: &str, kubeconfig: &Path, chain: &Path, key: &Path) -> Self {
         let mut child = tidegate()
             .args([
                 "serve",
                 "--bind",
-                "127.0.0.1:0",
+                bind,
                 "--linger",
                 "0",
                 "--progressing-reasons",
@@ -213,7 +217,7 @@ impl Drop for Serve {
     }
 }
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < PATIENCE, "still not so: {what}");
@@ -221,7 +225,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-fn kubectl(kubeconfig: &Path, args: &[&str], stdin: &str) -> Run {
+pub(crate) fn kubectl(kubeconfig: &Path, args: &[&str], stdin: &str) -> Run {
     let home = kubeconfig.parent().expect("a file has a folder");
     let mut child = Command::new("kubectl")
         .env("KUBECONFIG", kubeconfig)

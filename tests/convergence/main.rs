@@ -8,6 +8,7 @@ mod case;
 mod dice;
 mod hub;
 mod manager;
+mod memos;
 mod mutant;
 mod settled;
 mod shrink;

@@ -12,6 +12,7 @@ use tidegate::plan::{self, Action, Plan, Revision};
 use tidegate::snapshot::{Event, Expected, Kind, Lane, Name, ObjectKey, Settings, Store};
 
 use super::hub::{Hub, Object, Part, Refusal, text};
+use super::memos::Memos;
 use super::mutant::{Mutant, hurried, prune_hand_made};
 
 /// How long events are gathered.
@@ -78,6 +79,7 @@ pub(crate) struct Manager {
     pauses: BTreeMap<ObjectKey, (Timestamp, u32)>,
     acknowledged: BTreeMap<ObjectKey, String>,
     seen: Seen,
+    memos: Memos,
     mutant: Mutant,
 }
 
@@ -95,6 +97,7 @@ impl Manager {
             pauses: BTreeMap::new(),
             acknowledged: BTreeMap::new(),
             seen: Seen::default(),
+            memos: Memos::default(),
             mutant,
         }
     }
@@ -261,7 +264,7 @@ impl Manager {
         let Some(view) = self.store.view(addon) else {
             return Ok(0);
         };
-        let mut plan = plan::addon(&view, now);
+        let (mut plan, planned) = self.memos.plan(&view, now)?;
         if self.mutant == Mutant::PruneHandMade {
             prune_hand_made(&view, &mut plan);
         }
@@ -270,6 +273,9 @@ impl Manager {
         }
         if let Some(at) = plan.recheck_at.filter(|_| self.mutant != Mutant::ForgetRecheck) {
             self.touch(addon, at.max(now));
+        }
+        if let Some(change) = planned {
+            self.store.forget_changes(addon, change);
         }
         self.leave_paused(addon, &mut plan, now);
         self.begin(addon, plan.actions);

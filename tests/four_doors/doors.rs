@@ -6,6 +6,7 @@ use tidegate::check::{Background, Base, File, MissingFacts, check};
 use tidegate::field::{Violation, Warning};
 use tidegate::offline::Identity;
 use tidegate::report::{Finding, Severity};
+use tidegate::snapshot::Facts;
 
 use crate::hub;
 use crate::pages::Example;
@@ -62,8 +63,8 @@ impl Answer {
     }
 }
 
-pub(crate) fn at_decide(example: &Example) -> Answer {
-    let verdict: Verdict = example.asked.at(Door::Mutate, &example.facts);
+pub(crate) fn at_decide(example: &Example, facts: &Facts) -> Answer {
+    let verdict: Verdict = example.asked.at(Door::Mutate, facts);
     let patch = serde_json::to_value(verdict.patch()).expect("a patch is JSON");
     Answer {
         allowed: verdict.allowed(),

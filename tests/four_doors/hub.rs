@@ -9,6 +9,15 @@ use crate::asked::WrittenFacts;
 const ADDON: &str = "addon.open-cluster-management.io/v1alpha1";
 const CLUSTER: &str = "cluster.open-cluster-management.io";
 
+/// Kinds that a page without a fleet says nothing about.
+const UNWRITTEN: [Kind; 5] = [
+    Kind::Cluster,
+    Kind::Placement,
+    Kind::DeploymentConfig,
+    Kind::Template,
+    Kind::HubConfig,
+];
+
 /// Returns a hub of which these facts are true.
 pub(crate) fn of(facts: &WrittenFacts) -> Hub {
     let mut hub = Hub::default();
@@ -54,8 +63,20 @@ pub(crate) fn of(facts: &WrittenFacts) -> Hub {
                 "spec": {"addonName": addon, "agentSpec": {"workload": {"manifests": []}}, "registration": []}}));
         }
     }
+    let fleet = facts.written_objects();
+    for mut object in fleet.iter().cloned() {
+        let kind = object["kind"].as_str().expect("a kind");
+        let known = Kind::ALL.into_iter().find(|known| known.address().kind == kind);
+        object["apiVersion"] = known.expect("a kind of the store").api_version().into();
+        put(object);
+    }
     if facts.complete {
-        Kind::ALL.into_iter().for_each(|kind| hub.complete(kind));
+        let written = Kind::ALL
+            .into_iter()
+            .filter(|kind| !fleet.is_empty() || !UNWRITTEN.contains(kind));
+        for kind in written {
+            hub.complete(kind);
+        }
     }
     hub
 }

@@ -42,6 +42,7 @@ impl Webhook {
         let facts = Arc::new(ArcSwap::from_pointee(Facts::default()));
         let options = GateOptions {
             metrics: tidegate::telemetry::Metrics::default(),
+            witness: None,
             bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             certificate,
             facts: Arc::clone(&facts),

@@ -50,6 +50,8 @@ impl Scene {
         let authority = Authority::generate().expect("an authority");
         let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
         let options = GateOptions {
+            metrics: tidegate::telemetry::Metrics::default(),
+            witness: None,
             bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             certificate: issued.certificate().clone(),
             facts: tide.facts(),

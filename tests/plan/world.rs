@@ -2,11 +2,12 @@
 //!
 //! Checks every precondition of a write. Never decides what should change.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use tidegate::plan::{self, Action, Answer, Plan, Revision};
+use tidegate::plan::{self, Action, Answer, Memo, Plan, Revision};
 use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
 
 /// A decision group: name and index, unless it carries no labels, and its clusters.
@@ -20,6 +21,8 @@ pub(crate) struct World {
     /// Objects that the hub refuses to have written.
     pub(crate) refused: BTreeSet<ObjectKey>,
     revision: u64,
+    /// What the last plan of each add-on found out.
+    pub(crate) memos: RefCell<BTreeMap<String, Memo>>,
 }
 
 impl World {
@@ -31,6 +34,7 @@ impl World {
             now,
             refused: BTreeSet::new(),
             revision: 0,
+            memos: RefCell::default(),
         }
     }
 
@@ -157,7 +161,7 @@ impl World {
         });
     }
 
-    /// Plans an add-on; the plan must keep all invariants.
+    /// Plans an add-on; the plan must keep all invariants, and a memo of the last plan must not change it.
     pub(crate) fn plan(&self, addon: &str) -> Plan {
         let Some(view) = self.store.view(addon) else {
             return Plan::default();
@@ -168,6 +172,10 @@ impl World {
             Vec::<String>::new(),
             "a plan breaks an invariant"
         );
+        let mut memos = self.memos.borrow_mut();
+        let memo = memos.entry(addon.to_owned()).or_default();
+        let with_memo = plan::addon_with(&view, self.now, memo);
+        assert_eq!(with_memo, plan, "a plan with a memo differs from one without");
         plan
     }
 

@@ -1,7 +1,7 @@
 //! Rules about references to configurations. Page: `tests/admission/config.md`.
 //!
-//! Decides which references are refused and which are doubted. Whether the referenced object exists is never asked:
-//! it may come with the same apply.
+//! Decides which references are refused and which are doubted. Whether the referenced object exists is asked in
+//! `config_objects`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -221,6 +221,13 @@ fn addon_incomplete(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     for list in every_list(&subject.body) {
         deny_unreadable(list, rule::INCOMPLETE_REFERENCE, findings);
     }
+    for default in every_default(&subject.body) {
+        let named = default.raw.name.is_some_and(|name| !name.is_empty());
+        if !named {
+            let fault = Fault::bare(Class::Required, "must name the configuration object");
+            findings.deny(fault.at(default.path.key("name"), rule::INCOMPLETE_REFERENCE));
+        }
+    }
 }
 
 fn deny_unreadable(list: &[ReferenceAt<'_>], id: &str, findings: &mut Findings) {
@@ -310,12 +317,7 @@ fn addon_missing_namespace(subject: &Subject<'_, Addon>, findings: &mut Findings
     for list in every_list(&subject.body) {
         warn_missing_namespace(list, findings);
     }
-    let defaults = subject
-        .body
-        .supported
-        .iter()
-        .filter_map(|entry| entry.default.as_ref());
-    for default in defaults {
+    for default in every_default(&subject.body) {
         warn_missing_namespace(std::slice::from_ref(default), findings);
     }
 }
@@ -327,8 +329,14 @@ fn warn_missing_namespace(list: &[ReferenceAt<'_>], findings: &mut Findings) {
     }
 }
 
-fn every_list<'b, 'a>(body: &'b AddonBody<'a>) -> impl Iterator<Item = &'b [ReferenceAt<'a>]> {
+/// Returns every list of references of an add-on; defaults of supported types stand alone.
+pub(super) fn every_list<'b, 'a>(body: &'b AddonBody<'a>) -> impl Iterator<Item = &'b [ReferenceAt<'a>]> {
     std::iter::once(body.configured.as_slice()).chain(placement_lists(body))
+}
+
+/// Returns the default of every supported type.
+pub(super) fn every_default<'b, 'a>(body: &'b AddonBody<'a>) -> impl Iterator<Item = &'b ReferenceAt<'a>> {
+    body.supported.iter().filter_map(|entry| entry.default.as_ref())
 }
 
 fn placement_lists<'b, 'a>(body: &'b AddonBody<'a>) -> impl Iterator<Item = &'b [ReferenceAt<'a>]> {
@@ -339,14 +347,18 @@ fn placement_lists<'b, 'a>(body: &'b AddonBody<'a>) -> impl Iterator<Item = &'b 
     })
 }
 
-fn typed<'l, 'a>(list: &'l [ReferenceAt<'a>]) -> impl Iterator<Item = (&'l ReferenceAt<'a>, ConfigType)> {
+/// Returns the references whose type can be read.
+pub(super) fn typed<'l, 'a>(
+    list: &'l [ReferenceAt<'a>],
+) -> impl Iterator<Item = (&'l ReferenceAt<'a>, ConfigType)> {
     list.iter().filter_map(|at| {
         let group = at.raw.group.unwrap_or_default();
         Some((at, ConfigType::parse(group, at.raw.resource?).ok()?))
     })
 }
 
-fn readable<'l, 'a>(
+/// Returns the references that can be read.
+pub(super) fn readable<'l, 'a>(
     list: &'l [ReferenceAt<'a>],
 ) -> impl Iterator<Item = (&'l ReferenceAt<'a>, ConfigReference)> {
     list.iter()

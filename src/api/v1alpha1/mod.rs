@@ -4,9 +4,11 @@
 
 mod addon_deployment_config;
 mod addon_hub_config;
+mod addon_policy;
 mod addon_template;
 mod cluster_management_addon;
 mod managed_cluster_addon;
+mod policy_match;
 mod rollout;
 
 pub use addon_deployment_config::{
@@ -14,6 +16,10 @@ pub use addon_deployment_config::{
     ImageMirror, NodePlacement, ProxyConfig, ResourceClaim, ResourceRequirements,
 };
 pub use addon_hub_config::{AddOnHubConfig, AddOnHubConfigSpec};
+pub use addon_policy::{
+    AddOnPolicy, AddOnPolicySpec, AddOnPolicyStatus, AuditAnnotation, MatchCondition, Mutation, ParamKind,
+    Patched, PolicyException, SchemaCheck, Validation, Variable,
+};
 pub use addon_template::{
     AddOnTemplate, AddOnTemplateSpec, CurrentClusterBinding, CustomSignerRegistration, HubPermission,
     KubeClientRegistration, RegistrationSpec, RoleRef, SigningCa, SingleNamespaceBinding, Subject,
@@ -27,6 +33,7 @@ pub use managed_cluster_addon::{
     AddOnMeta, ConfigCoordinates, ConfigReference, HealthCheck, ManagedClusterAddOn, ManagedClusterAddOnSpec,
     ManagedClusterAddOnStatus, ObjectReference, RegistrationConfig,
 };
+pub use policy_match::{MatchConstraints, MatchResources, ResourceRule};
 pub use rollout::{
     ConfigurationRollout, CreationTemplate, MandatoryDecisionGroup, RollingUpdateWithPlacement, RolloutAll,
     RolloutProgressive, RolloutProgressivePerGroup, RolloutStrategy,

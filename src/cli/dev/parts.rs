@@ -15,7 +15,8 @@ use super::demo;
 use super::folder::Folder;
 use super::hub::Hub;
 use crate::admission::{Endpoint, Rulebook};
-use crate::cli::{CliError, DevArgs, rulebook};
+use crate::cli::policies::{self, Policies};
+use crate::cli::{CliError, DevArgs, connect, rulebook};
 use crate::controllers::{Progress, Tide};
 use crate::server::{Authority, Gate, GateOptions};
 use crate::telemetry::Metrics;
@@ -25,6 +26,7 @@ pub(super) struct Parts {
     hub: Hub,
     gate: Gate,
     tide: Tide,
+    policies: Policies,
     fleet: Fleet,
     progress: broadcast::Receiver<Progress>,
 }
@@ -37,6 +39,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
         reason: error.to_string(),
     })?;
     let rulebook = rulebook::read(&args.gate)?;
+    let opened = policies::open(args.gate.policies.as_deref())?;
     let hub = Hub::start(args, folder).await?;
     let client = hub.client();
     let options = FleetOptions {
@@ -51,6 +54,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     let progress = tide.progress();
+    let (policies, rulebook) = policies::start(client.clone(), opened, rulebook).await;
     let gate = open_gate(&hub, &tide, folder, rulebook).await?;
     tide.synced().await;
     fleet
@@ -64,6 +68,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
         hub,
         gate,
         tide,
+        policies,
         fleet,
         progress,
     })
@@ -89,6 +94,7 @@ impl Parts {
     pub(super) async fn shutdown(self) {
         self.fleet.shutdown().await;
         self.tide.shutdown().await;
+        self.policies.shutdown().await;
         // A hub that is not ours forgets the gate while the gate still answers; ours has nobody left who asks.
         match self.hub {
             Hub::Own { .. } => {
@@ -103,7 +109,12 @@ impl Parts {
     }
 }
 
-async fn open_gate(hub: &Hub, tide: &Tide, folder: &Folder, rulebook: Rulebook) -> Result<Gate, CliError> {
+async fn open_gate(
+    hub: &Hub,
+    tide: &Tide,
+    folder: &Folder,
+    rulebook: Arc<ArcSwap<Rulebook>>,
+) -> Result<Gate, CliError> {
     let authority = Authority::generate().map_err(|error| cannot_start("the gate", error))?;
     let issued = authority
         .issue(["127.0.0.1", "localhost"])
@@ -114,7 +125,8 @@ async fn open_gate(hub: &Hub, tide: &Tide, folder: &Folder, rulebook: Rulebook) 
         bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         certificate: issued.certificate().clone(),
         facts: tide.facts(),
-        rulebook: Arc::new(ArcSwap::from_pointee(rulebook)),
+        rulebook,
+        witness: Some(connect::witness(hub.client())),
     };
     let gate = Gate::start(options)
         .await

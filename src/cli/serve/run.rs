@@ -6,10 +6,8 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
-
 use super::reload;
-use crate::cli::{CliError, LeasePlace, ServeArgs, connect, rulebook, signals};
+use crate::cli::{CliError, LeasePlace, ServeArgs, connect, policies, rulebook, signals};
 use crate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
 use crate::server::{Exposition, Gate, GateOptions, Limits};
 use crate::telemetry::Metrics;
@@ -25,6 +23,7 @@ pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
 async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
     let rulebook = rulebook::read(&args.gate)?;
+    let opened = policies::open(args.gate.policies.as_deref())?;
     let files = reload::Files::new(args.certificate.clone(), args.key.clone());
     let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
     let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
@@ -34,9 +33,17 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         election: args.elect.clone().map(election),
         ..TideOptions::from(&args.tide)
     };
-    let tide = Tide::start(client, options)
+    let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
+    // Nothing passes a gate that has not read its policies yet.
+    let (policies, rulebook) = tokio::select! {
+        started = policies::start(client.clone(), opened, rulebook) => started,
+        () = end.requested() => {
+            tide.shutdown().await;
+            return Ok(());
+        }
+    };
     let _page = match args.metrics {
         Some(bind) => Some(
             Exposition::start(bind, metrics.clone())
@@ -50,7 +57,8 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         bind: args.bind,
         certificate,
         facts: tide.facts(),
-        rulebook: Arc::new(ArcSwap::from_pointee(rulebook)),
+        rulebook: Arc::clone(&rulebook),
+        witness: Some(connect::witness(client)),
     };
     let limits = Limits {
         linger: Duration::from_secs(args.linger),
@@ -64,10 +72,12 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         tokio::select! {
             () = end.requested() => {}
             () = files.follow(&mut seen, &gate) => {}
+            () = rulebook::follow(&args.gate, &rulebook) => {}
         }
     }
     // The gate answers to the end, from facts that no longer move: a hub must not be left without an answer.
     tide.shutdown().await;
+    policies.shutdown().await;
     gate.shutdown().await;
     told
 }

@@ -55,7 +55,9 @@ fn assigned(view: &View<'_>, plan: &Plan, work: &ObjectKey) -> Hashes {
         entries.iter().map(pair).collect()
     } else {
         let instance = view.instance(&work.namespace);
-        let references = instance.into_iter().flat_map(|instance| &instance.references);
+        let references = instance
+            .into_iter()
+            .flat_map(|instance| instance.references.iter());
         references
             .map(|one| (one.config.clone(), one.desired.clone()))
             .collect()

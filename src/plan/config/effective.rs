@@ -10,7 +10,7 @@ use super::fault::ConfigFault;
 use super::layers::{self, Entry, Source, is_of_templates, is_template, listed_types};
 use super::notes::{self, Declared, Note};
 use super::versioned::{Basis, Completed, Layer};
-use crate::plan::install::Wanted;
+use crate::plan::install::{Stand, Wanted};
 use crate::plan::version::{BadVersion, Shelf, asked, given};
 use crate::snapshot::{ConfigRef, ConfigType, Instance, Name, Reference, Versions, View};
 
@@ -44,21 +44,43 @@ pub(in crate::plan) struct Effective {
 
 /// The effective configurations of an add-on.
 #[derive(Debug)]
-pub(in crate::plan) struct Configs<'v> {
+pub(in crate::plan) struct Configs {
     /// Default configurations in the order of the spec, for the add-on's status.
     pub defaults: Vec<Desired>,
     /// For each placement what its clusters inherit.
     pub inherited: Vec<Arc<Effective>>,
     /// What each instance should run with, in the order of the view.
-    pub instances: Vec<(&'v Instance, Arc<Effective>)>,
+    pub instances: Vec<Arc<Effective>>,
     /// The types that an instance of a template add-on may override.
     pub supported: BTreeSet<ConfigType>,
     /// The versions that the templates of the add-on offer.
     pub versions: Versions,
 }
 
+/// What the configurations of all instances depend on, and single instances may change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::plan) struct Common {
+    declared: BTreeSet<ConfigType>,
+    is_idle: bool,
+    has_versions: bool,
+}
+
+impl Common {
+    pub(in crate::plan) fn of(view: &View<'_>) -> Self {
+        let listed = listed_types(view.addon).any(is_template);
+        let shelf = Shelf::of(view, listed);
+        let has_versions = !shelf.versions.is_empty();
+        let declared = Declared::of(view, listed || has_versions);
+        Self {
+            declared: declared.types().cloned().collect(),
+            is_idle: declared.is_idle(),
+            has_versions,
+        }
+    }
+}
+
 /// Returns the effective configuration of every instance.
-pub(in crate::plan) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs<'v> {
+pub(in crate::plan) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Configs {
     let addon = view.addon;
     let listed = listed_types(addon).any(is_template);
     let shelf = Shelf::of(view, listed);
@@ -79,17 +101,17 @@ pub(in crate::plan) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Co
     let shared = placements
         .iter_mut()
         .zip(&wanted.placements)
-        .map(|(layer, selected)| layer.inherited(basis, &given(selected.by)))
+        .map(|(layer, selected)| layer.inherited(basis, given(selected.by)))
         .collect();
-    let of_instance = |instance: &'v Instance| {
-        let home = wanted.home.get(&instance.cluster).copied();
+    let of_instance = |stand: &Stand<'v>| {
+        let (instance, home) = (stand.site.instance, stand.home);
         let asked = asked(home.and_then(|index| wanted.placements.get(index)), instance);
         let layer = home
             .and_then(|index| placements.get_mut(index))
             .unwrap_or(&mut bare);
-        (instance, layer.of_instance(basis, instance, &asked))
+        layer.of_instance(basis, instance, asked)
     };
-    let instances = view.instances().map(of_instance).collect();
+    let instances = wanted.stands.iter().map(of_instance).collect();
     let by_default = |config: &ConfigRef| declared.by_default(addon, config);
     Configs {
         defaults: inherited(view, Completed::from(defaults), &declared, by_default).refs,

@@ -8,6 +8,6 @@ mod layers;
 mod notes;
 mod versioned;
 
-pub(super) use effective::{Configs, Desired, Effective, effective};
+pub(super) use effective::{Common, Configs, Desired, Effective, effective};
 pub(super) use fault::{Trouble, trouble};
 pub(super) use layers::{Source, is_template, type_of};

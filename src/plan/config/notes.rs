@@ -34,13 +34,23 @@ impl<'v> Declared<'v> {
             return Self::default();
         }
         let types = view
-            .instances()
-            .flat_map(|instance| &instance.supported)
+            .all_instances()
+            .flat_map(|instance| instance.supported.iter())
             .collect();
         Self {
             types,
-            is_idle: view.instances().next().is_none(),
+            is_idle: view.all_instances().next().is_none(),
         }
+    }
+
+    /// Returns the types that somebody has declared, sorted.
+    pub(super) fn types(&self) -> impl Iterator<Item = &ConfigType> {
+        self.types.iter().copied()
+    }
+
+    /// Returns whether nothing runs yet.
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_idle
     }
 
     /// Returns whether somebody supports the type, as far as anybody has declared anything.

@@ -75,7 +75,7 @@ impl<'v> Layer<'v> {
     }
 
     /// Returns what instances inherit that ask for a version.
-    pub(super) fn inherited(&mut self, basis: Basis<'_, 'v>, asked: &Name) -> Arc<Effective> {
+    pub(super) fn inherited(&mut self, basis: Basis<'_, 'v>, asked: &str) -> Arc<Effective> {
         if let Some(known) = self.by_version.get(asked) {
             return Arc::clone(known);
         }
@@ -91,7 +91,7 @@ impl<'v> Layer<'v> {
         let pick = shelf.pick(view, &configs(&self.entries), asked);
         let completed = Completed::new(self.entries.clone(), pick);
         let found = Arc::new(inherited(view, completed, declared, noted));
-        self.by_version.insert(asked.clone(), Arc::clone(&found));
+        self.by_version.insert(Name::from(asked), Arc::clone(&found));
         found
     }
 
@@ -100,12 +100,15 @@ impl<'v> Layer<'v> {
         &mut self,
         basis: Basis<'_, 'v>,
         instance: &Instance,
-        asked: &Name,
+        asked: &str,
     ) -> Arc<Effective> {
         let Basis { view, shelf, .. } = basis;
         let shared = self.inherited(basis, asked);
         let is_of_others = shelf.leaves_alone(view, instance);
-        let orphan = shelf.orphan(&configs(&self.entries), instance);
+        let orphan = shelf
+            .may_have_orphans()
+            .then(|| shelf.orphan(&configs(&self.entries), instance))
+            .flatten();
         if instance.configs.is_empty() && !is_of_others && orphan.is_none() {
             return shared;
         }

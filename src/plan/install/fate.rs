@@ -3,12 +3,12 @@
 //! Decides who stays and who goes, never when: the time of grace is counted in `membership`. What a human made goes only with
 //! its cluster.
 
-use super::wanted::Wanted;
-use crate::snapshot::{InstallStrategy, Instance, View};
+use super::wanted::Stand;
+use crate::snapshot::{InstallStrategy, Site, View};
 
 /// What becomes of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(in crate::plan) enum Fate {
     /// It stays.
     Stays,
     /// It goes at once, for this reason.
@@ -18,8 +18,10 @@ pub(super) enum Fate {
 }
 
 /// Returns what becomes of an instance.
-pub(super) fn fate(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Fate {
-    let cluster = view.cluster(&instance.cluster);
+pub(super) fn fate(view: &View<'_>, stand: &Stand<'_>) -> Fate {
+    let Site {
+        instance, cluster, ..
+    } = stand.site;
     if cluster.is_some_and(|cluster| cluster.meta.deleting) {
         return Fate::Goes("the cluster is being deleted");
     }
@@ -29,7 +31,7 @@ pub(super) fn fate(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) ->
     if cluster.is_some_and(|cluster| cluster.opts_out_of(&view.addon.name)) {
         return Fate::Goes("the cluster has opted out");
     }
-    if wanted.wants(&instance.cluster) {
+    if stand.is_wanted() {
         return Fate::Stays;
     }
     Fate::Parting

@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 use super::annotations;
 use super::create::{Giver, create};
 use super::fate::{Fate, follows};
-use super::wanted::{Known, Selected, Wanted, other_mark};
+use super::wanted::{Known, Selected, Stand, Wanted, other_mark};
 use crate::plan::owners;
 use crate::plan::types::{Action, Revision, Wait, WaitOn, earliest};
 use crate::plan::version;
-use crate::snapshot::{InstallStrategy, Instance, Kind, Name, ObjectKey, View, terms};
+use crate::snapshot::{InstallStrategy, Instance, Kind, Name, ObjectKey, Site, View, terms};
 
 /// The writes that give the add-on to the wanted clusters and take it from the others.
 #[derive(Debug, Default)]
@@ -36,23 +36,23 @@ pub(in crate::plan) fn membership(view: &View<'_>, wanted: &Wanted<'_>, now: Tim
         waits: strategy_waits(view, wanted),
         ..Membership::default()
     };
-    for instance in view.instances() {
+    for stand in &wanted.stands {
+        let instance = stand.site.instance;
         if instance.meta.deleting {
-            if wanted.wants(&instance.cluster) {
+            if stand.is_wanted() {
                 all.waits.push(Wait::cluster(&instance.cluster, WaitOn::Deletion));
             }
             continue;
         }
-        match wanted.fate(&instance.cluster) {
-            Fate::Stays => all.actions.extend(tend(view, wanted, instance)),
+        match stand.fate {
+            Fate::Stays => all.actions.extend(tend(view, wanted, stand)),
             Fate::Goes(why) => all.actions.push(remove(instance, why)),
             Fate::Parting => part(view, wanted, instance, now, &mut all),
         }
     }
-    let asked = wanted.home.keys().chain(&wanted.labelled);
-    for cluster in asked.filter(|cluster| view.instance(cluster).is_none()) {
+    for (cluster, home) in &wanted.missing {
         all.missing = all.missing.saturating_add(1);
-        match entry(view, wanted, cluster) {
+        match entry(view, wanted, (cluster, *home)) {
             Ok(action) => all.actions.push(action),
             Err(on) => all.waits.push(Wait::cluster(cluster, on)),
         }
@@ -84,10 +84,13 @@ fn undecided(selected: &Selected<'_>) -> Option<Wait> {
 }
 
 /// Returns the creation of a wanted cluster's instance, or what it waits for.
-fn entry(view: &View<'_>, wanted: &Wanted<'_>, cluster: &Name) -> Result<Action, WaitOn> {
+fn entry(
+    view: &View<'_>,
+    wanted: &Wanted<'_>,
+    (cluster, home): (&Name, Option<usize>),
+) -> Result<Action, WaitOn> {
     let found = view.cluster(cluster).ok_or(WaitOn::Cluster)?;
-    let home = wanted.home.get(cluster);
-    match home.and_then(|index| wanted.placements.get(*index)) {
+    match home.and_then(|index| wanted.placements.get(index)) {
         Some(selected) => Ok(create(view, Giver::Placement(selected.by), cluster, found)),
         // Its namespace only comes with the acceptance. A scheduler knows that; labels do not.
         None if !found.accepted => Err(WaitOn::Acceptance),
@@ -146,11 +149,13 @@ fn whole_seconds(grace: Duration) -> Duration {
 }
 
 /// The add-on owns its instances; marks follow what gives them now, and annotations follow the cluster.
-fn tend(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Action> {
+fn tend(view: &View<'_>, wanted: &Wanted<'_>, stand: &Stand<'_>) -> Option<Action> {
+    let Site {
+        instance, cluster, ..
+    } = stand.site;
     let mut annotations = Map::new();
     let (mut metadata, mut patch) = (Map::new(), Map::new());
     let mut why = "the cluster's annotations travel to its add-ons";
-    let cluster = view.cluster(&instance.cluster);
     if let Some(cluster) = cluster.filter(|_| follows(&view.addon.strategy)) {
         annotations = annotations::changes(cluster, instance);
     }
@@ -158,11 +163,11 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Act
         annotations.insert(terms::DESELECTED_AT.to_owned(), Value::Null);
         why = "nothing takes the add-on away any more";
     }
-    if let Some(mark) = passed_on(wanted, instance) {
+    if let Some(mark) = passed_on(wanted, stand) {
         annotations.insert(terms::INSTALLED_BY.to_owned(), Value::from(mark));
         why = "something else gives the add-on now";
     }
-    if let Some(version) = version::follow(home(wanted, instance), instance) {
+    if let Some(version) = version::follow(home(wanted, stand), instance) {
         annotations.insert(terms::GIVEN_VERSION.to_owned(), version.clone());
         patch.insert("spec".to_owned(), json!({"desiredVersion": version}));
         why = "the placement gives another version";
@@ -187,16 +192,16 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance) -> Option<Act
 }
 
 /// Returns the placement that configures the cluster of an instance.
-fn home<'w, 'v>(wanted: &'w Wanted<'v>, instance: &Instance) -> Option<&'w Selected<'v>> {
-    let index = wanted.home.get(&instance.cluster)?;
-    wanted.placements.get(*index)
+fn home<'w, 'v>(wanted: &'w Wanted<'v>, stand: &Stand<'_>) -> Option<&'w Selected<'v>> {
+    wanted.placements.get(stand.home?)
 }
 
 /// Returns the new mark of an instance that something else gives now. A placement that is unknown gives nothing away: it may
 /// still want the cluster.
-fn passed_on(wanted: &Wanted<'_>, instance: &Instance) -> Option<String> {
+fn passed_on(wanted: &Wanted<'_>, stand: &Stand<'_>) -> Option<String> {
+    let instance = stand.site.instance;
     if instance.installed_by.is_empty() || wanted.is_unknown(&instance.installed_by) {
         return None;
     }
-    other_mark(wanted, &instance.cluster, &instance.installed_by)
+    other_mark(wanted, stand, &instance.installed_by)
 }

@@ -7,4 +7,4 @@ mod membership;
 mod wanted;
 
 pub(super) use membership::membership;
-pub(super) use wanted::{Known, Selected, Wanted, wanted};
+pub(super) use wanted::{Known, Missing, Selected, Stand, Wanted, wanted};

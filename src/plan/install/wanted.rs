@@ -8,8 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::create::mark;
 use super::fate::{Fate, fate};
 use crate::model::Selector;
+use crate::plan::quiet::Others;
 use crate::snapshot::{
-    ConfigRef, Decision, InstallStrategy, Instance, Name, Placement, PlacementUse, View, terms,
+    Cluster, ConfigRef, Decision, InstallStrategy, Instance, Name, Placement, PlacementUse, Site, View,
+    order, terms,
 };
 
 /// What is known about the clusters of a placement.
@@ -28,41 +30,72 @@ pub(in crate::plan) enum Known {
 pub(in crate::plan) struct Selected<'v> {
     /// The entry of the install strategy.
     pub by: &'v PlacementUse,
-    /// Its clusters, without those that get nothing.
-    pub clusters: BTreeSet<&'v Name>,
+    /// Its clusters, without those that get nothing, as far as the plan looks at them; sorted.
+    pub clusters: Vec<&'v Name>,
+    /// How many more it has.
+    pub others: usize,
     /// Whether they are known.
     pub known: Known,
 }
+
+/// An instance, and whether its cluster gets the add-on.
+#[derive(Debug)]
+pub(in crate::plan) struct Stand<'v> {
+    /// The instance with what stands around it.
+    pub site: Site<'v>,
+    /// The index of the placement that configures it: the last one that selects its cluster.
+    pub home: Option<usize>,
+    /// Whether the label selector matches its cluster.
+    pub is_labelled: bool,
+    /// What becomes of it.
+    pub fate: Fate,
+}
+
+impl Stand<'_> {
+    /// Returns whether its cluster gets the add-on.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.home.is_some() || self.is_labelled
+    }
+
+    /// Returns whether it is on its way out: then it is neither written to nor counted, and keeps what it has.
+    pub(in crate::plan) fn is_leaving(&self) -> bool {
+        self.fate != Fate::Stays
+    }
+}
+
+/// The wanted clusters without an instance, each with the index of the placement that configures it, unless labels give it.
+pub(in crate::plan) type Missing<'v> = BTreeMap<&'v Name, Option<usize>>;
 
 /// Which clusters get the add-on.
 #[derive(Debug, Default)]
 pub(in crate::plan) struct Wanted<'v> {
     /// The placements in the order of the spec.
     pub placements: Vec<Selected<'v>>,
-    /// Every cluster of a placement with the index of the placement that configures it: the last one that selects it.
-    pub home: BTreeMap<&'v Name, usize>,
-    /// The clusters that the label selector matches.
-    pub labelled: BTreeSet<&'v Name>,
+    /// The instances in order of clusters.
+    pub stands: Vec<Stand<'v>>,
+    /// The wanted clusters without an instance.
+    pub missing: Missing<'v>,
     /// The selected clusters that have opted out.
     pub declined: BTreeSet<&'v Name>,
-    /// What becomes of the instances that do not stay.
-    leaving: BTreeMap<&'v Name, Fate>,
 }
 
-impl Wanted<'_> {
-    /// Returns whether the instance of a cluster is on its way out: it is neither written to nor counted, and keeps what it has.
-    pub(in crate::plan) fn is_leaving(&self, cluster: &Name) -> bool {
-        self.leaving.contains_key(cluster)
-    }
-
-    /// Returns what becomes of the instance of a cluster.
-    pub(super) fn fate(&self, cluster: &Name) -> Fate {
-        self.leaving.get(cluster).copied().unwrap_or(Fate::Stays)
-    }
-
-    /// Returns whether a cluster gets the add-on.
-    pub(in crate::plan) fn wants(&self, cluster: &Name) -> bool {
-        self.home.contains_key(cluster) || self.labelled.contains(cluster)
+impl<'v> Wanted<'v> {
+    /// Notes clusters that get the add-on; they are sorted, and so are the instances.
+    fn note(&mut self, clusters: &[&'v Name], home: Option<usize>) {
+        let mut stands = self.stands.iter_mut().peekable();
+        for cluster in clusters {
+            while stands
+                .next_if(|stand| order(&stand.site.instance.cluster, cluster).is_lt())
+                .is_some()
+            {}
+            match stands.next_if(|stand| order(&stand.site.instance.cluster, cluster).is_eq()) {
+                Some(stand) if home.is_some() => stand.home = home,
+                Some(stand) => stand.is_labelled = true,
+                None => {
+                    self.missing.insert(cluster, home);
+                }
+            }
+        }
     }
 
     /// Returns whether nobody can say which clusters the placement of a mark selects.
@@ -75,48 +108,65 @@ impl Wanted<'_> {
     }
 }
 
-/// Returns which clusters get the add-on.
-pub(in crate::plan) fn wanted<'v>(view: &View<'v>) -> Wanted<'v> {
-    let mut wanted = Wanted::default();
+/// Returns which clusters get the add-on; `others` are those at which the plan does not look.
+pub(in crate::plan) fn wanted<'v>(view: &View<'v>, others: &Others) -> Wanted<'v> {
+    let stand = |site| Stand {
+        site,
+        home: None,
+        is_labelled: false,
+        fate: Fate::Stays,
+    };
+    let mut wanted = Wanted {
+        stands: view.sites().into_iter().map(stand).collect(),
+        ..Wanted::default()
+    };
     match &view.addon.strategy {
-        InstallStrategy::Placements => by_placements(view, &mut wanted),
+        InstallStrategy::Placements => by_placements(view, others, &mut wanted),
         InstallStrategy::Labels(Some(selector)) => by_labels(view, selector, &mut wanted),
         InstallStrategy::Labels(None)
         | InstallStrategy::Manual
         | InstallStrategy::BadLabels(_)
         | InstallStrategy::Other(_) => {}
     }
-    let fates = view
-        .instances()
-        .map(|instance| (&instance.cluster, fate(view, &wanted, instance)));
-    wanted.leaving = fates.filter(|(_, fate)| *fate != Fate::Stays).collect();
+    for stand in &mut wanted.stands {
+        stand.fate = fate(view, stand);
+    }
     wanted
 }
 
-fn by_placements<'v>(view: &View<'v>, wanted: &mut Wanted<'v>) {
+fn by_placements<'v>(view: &View<'v>, others: &Others, wanted: &mut Wanted<'v>) {
     for (index, by) in view.addon.placements.iter().enumerate() {
         let mut selected = select(view, by);
-        selected
-            .clusters
-            .retain(|cluster| may_have(view, cluster, &mut wanted.declined));
-        wanted
-            .home
-            .extend(selected.clusters.iter().map(|cluster| (*cluster, index)));
+        selected.others = others.selected(index);
+        let mut clusters = Vec::with_capacity(selected.clusters.len());
+        for (cluster, found) in view.looked_up(&selected.clusters) {
+            if may_have(view, (cluster, found), &mut wanted.declined) {
+                clusters.push(cluster);
+            }
+        }
+        wanted.note(&clusters, Some(index));
+        selected.clusters = clusters;
         wanted.placements.push(selected);
     }
 }
 
 fn by_labels<'v>(view: &View<'v>, selector: &Selector, wanted: &mut Wanted<'v>) {
+    let mut labelled = Vec::new();
     for (name, cluster) in view.clusters() {
-        if cluster.is_matched_by(selector) && may_have(view, name, &mut wanted.declined) {
-            wanted.labelled.insert(name);
+        if cluster.is_matched_by(selector) && may_have(view, (name, Some(cluster)), &mut wanted.declined) {
+            labelled.push(name);
         }
     }
+    wanted.note(&labelled, None);
 }
 
 /// A cluster that opts out of what a human has given it all the same is configured like the others.
-fn may_have<'v>(view: &View<'v>, cluster: &'v Name, declined: &mut BTreeSet<&'v Name>) -> bool {
-    let Some(found) = view.cluster(cluster) else {
+fn may_have<'v>(
+    view: &View<'v>,
+    (cluster, found): (&'v Name, Option<&Cluster>),
+    declined: &mut BTreeSet<&'v Name>,
+) -> bool {
+    let Some(found) = found else {
         return true;
     };
     if found.meta.deleting {
@@ -142,11 +192,8 @@ fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
         Some(placement) if !is_complete(placement, &decisions) => Known::NoDecision,
         Some(_) => Known::Decided,
     };
-    let decided: BTreeSet<&Name> = decisions
-        .into_iter()
-        .flat_map(|decision| &decision.clusters)
-        .collect();
-    let clusters = match known {
+    let decided = view.decided(&by.namespace, &by.name);
+    let mut clusters: Vec<&Name> = match known {
         Known::Decided => decided,
         Known::NoDecision => kept(view, by).chain(decided).collect(),
         // Decisions that outlive their placement give nothing new.
@@ -157,7 +204,14 @@ fn select<'v>(view: &View<'v>, by: &'v PlacementUse) -> Selected<'v> {
             kept(view, by).chain(there).collect()
         }
     };
-    Selected { by, clusters, known }
+    clusters.sort();
+    clusters.dedup();
+    Selected {
+        by,
+        clusters,
+        others: 0,
+        known,
+    }
 }
 
 /// What a placement gave is marked, or else runs with its configurations: a mark of another placement says that it has been
@@ -199,11 +253,10 @@ fn is_mark_of(by: &PlacementUse, mark: &str) -> bool {
 }
 
 /// Returns the mark that the instance of a wanted cluster should carry, if it is not this one.
-pub(super) fn other_mark(wanted: &Wanted<'_>, cluster: &Name, mark_now: &str) -> Option<String> {
-    let home = wanted.home.get(cluster);
-    if let Some(selected) = home.and_then(|index| wanted.placements.get(*index)) {
+pub(super) fn other_mark(wanted: &Wanted<'_>, stand: &Stand<'_>, mark_now: &str) -> Option<String> {
+    if let Some(selected) = stand.home.and_then(|index| wanted.placements.get(index)) {
         return (!is_mark_of(selected.by, mark_now)).then(|| mark(selected.by));
     }
-    let by_labels = wanted.labelled.contains(cluster) && *mark_now != *terms::BY_LABELS;
+    let by_labels = stand.is_labelled && *mark_now != *terms::BY_LABELS;
     by_labels.then(|| terms::BY_LABELS.to_owned())
 }

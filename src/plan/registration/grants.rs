@@ -48,21 +48,41 @@ impl Known<'_> {
     }
 }
 
+/// The writes that are left.
+#[derive(Debug, Default)]
+pub(super) struct Writes<'v> {
+    pub(super) actions: Vec<Action>,
+    /// The clusters whose grants are not, or not simply, as they should be.
+    pub(super) clusters: Vec<&'v Name>,
+}
+
 /// Returns the writes that are left.
-pub(super) fn writes(view: &View<'_>, wanted: Vec<Wanted<'_>>, known: &Known<'_>) -> Vec<Action> {
-    let mut wanted: BTreeMap<ObjectKey, Wanted<'_>> =
+pub(super) fn writes<'v>(view: &View<'v>, wanted: Vec<Wanted<'v>>, known: &Known<'_>) -> Writes<'v> {
+    let mut wanted: BTreeMap<ObjectKey, Wanted<'v>> =
         wanted.into_iter().map(|one| (one.key.clone(), one)).collect();
-    let mut actions = Vec::new();
+    let mut left = Writes::default();
     for (key, grant) in view.grants() {
-        match wanted.remove(key) {
-            Some(one) => actions.extend(one.correction(grant)),
-            None if grant.meta.deleting => {}
-            None if view.instance(&grant.cluster).is_some() && !known.holds(grant) => {}
-            None => actions.push(delete(key, grant, "the agent does not need it any more")),
+        let (action, owner) = match wanted.remove(key) {
+            Some(one) => (one.correction(grant), &one.instance.cluster),
+            None if !view.is_within(&grant.cluster) => continue,
+            None if grant.meta.deleting => (None, &grant.cluster),
+            None if view.instance(&grant.cluster).is_some() && !known.holds(grant) => (None, &grant.cluster),
+            None => {
+                let why = "the agent does not need it any more";
+                (Some(delete(key, grant, why)), &grant.cluster)
+            }
+        };
+        // A grant that says it is for another cluster is told of there when it changes.
+        if action.is_some() || grant.meta.deleting || *owner != grant.cluster {
+            left.clusters.extend([owner, &grant.cluster]);
         }
+        left.actions.extend(action);
     }
-    actions.extend(wanted.into_values().map(|one| one.creation()));
-    actions
+    for one in wanted.into_values() {
+        left.clusters.push(&one.instance.cluster);
+        left.actions.push(one.creation());
+    }
+    left
 }
 
 fn delete(key: &ObjectKey, grant: &Grant, why: &'static str) -> Action {

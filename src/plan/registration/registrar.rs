@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::certificates::{self, Refusal};
-use super::grants::{Known, Wanted, writes};
+use super::grants::{Known, Wanted, Writes, writes};
 use super::permissions::Hindrance;
 use super::{identity, namespace, permissions, token};
 use crate::api::names::{conditions, reasons};
@@ -151,11 +151,15 @@ impl<'v> Registrar<'v> {
         said.tell(report, now);
     }
 
-    /// Returns every write that is left beside the statuses.
-    pub(in crate::plan) fn finish(self) -> Vec<Action> {
-        let mut actions = writes(&self.view, self.wanted, &self.known);
+    /// Returns every write that is left beside the statuses, and the clusters with which registration is not done.
+    pub(in crate::plan) fn finish(self) -> (Vec<Action>, Vec<&'v Name>) {
+        let Writes {
+            mut actions,
+            clusters: mut open,
+        } = writes(&self.view, self.wanted, &self.known);
         actions.extend(self.answers);
-        actions
+        open.extend(self.requests.into_keys());
+        (actions, open)
     }
 
     fn register(&mut self, source: &Source<'v>, instance: &'v Instance, said: &mut Said) -> Registering<'v> {
@@ -373,11 +377,11 @@ pub(in crate::plan) fn unmanaged(view: &View<'_>, now: Timestamp) -> Vec<Action>
             });
         }
     }
-    actions.extend(writes(view, registrar.wanted, &registrar.known));
+    actions.extend(writes(view, registrar.wanted, &registrar.known).actions);
     actions
 }
 
 /// Returns the deletions of grants whose instance is gone.
 pub(in crate::plan) fn leftovers(view: &View<'_>) -> Vec<Action> {
-    writes(view, Vec::new(), &Known::default())
+    writes(view, Vec::new(), &Known::default()).actions
 }

@@ -4,10 +4,12 @@
 //! list with a group and a standing. What is under way is counted before anything starts, so that no order of units makes
 //! it exceed a limit. Never remembers anything: the same units and the same time always give the same decision.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::stages::{Gate, Stages};
 use crate::model::{Limit, MandatoryGroup, Tolerance};
 
 /// How a change travels.
@@ -177,6 +179,17 @@ pub(in crate::plan) fn decide(
     paused: bool,
     now: Timestamp,
 ) -> Decision {
+    decide_beside(course, groups, (units, &BTreeMap::new()), paused, now)
+}
+
+/// Returns who may move now, beside units that are done: so many in each group, by its position.
+pub(in crate::plan) fn decide_beside(
+    course: &Course,
+    groups: &[Group<'_>],
+    (units, done): (&[Unit], &BTreeMap<usize, usize>),
+    paused: bool,
+    now: Timestamp,
+) -> Decision {
     let units: Vec<Unit> = units.iter().map(|unit| unit.at(course, now)).collect();
     let mut verdicts: Vec<Verdict> = units.iter().map(|unit| judged(course, unit, now)).collect();
     let recheck_at = units
@@ -185,7 +198,8 @@ pub(in crate::plan) fn decide(
         .filter_map(|(unit, verdict)| ends(course, unit.standing, *verdict))
         .min();
     let stages = Stages::new(course, groups);
-    let tallies = stages.tallies(&units, &verdicts);
+    let mut tallies = stages.tallies(&units, &verdicts);
+    stages.count_done(&mut tallies, done);
     let breach = tallies.iter().enumerate().find_map(|(stage, tally)| {
         let tolerated = stages.tolerated(course, stage, &tallies)?;
         (tally.failures > tolerated).then_some(Breach {
@@ -200,24 +214,33 @@ pub(in crate::plan) fn decide(
     };
     let mut gates = stages.gates(course, &tallies, shut);
     for (unit, verdict) in units.iter().zip(&mut verdicts) {
-        let Some(gate) = gates.get_mut(stages.of(unit)) else {
-            continue;
-        };
-        match unit.standing {
-            Standing::ToApply => *verdict = gate.pass(),
-            Standing::Overtaken(_) => *verdict = gate.pass_overtaken(),
-            Standing::InFlight(_)
-            | Standing::Failed(_)
-            | Standing::Succeeded(_)
-            | Standing::Skipped
-            | Standing::Held => {}
+        let gate = gates.get_mut(stages.of(unit));
+        if let Some(passed) = gate.and_then(|gate| let_pass(gate, unit.standing)) {
+            *verdict = passed;
         }
     }
+    let mut counts = counted(&verdicts);
+    counts.done = done
+        .values()
+        .fold(counts.done, |all, one| all.saturating_add(*one));
     Decision {
-        counts: counted(&verdicts),
         verdicts,
+        counts,
         breach,
         recheck_at,
+    }
+}
+
+/// The verdict about a unit that has to move.
+fn let_pass(gate: &mut Gate, standing: Standing) -> Option<Verdict> {
+    match standing {
+        Standing::ToApply => Some(gate.pass()),
+        Standing::Overtaken(_) => Some(gate.pass_overtaken()),
+        Standing::InFlight(_)
+        | Standing::Failed(_)
+        | Standing::Succeeded(_)
+        | Standing::Skipped
+        | Standing::Held => None,
     }
 }
 
@@ -309,183 +332,4 @@ fn counted(verdicts: &[Verdict]) -> Counts {
         *slot = slot.saturating_add(1);
     }
     counts
-}
-
-/// Groups that go together, one stage after the other.
-struct Stages {
-    /// The stage of every group.
-    of_group: Vec<usize>,
-    /// How many stages there are; the first ones are the mandatory groups.
-    count: usize,
-    mandatory: usize,
-}
-
-/// The units of one stage, counted.
-#[derive(Debug, Clone, Copy, Default)]
-struct Tally {
-    /// Units that are this course's business.
-    all: usize,
-    to_apply: usize,
-    /// Those of them that are on their way to something old.
-    overtaken: usize,
-    going: usize,
-    soaking: usize,
-    failures: usize,
-}
-
-impl Stages {
-    fn new(course: &Course, groups: &[Group<'_>]) -> Self {
-        let is_mandatory = |group: &Group<'_>| {
-            course.mandatory.iter().any(|selector| match selector {
-                MandatoryGroup::Named(name) => name == group.name,
-                MandatoryGroup::At(index) => *index == group.index,
-            })
-        };
-        let chosen: Vec<bool> = groups.iter().map(is_mandatory).collect();
-        let mandatory = chosen.iter().filter(|chosen| **chosen).count();
-        let (mut first, mut rest) = (0, mandatory);
-        let of_group = chosen
-            .into_iter()
-            .map(|chosen| match (chosen, course.rest) {
-                (true, _) => next(&mut first),
-                (false, Rest::GroupByGroup) => next(&mut rest),
-                (false, Rest::Within(_)) => mandatory,
-            })
-            .collect();
-        Self {
-            of_group,
-            count: rest.max(mandatory.saturating_add(1)),
-            mandatory,
-        }
-    }
-
-    fn of(&self, unit: &Unit) -> usize {
-        let last = self.count.saturating_sub(1);
-        self.of_group.get(unit.group).copied().unwrap_or(last)
-    }
-
-    fn tallies(&self, units: &[Unit], verdicts: &[Verdict]) -> Vec<Tally> {
-        let mut tallies = vec![Tally::default(); self.count];
-        for (unit, verdict) in units.iter().zip(verdicts) {
-            let Some(tally) = tallies.get_mut(self.of(unit)) else {
-                continue;
-            };
-            let slot = match verdict {
-                Verdict::Skipped => continue,
-                Verdict::Wait(_) => Some(&mut tally.to_apply),
-                Verdict::Going => Some(&mut tally.going),
-                Verdict::Soaking => Some(&mut tally.soaking),
-                Verdict::Failed | Verdict::TimedOut => Some(&mut tally.failures),
-                Verdict::Start | Verdict::Done | Verdict::Held => None,
-            };
-            if let Some(slot) = slot {
-                *slot = slot.saturating_add(1);
-            }
-            if matches!(unit.standing, Standing::Overtaken(_)) {
-                tally.overtaken = tally.overtaken.saturating_add(1);
-            }
-            tally.all = tally.all.saturating_add(1);
-        }
-        tallies
-    }
-
-    /// How many units of a stage may fail: none of a mandatory group, so many of all where all go together, so many of its
-    /// own where groups go one by one.
-    fn tolerated(&self, course: &Course, stage: usize, tallies: &[Tally]) -> Option<usize> {
-        if stage < self.mandatory {
-            return Some(0);
-        }
-        let total = match course.rest {
-            Rest::Within(_) => tallies.iter().map(|tally| tally.all).sum(),
-            Rest::GroupByGroup => tallies.get(stage)?.all,
-        };
-        course.tolerance.map(|tolerance| tolerance.of(total))
-    }
-
-    fn gates(&self, course: &Course, tallies: &[Tally], shut: Option<Hold>) -> Vec<Gate> {
-        let mut shut = shut;
-        let rest = tallies.get(self.mandatory).map_or(0, |tally| tally.all);
-        let mut gates = Vec::with_capacity(tallies.len());
-        for (stage, tally) in tallies.iter().enumerate() {
-            let gate = match (shut, course.rest) {
-                (Some(hold), _) => Gate {
-                    free: 0,
-                    reserved: 0,
-                    hold,
-                },
-                (None, Rest::Within(limit)) if stage >= self.mandatory || course.limit_mandatory => {
-                    // A share of nothing is nothing, and the mandatory groups would wait for ever.
-                    Gate::limited(course, limit.of(rest).max(1), tallies).reserving(tally.overtaken)
-                }
-                (None, Rest::Within(_) | Rest::GroupByGroup) => Gate {
-                    free: usize::MAX,
-                    reserved: 0,
-                    hold: Hold::Slot,
-                },
-            };
-            gates.push(gate);
-            let is_open = tally.to_apply > 0 || tally.going > 0 || tally.soaking > 0;
-            shut = shut.or_else(|| is_open.then_some(Hold::Group));
-        }
-        gates
-    }
-}
-
-/// How many units of a stage may start, and what the others wait for.
-struct Gate {
-    free: usize,
-    /// Slots that only units may take which are on their way already: otherwise more would be on their way than may.
-    reserved: usize,
-    hold: Hold,
-}
-
-impl Gate {
-    fn limited(course: &Course, limit: usize, tallies: &[Tally]) -> Self {
-        // A failure that is tolerated gives its slot back.
-        let keeps = |tally: &Tally| {
-            if course.tolerance.is_none() {
-                tally.going.saturating_add(tally.failures)
-            } else {
-                tally.going
-            }
-        };
-        let going: usize = tallies.iter().map(keeps).sum();
-        let soaking: usize = tallies.iter().map(|tally| tally.soaking).sum();
-        Self {
-            free: limit.saturating_sub(going.saturating_add(soaking)),
-            reserved: 0,
-            hold: if going < limit && soaking > 0 {
-                Hold::Soak
-            } else {
-                Hold::Slot
-            },
-        }
-    }
-
-    fn reserving(self, reserved: usize) -> Self {
-        Self { reserved, ..self }
-    }
-
-    fn pass(&mut self) -> Verdict {
-        if self.free <= self.reserved {
-            return Verdict::Wait(self.hold);
-        }
-        self.free = self.free.saturating_sub(1);
-        Verdict::Start
-    }
-
-    fn pass_overtaken(&mut self) -> Verdict {
-        if self.free == 0 {
-            return Verdict::Wait(self.hold);
-        }
-        self.free = self.free.saturating_sub(1);
-        self.reserved = self.reserved.saturating_sub(1);
-        Verdict::Start
-    }
-}
-
-fn next(counter: &mut usize) -> usize {
-    let number = *counter;
-    *counter = counter.saturating_add(1);
-    number
 }

@@ -4,17 +4,20 @@
 //! configuration comes from, the last placement that selects it, and only while there is an instance that can move:
 //! whoever cannot move takes no slot and keeps no group open.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
 use super::course::course;
-use super::engine::{Breach, Counts, Course, Decision, Group, Hold, Rest, Standing, Unit, Verdict, decide};
+use super::engine::{
+    Breach, Counts, Course, Decision, Group, Hold, Rest, Standing, Unit, Verdict, decide, decide_beside,
+};
 use super::members::Candidate;
 use super::notice::Notice;
 use super::rolling::Rolling;
-use crate::plan::install::{Known, Selected};
-use crate::snapshot::{Name, PlacementUse, View};
+use crate::plan::install::{Known, Missing, Selected};
+use crate::plan::quiet::Others;
+use crate::snapshot::{Name, PlacementUse, View, order};
 
 /// The rollout over one placement.
 #[derive(Debug, Default)]
@@ -46,8 +49,8 @@ pub(super) struct Feed<'v> {
     /// What is wrong with its strategy.
     pub fault: Option<Name>,
     selected: &'v Selected<'v>,
-    /// Every cluster with the placement that configures it.
-    homes: &'v BTreeMap<&'v Name, usize>,
+    /// The clusters that have no instance yet.
+    missing: &'v Missing<'v>,
     index: usize,
 }
 
@@ -57,7 +60,7 @@ const NAMED: usize = 3;
 impl<'v> Feed<'v> {
     pub(super) fn of(
         view: &View<'_>,
-        (homes, index): (&'v BTreeMap<&'v Name, usize>, usize),
+        (missing, index): (&'v Missing<'v>, usize),
         selected: &'v Selected<'v>,
     ) -> Self {
         let by = selected.by;
@@ -83,7 +86,7 @@ impl<'v> Feed<'v> {
             shut,
             fault,
             selected,
-            homes,
+            missing,
             index,
         }
     }
@@ -104,26 +107,31 @@ impl<'v> Feed<'v> {
         &self,
         view: &View<'_>,
         candidates: &mut [Candidate<'_>],
+        others: &Others,
         now: Timestamp,
     ) -> (Placed, Option<Timestamp>) {
         let needs_groups = !self.course.mandatory.is_empty() || self.course.rest == Rest::GroupByGroup;
         let groups = Groups::of(view, self.selected, needs_groups);
         let (mut units, mut places) = (Vec::new(), Vec::new());
-        let mut configured: usize = 0;
+        let done = others.configured(self.index);
+        let mut configured: usize = done.values().sum();
         for (cluster, found) in joined(&self.selected.clusters, candidates) {
-            let at = found.filter(|at| candidates.get(*at).is_some_and(Candidate::is_there));
-            let standing = self.standing(at.and_then(|at| candidates.get(at)));
-            if standing != Standing::Skipped || (at.is_none() && self.awaits(view, cluster)) {
+            let known = found.and_then(|at| candidates.get(at));
+            let at = found.filter(|_| known.is_some_and(Candidate::is_there));
+            let standing = self.standing(known.filter(|one| one.is_there()));
+            let is_awaited = at.is_none() && self.awaits(view, cluster, known);
+            if standing != Standing::Skipped || is_awaited {
                 configured = configured.saturating_add(1);
             }
-            units.push(Unit {
-                group: groups.of_cluster(cluster),
-                standing,
-            });
+            let group = groups.of_cluster(cluster);
+            units.push(Unit { group, standing });
+            if let Some(candidate) = found.and_then(|at| candidates.get_mut(at)) {
+                candidate.note_selected(self.index, group);
+            }
             places.push(at.filter(|_| standing != Standing::Skipped));
         }
         let shut = self.paused || self.shut.is_some();
-        let decision = decide(&self.course, &groups.list, &units, shut, now);
+        let decision = decide_beside(&self.course, &groups.list, (&units, &done), shut, now);
         let placed = Placed {
             counts: decision.counts,
             configured,
@@ -146,9 +154,10 @@ impl<'v> Feed<'v> {
         own.map_or(Standing::Skipped, Candidate::standing)
     }
 
-    /// Returns whether a cluster without an instance will get one from this placement.
-    fn awaits(&self, view: &View<'_>, cluster: &Name) -> bool {
-        self.homes.get(cluster) == Some(&self.index)
+    /// Returns whether a cluster without an instance, or with one that goes, will get one from this placement.
+    fn awaits(&self, view: &View<'_>, cluster: &Name, candidate: Option<&Candidate<'_>>) -> bool {
+        let missing = || self.missing.get(cluster).copied().flatten();
+        candidate.map_or_else(missing, |one| one.home) == Some(self.index)
             && view.cluster(cluster).is_some_and(|found| !found.meta.deleting)
     }
 }
@@ -166,18 +175,18 @@ fn failed(decision: &Decision, places: &[Option<usize>], candidates: &[Candidate
 }
 
 /// Joins two lists that are sorted by cluster: every selected cluster with the place of its instance.
-fn joined<'a>(clusters: &BTreeSet<&'a Name>, candidates: &[Candidate<'_>]) -> Vec<(&'a Name, Option<usize>)> {
+fn joined<'a>(clusters: &[&'a Name], candidates: &[Candidate<'_>]) -> Vec<(&'a Name, Option<usize>)> {
     let mut at = 0;
     let find = |cluster: &&'a Name| {
         while candidates
             .get(at)
-            .is_some_and(|one| one.instance.cluster < **cluster)
+            .is_some_and(|one| order(&one.instance.cluster, cluster).is_lt())
         {
             at = at.saturating_add(1);
         }
         let found = candidates
             .get(at)
-            .is_some_and(|one| one.instance.cluster == **cluster);
+            .is_some_and(|one| order(&one.instance.cluster, cluster).is_eq());
         (*cluster, found.then_some(at))
     };
     clusters.iter().map(find).collect()
@@ -199,7 +208,8 @@ impl<'v> Groups<'v> {
                 index: decision.group_index,
                 name: &decision.group_name,
             };
-            by_key.entry(key).or_default().extend(&decision.clusters);
+            let clusters = decision.clusters.iter().filter(|cluster| view.is_within(cluster));
+            by_key.entry(key).or_default().extend(clusters);
         }
         let mut groups = Self {
             list: Vec::new(),
@@ -252,6 +262,7 @@ pub(super) fn decide_others(
 pub(super) fn decide_rolling(
     rolling: &Rolling<'_>,
     candidates: &[Candidate<'_>],
+    others: &Others,
     now: Timestamp,
 ) -> Vec<(usize, Hold)> {
     let (mut units, mut places) = (Vec::new(), Vec::new());
@@ -276,7 +287,8 @@ pub(super) fn decide_rolling(
         units.push(Unit { group: 0, standing });
         places.push(at);
     }
-    let decision = decide(&rolling.course, &[], &units, rolling.paused, now);
+    let done = BTreeMap::from([(0, others.rolling())]);
+    let decision = decide_beside(&rolling.course, &[], (&units, &done), rolling.paused, now);
     let refused = places.into_iter().zip(decision.verdicts);
     refused
         .filter_map(|(at, verdict)| match verdict {

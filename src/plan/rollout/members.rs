@@ -18,9 +18,10 @@ use super::references::{assign, is_exact, is_settled};
 use super::rolling::Rolling;
 use super::standing::{Seen, seen};
 use crate::plan::config::{Configs, Desired, Effective};
-use crate::plan::install::Wanted;
+use crate::plan::install::{Stand, Wanted};
+use crate::plan::quiet::{Done, Others};
 use crate::plan::types::earliest;
-use crate::snapshot::{ClusterConfigs, Instance, Reference, View};
+use crate::snapshot::{Cluster, ClusterConfigs, Instance, Reference, Site, View, Work};
 
 /// What the rollout says about one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,12 @@ pub(in crate::plan) enum Step {
 pub(in crate::plan) struct Member<'v> {
     /// The instance.
     pub instance: &'v Instance,
+    /// Its cluster, if it exists.
+    pub cluster: Option<&'v Cluster>,
+    /// The works for its cluster.
+    pub works: &'v [Work],
+    /// Whether it is on its way out.
+    pub is_leaving: bool,
     /// What it should run with in the end.
     pub effective: Arc<Effective>,
     /// Whether it may move now.
@@ -52,6 +59,8 @@ pub(in crate::plan) struct Member<'v> {
     pub soak: Duration,
     /// Whether it took longer than its rollout allows.
     pub timed_out: bool,
+    /// Set when the rollout is done with it, and time changes nothing.
+    pub done: Option<Done>,
 }
 
 impl Member<'_> {
@@ -92,10 +101,12 @@ enum OwnEdits {
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "three facts that do not depend on each other"
+    reason = "facts that do not depend on each other"
 )]
 pub(super) struct Candidate<'v> {
     pub instance: &'v Instance,
+    site: Site<'v>,
+    is_leaving: bool,
     effective: Arc<Effective>,
     /// The placement that configures it.
     pub home: Option<usize>,
@@ -109,12 +120,37 @@ pub(super) struct Candidate<'v> {
     soak: Duration,
     seen: Seen,
     pub verdict: Verdict,
+    /// What it counts for once it is done; absent when that cannot be noted.
+    counts: Option<Done>,
 }
 
 impl Candidate<'_> {
     /// Returns whether it can move at all.
     pub(super) fn is_there(&self) -> bool {
         self.is_there
+    }
+
+    /// Notes that a placement selects it, and in which decision group it is there.
+    pub(super) fn note_selected(&mut self, placement: usize, group: usize) {
+        let is_home = self.home == Some(placement);
+        self.counts = self.counts.take().and_then(|mut counts| {
+            if is_home {
+                counts.home = Some(u32::try_from(placement).ok()?);
+                counts.group = u32::try_from(group).ok()?;
+            }
+            counts.select(placement).then_some(counts)
+        });
+    }
+
+    /// Returns what it counts for, if the rollout is done with it and time changes nothing.
+    fn done(&self) -> Option<Done> {
+        let is_done = self.is_there
+            && self.settled
+            && self.kept.is_none()
+            && self.verdict == Verdict::Done
+            && self.seen.failure.is_none()
+            && self.seen.recheck_at.is_none();
+        self.counts.filter(|_| is_done)
     }
 
     /// Returns its standing. What it is kept from by others than its placement takes no slot there.
@@ -136,7 +172,8 @@ impl Candidate<'_> {
 pub(in crate::plan) fn next<'v>(
     view: &View<'v>,
     wanted: &Wanted<'v>,
-    configs: &Configs<'v>,
+    configs: &Configs,
+    others: &Others,
     now: Timestamp,
 ) -> Rollout<'v> {
     let rolling = Rolling::of(view);
@@ -144,31 +181,33 @@ pub(in crate::plan) fn next<'v>(
         .placements
         .iter()
         .enumerate()
-        .map(|(index, selected)| Feed::of(view, (&wanted.home, index), selected))
+        .map(|(index, selected)| Feed::of(view, (&wanted.missing, index), selected))
         .collect();
-    let mut candidates: Vec<Candidate<'v>> = configs
-        .instances
-        .iter()
-        .map(|(instance, effective)| {
-            let home = wanted.home.get(&instance.cluster).copied();
-            let feed = home.and_then(|home| feeds.get(home));
-            let kept = Kept::of(view, rolling.as_ref(), feed, (instance, effective));
-            let mut candidate = candidate(view, (instance, effective, home), kept, feed, now);
-            candidate.is_there &= !wanted.is_leaving(&instance.cluster);
-            candidate
-        })
-        .collect();
+    let candidate = |(stand, effective): (&Stand<'v>, &Arc<Effective>)| {
+        let feed = stand.home.and_then(|home| feeds.get(home));
+        let instance = stand.site.instance;
+        let kept = Kept::of(view, rolling.as_ref(), feed, (instance, effective));
+        let mut candidate = candidate(view, (stand, effective), kept, feed, now);
+        if let (Some(counts), Some(rolling)) = (&mut candidate.counts, &rolling) {
+            counts.rolling = rolling.clusters.contains(&instance.cluster);
+        }
+        candidate
+    };
+    let each = wanted.stands.iter().zip(&configs.instances);
+    let mut candidates: Vec<Candidate<'v>> = each.map(candidate).collect();
     let mut recheck_at = candidates.iter().filter_map(|one| one.seen.recheck_at).min();
     let mut placed = Vec::with_capacity(feeds.len());
     for feed in &feeds {
-        let (done, at) = feed.decide(view, &mut candidates, now);
+        let (done, at) = feed.decide(view, &mut candidates, others, now);
         recheck_at = earliest(recheck_at, at);
         placed.push(done);
     }
     decide_others(&mut candidates, &feeds, view.addon.paused.everything(), now);
     let mut notices = Notices::new(&feeds, rolling.as_ref());
     if let Some(rolling) = &rolling {
-        notices.refused = refuse(rolling, &mut candidates, &mut placed, now);
+        let refused = decide_rolling(rolling, &candidates, others, now);
+        notices.refused = refused.into_iter().collect();
+        refuse(rolling, &notices.refused, &mut candidates, &mut placed);
     }
     let members = candidates.into_iter().enumerate().map(|(at, candidate)| {
         let notice = notices.of(at, &candidate);
@@ -184,12 +223,11 @@ pub(in crate::plan) fn next<'v>(
 /// Takes back what the placements let move but `spec.configuration` does not.
 fn refuse(
     rolling: &Rolling<'_>,
+    refused: &BTreeMap<usize, Hold>,
     candidates: &mut [Candidate<'_>],
     placed: &mut [Placed],
-    now: Timestamp,
-) -> BTreeMap<usize, Hold> {
-    let refused: BTreeMap<usize, Hold> = decide_rolling(rolling, candidates, now).into_iter().collect();
-    for (at, hold) in &refused {
+) {
+    for (at, hold) in refused {
         let Some(candidate) = candidates.get_mut(*at) else {
             continue;
         };
@@ -202,7 +240,6 @@ fn refuse(
     for one in placed.iter_mut().filter(|one| one.counts.held > 0) {
         one.fault = one.fault.take().or_else(|| rolling.fault.clone());
     }
-    refused
 }
 
 /// What `spec.configuration` has an instance keep.
@@ -232,13 +269,17 @@ impl Kept {
 
 fn candidate<'v>(
     view: &View<'v>,
-    (instance, effective, home): (&'v Instance, &Arc<Effective>, Option<usize>),
+    (stand, effective): (&Stand<'v>, &Arc<Effective>),
     kept: Kept,
     feed: Option<&Feed<'_>>,
     now: Timestamp,
 ) -> Candidate<'v> {
-    let cluster = view.cluster(&instance.cluster);
-    let is_there = !instance.meta.deleting && cluster.is_some_and(|cluster| !cluster.meta.deleting);
+    let Site {
+        instance, cluster, ..
+    } = stand.site;
+    let is_there = !instance.meta.deleting
+        && !stand.is_leaving()
+        && cluster.is_some_and(|cluster| !cluster.meta.deleting);
     let target = kept.target.as_deref().unwrap_or(&effective.refs);
     let settled = is_settled(&instance.references, target);
     let soak = feed.map_or(Duration::ZERO, |feed| feed.course.soak);
@@ -261,8 +302,10 @@ fn candidate<'v>(
     Candidate {
         own,
         instance,
+        site: stand.site,
+        is_leaving: stand.is_leaving(),
         effective: Arc::clone(effective),
-        home,
+        home: stand.home,
         kept: kept.target,
         is_governed: kept.is_governed,
         is_there,
@@ -270,6 +313,7 @@ fn candidate<'v>(
         soak,
         seen,
         verdict: Verdict::Skipped,
+        counts: Some(Done::default()),
     }
 }
 
@@ -290,6 +334,7 @@ fn overtaken(seen: Seen) -> Seen {
 }
 
 fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>) -> Member<'_> {
+    let done = candidate.done().filter(|_| notice.is_none());
     let old = &candidate.instance.references;
     let target = candidate.kept.as_deref().unwrap_or(&candidate.effective.refs);
     let step = match candidate.verdict {
@@ -306,23 +351,27 @@ fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>) -> Member<'_> {
         | Verdict::Held => Step::Hold,
     };
     let assigned = match step {
-        Step::Settled if is_exact(old, target) => Cow::Borrowed(old.as_slice()),
+        Step::Settled if is_exact(old, target) => Cow::Borrowed(&**old),
         Step::Settled | Step::Move => Cow::Owned(assign(old, target)),
         // Who waits keeps what it has; the content of its own configurations may have changed all the same.
         Step::Hold => {
             let passes = candidate.own != OwnEdits::Travel;
             let refreshed = passes.then(|| candidate.effective.refreshed(old)).flatten();
-            refreshed.map_or(Cow::Borrowed(old.as_slice()), Cow::Owned)
+            refreshed.map_or(Cow::Borrowed(&**old), Cow::Owned)
         }
     };
     Member {
         instance: candidate.instance,
+        cluster: candidate.site.cluster,
+        works: candidate.site.works,
+        is_leaving: candidate.is_leaving,
         step,
         notice,
         assigned,
         failure: candidate.seen.failure,
         soak: candidate.soak,
         timed_out: candidate.verdict == Verdict::TimedOut,
+        done,
         effective: candidate.effective,
     }
 }

@@ -3,6 +3,7 @@
 //! | file | question |
 //! |---|---|
 //! | `engine` | who may move, for units of any kind |
+//! | `stages` | which groups go together, and how many units of each may start |
 //! | `course` | what a placement's strategy means to the engine |
 //! | `standing` | how far one instance is |
 //! | `health` | what goes wrong there |
@@ -22,6 +23,7 @@ mod notice;
 mod record;
 mod references;
 mod rolling;
+mod stages;
 mod standing;
 
 #[cfg(test)]

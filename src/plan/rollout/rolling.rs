@@ -44,9 +44,12 @@ impl<'v> Rolling<'v> {
                 let what = format!("placement {namespace}/{name}");
                 // Decisions of a placement that is gone say nothing any more.
                 let exists = view.placement(namespace, name).is_some();
-                let decisions = view.decisions(namespace, name).filter(|_| exists);
                 Some(Self {
-                    clusters: decisions.flat_map(|decision| &decision.clusters).collect(),
+                    clusters: exists
+                        .then(|| view.decided(namespace, name))
+                        .into_iter()
+                        .flatten()
+                        .collect(),
                     course: Course::within(update.at_once),
                     paused: addon.paused.placement(namespace, name),
                     outside: Notice::outside(&what),

@@ -7,21 +7,18 @@
 use serde_json::Value;
 
 use crate::plan::install::Selected;
-use crate::snapshot::{Instance, Name, PlacementUse};
+use crate::snapshot::{Instance, PlacementUse};
 
 /// Returns the version that a placement gives, "" when it gives none.
-pub(in crate::plan) fn given(by: &PlacementUse) -> Name {
-    by.creation
-        .desired_version
-        .clone()
-        .unwrap_or_else(|| Name::from(""))
+pub(in crate::plan) fn given(by: &PlacementUse) -> &str {
+    by.creation.desired_version.as_deref().unwrap_or_default()
 }
 
 /// Returns the version that an instance asks for once this plan is applied, "" when it asks for none.
-pub(in crate::plan) fn asked(home: Option<&Selected<'_>>, instance: &Instance) -> Name {
+pub(in crate::plan) fn asked<'a>(home: Option<&Selected<'a>>, instance: &'a Instance) -> &'a str {
     match home {
         Some(selected) if is_given(instance) => given(selected.by),
-        Some(_) | None => instance.desired_version.clone(),
+        Some(_) | None => &instance.desired_version,
     }
 }
 
@@ -36,13 +33,13 @@ pub(in crate::plan) fn follow(home: Option<&Selected<'_>>, instance: &Instance) 
     let given = home
         .filter(|_| is_given(instance))
         .map(|selected| given(selected.by))?;
-    if given == instance.desired_version {
+    if *given == *instance.desired_version {
         return None;
     }
     Some(if given.is_empty() {
         Value::Null
     } else {
-        Value::from(&*given)
+        Value::from(given)
     })
 }
 

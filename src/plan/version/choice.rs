@@ -65,13 +65,13 @@ impl Shelf {
     }
 
     /// Returns the template that stands for the version, among the configurations `list` that are there without it.
-    pub(in crate::plan) fn pick(&self, view: &View<'_>, list: &[&ConfigRef], asked: &Name) -> Pick {
+    pub(in crate::plan) fn pick(&self, view: &View<'_>, list: &[&ConfigRef], asked: &str) -> Pick {
         if list.iter().any(|config| is_template(&config.of)) {
             return Pick::Nothing;
         }
         let asked = Some(asked)
             .filter(|asked| !asked.is_empty())
-            .or_else(|| of_hub_config(view, list));
+            .or_else(|| of_hub_config(view, list).map(|version| &**version));
         match asked {
             None => self
                 .versions
@@ -81,7 +81,7 @@ impl Shelf {
             Some(asked) => match self.versions.find(asked) {
                 Some(offer) => Pick::Template(offer.template.clone()),
                 None => Pick::Bad(BadVersion {
-                    asked: asked.clone(),
+                    asked: asked.into(),
                     supported: self.phrase().into(),
                 }),
             },
@@ -93,13 +93,17 @@ impl Shelf {
         !self.listed && !self.versions.is_empty() && deployer(view, instance) == Deployer::Other
     }
 
+    /// Returns whether any instance may run a version that no template has any more.
+    pub(in crate::plan) fn may_have_orphans(&self) -> bool {
+        self.versions.is_empty() && !self.listed
+    }
+
     /// Returns the version that an instance runs although no template of its add-on has a version any more. Its works stay
     /// ours: letting go of them would leave an agent that nobody looks after.
     pub(in crate::plan) fn orphan(&self, list: &[&ConfigRef], instance: &Instance) -> Option<BadVersion> {
         let is_ours = !instance.current_version.is_empty()
             && instance.references.iter().any(|one| is_template(&one.config.of));
-        let gone =
-            self.versions.is_empty() && !self.listed && !list.iter().any(|config| is_template(&config.of));
+        let gone = self.may_have_orphans() && !list.iter().any(|config| is_template(&config.of));
         (gone && is_ours).then(|| BadVersion {
             asked: instance.current_version.clone(),
             supported: self.phrase().into(),
@@ -174,7 +178,7 @@ fn deployer(view: &View<'_>, instance: &Instance) -> Deployer {
 /// template does not hand it over. Listing `addontemplates` in `spec.supportedConfigs` does.
 fn is_deployed_by_others(view: &View<'_>) -> bool {
     let mut others = false;
-    for instance in view.instances() {
+    for instance in view.all_instances() {
         match deployer(view, instance) {
             Deployer::Tide => return false,
             Deployer::Other => others = true,

@@ -3,20 +3,21 @@
 //! Decides by what the status remembers, and where it remembers nothing, by the versions of what was applied last. Never
 //! guesses: an object that is gone, or a text that is no version, makes no rollback.
 
-use super::record::{carrier, invalid, memory, moving_to};
+use super::record::{assigned, carrier, invalid, memory, moving_to};
 use crate::model::AddonVersion;
 use crate::plan::rollout::Member;
 use crate::snapshot::{ConfigRef, Name, View};
 
 /// Returns whether what is assigned is lower than what was asked for before.
 pub(in crate::plan) fn goes_down(view: &View<'_>, member: &Member<'_>) -> bool {
+    let assigned = assigned(view, member);
     let target = invalid(member)
         .map(|bad| &bad.asked)
-        .or_else(|| moving_to(view, member));
+        .or_else(|| moving_to(assigned, member.instance));
     let Some(target) = target.and_then(|target| parse(target)) else {
         return false;
     };
-    let last = memory(view, member, false).last;
+    let last = memory(view, member, assigned, false).last;
     let before = parse(&last).or_else(|| parse(applied(view, member)?));
     before.is_some_and(|before| target < before)
 }

@@ -9,7 +9,7 @@ use super::direction::{is_same, version_of};
 use crate::api::names::UNKNOWN_VERSION;
 use crate::plan::rollout::Member;
 use crate::plan::state::Phase;
-use crate::snapshot::{Kind, Name, Reference, View};
+use crate::snapshot::{Instance, Kind, Name, Reference, View};
 
 /// `currentVersion` and `lastVersion`, "" when absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +21,8 @@ pub(in crate::plan) struct Memory {
 }
 
 /// The version that is assigned to an instance.
-#[derive(Debug, PartialEq, Eq)]
-enum Assigned<'a> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::plan) enum Assigned<'a> {
     /// Nothing that could have one.
     Nothing,
     /// The assigned content is not on the hub any more: nobody can say.
@@ -35,6 +35,34 @@ enum Assigned<'a> {
     Bad(&'a BadVersion),
 }
 
+/// Reads the versions that are assigned to one instance after the other; neighbours mostly share their references.
+#[derive(Debug)]
+pub(in crate::plan) struct Reader<'v> {
+    view: &'v View<'v>,
+    last: Option<(&'v [Reference], Assigned<'v>)>,
+}
+
+impl<'v> Reader<'v> {
+    pub(in crate::plan) fn new(view: &'v View<'v>) -> Self {
+        Self { view, last: None }
+    }
+
+    /// Returns the version that is assigned to an instance.
+    pub(in crate::plan) fn assigned(&mut self, member: &'v Member<'v>) -> Assigned<'v> {
+        let references: &[Reference] = &member.assigned;
+        if let Some((last, assigned)) = self.last
+            && std::ptr::eq(last, references)
+            && invalid(member).is_none()
+        {
+            return assigned;
+        }
+        let assigned = assigned(self.view, member);
+        // That nobody offers a version is not told by references alone.
+        self.last = (!matches!(assigned, Assigned::Bad(_))).then_some((references, assigned));
+        assigned
+    }
+}
+
 /// Returns the version that is assigned to an instance although nobody offers it.
 pub(in crate::plan) fn invalid<'m>(member: &'m Member<'_>) -> Option<&'m BadVersion> {
     let bad = member.effective.bad_version.as_ref()?;
@@ -43,21 +71,26 @@ pub(in crate::plan) fn invalid<'m>(member: &'m Member<'_>) -> Option<&'m BadVers
 }
 
 /// Returns the version that an instance is on its way to.
-pub(in crate::plan) fn moving_to<'m>(view: &View<'m>, member: &'m Member<'_>) -> Option<&'m Name> {
-    match assigned(view, member) {
-        Assigned::Is(version) => (!is_same(version, &member.instance.current_version)).then_some(version),
+pub(in crate::plan) fn moving_to<'a>(assigned: Assigned<'a>, instance: &Instance) -> Option<&'a Name> {
+    match assigned {
+        Assigned::Is(version) => (!is_same(version, &instance.current_version)).then_some(version),
         Assigned::Nothing | Assigned::Unreadable | Assigned::Without | Assigned::Bad(_) => None,
     }
 }
 
 /// Returns what the status should remember; `done` tells whether everything assigned is applied.
-pub(in crate::plan) fn memory(view: &View<'_>, member: &Member<'_>, done: bool) -> Memory {
+pub(in crate::plan) fn memory(
+    view: &View<'_>,
+    member: &Member<'_>,
+    assigned: Assigned<'_>,
+    done: bool,
+) -> Memory {
     let instance = member.instance;
     let stored = Memory {
         current: instance.current_version.clone(),
         last: instance.last_version.clone(),
     };
-    let (target, current) = match assigned(view, member) {
+    let (target, current) = match assigned {
         Assigned::Nothing | Assigned::Unreadable => return stored,
         Assigned::Bad(bad) if is_same(&bad.asked, &stored.current) => return stored,
         Assigned::Without if stored.current.is_empty() => return stored,
@@ -98,7 +131,8 @@ pub(in crate::plan) fn refusal(phase: Phase, member: &Member<'_>, bad: &BadVersi
     format!("could not {verb} invalid version {version}")
 }
 
-fn assigned<'a>(view: &View<'a>, member: &'a Member<'_>) -> Assigned<'a> {
+/// Returns the version that is assigned to an instance.
+pub(super) fn assigned<'a>(view: &View<'a>, member: &'a Member<'_>) -> Assigned<'a> {
     if let Some(bad) = invalid(member) {
         return Assigned::Bad(bad);
     }

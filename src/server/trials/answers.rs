@@ -34,7 +34,7 @@ async fn a_wrong_object_is_refused_over_both_protocols() {
     );
     assert_eq!(
         response["auditAnnotations"]["rules"],
-        "install/namespace,naming/unknown-addon"
+        "install/namespace,naming/unknown-addon,naming/unknown-cluster"
     );
 
     let tls = rig.tls(&[b"h2", b"http/1.1"]).await;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::rig::{Rig, get, quick, read, review};
+use super::rig::{Rig, get, post, quick, read, review};
 use crate::admission::{Facts, Request, Rulebook, Verdict};
 use crate::server::{JsonBounds, Limits};
 
@@ -150,6 +150,113 @@ async fn a_body_that_never_ends_is_answered_408() {
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).await.expect("an answer");
     assert_eq!(&answer, b"HTTP/1.1 408");
+}
+
+#[tokio::test]
+async fn a_body_that_dribbles_is_cut_off_before_its_time_is_up() {
+    let rig = Rig::start(Limits {
+        body: Duration::from_mins(1),
+        body_grace: Duration::from_millis(100),
+        body_rate: 1 << 10,
+        ..quick()
+    })
+    .await;
+    let mut stream = rig.tls(&[b"http/1.1"]).await;
+    let head = "POST /validate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 4096\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    let (mut reading, mut writing) = tokio::io::split(stream);
+    let dribble = async move {
+        // 50 bytes a second: no single wait is long, and the whole would take more than a minute.
+        while writing.write_all(b" ").await.is_ok() && writing.flush().await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let dribbling = tokio::spawn(dribble);
+    let mut answer = [0; 12];
+    let read = tokio::time::timeout(Duration::from_secs(5), reading.read_exact(&mut answer)).await;
+    read.expect("cut off").expect("an answer");
+    assert_eq!(&answer, b"HTTP/1.1 408");
+    dribbling.abort();
+}
+
+#[tokio::test]
+async fn a_body_that_comes_in_pieces_is_taken() {
+    let rig = Rig::start(Limits {
+        body_grace: Duration::from_millis(300),
+        body_rate: 1 << 10,
+        ..quick()
+    })
+    .await;
+    let body = review(&json!({}));
+    let mut stream = rig.tls(&[b"http/1.1"]).await;
+    let head = format!(
+        "POST /validate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    for piece in body.chunks(100) {
+        stream.write_all(piece).await.expect("sent");
+        stream.flush().await.expect("sent");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.expect("an answer");
+    assert_eq!(&answer, b"HTTP/1.1 200");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_thousand_at_once_are_all_answered_and_the_gate_goes_on() {
+    // A slow machine must not look like slow callers.
+    let patient = Limits {
+        body: Duration::from_mins(1),
+        body_grace: Duration::from_mins(1),
+        ..quick()
+    };
+    let rig = Rig::start(patient).await;
+    let asking = futures::future::join_all((0..8).map(|_| async {
+        let io = TokioIo::new(rig.tls(&[b"h2"]).await);
+        let (sender, connection) =
+            hyper::client::conn::http2::handshake(hyper_util::rt::TokioExecutor::new(), io)
+                .await
+                .expect("h2");
+        tokio::spawn(connection);
+        let asked = (0..125).map(|_| {
+            let mut sender = sender.clone();
+            let mut request = post("/validate", review(&json!({})));
+            *request.uri_mut() = "https://localhost/validate".parse().expect("a URI");
+            request.headers_mut().remove("host");
+            async move {
+                read(sender.send_request(request).await.expect("a response"))
+                    .await
+                    .0
+            }
+        });
+        futures::future::join_all(asked).await
+    }));
+    let statuses = tokio::time::timeout(Duration::from_mins(1), asking)
+        .await
+        .expect("nobody hangs");
+    let statuses: Vec<u16> = statuses.into_iter().flatten().collect();
+    let count = |wanted: u16| statuses.iter().filter(|status| **status == wanted).count();
+    assert_eq!(
+        count(200) + count(429),
+        1000,
+        "decided or sent away, never broken: {statuses:?}"
+    );
+    assert!(count(200) > 0);
+    assert_eq!(rig.post("/validate", review(&json!({}))).await.0, 200);
+}
+
+#[tokio::test]
+async fn bombs_of_json_are_refused_at_the_usual_bounds() {
+    let rig = Rig::start(quick()).await;
+    let deep = format!("{}1{}", r#"{"a":"#.repeat(100_000), "}".repeat(100_000));
+    let wide = format!("[{}]", vec!["1"; 20_000].join(","));
+    let long = format!("{{\"a\": \"{}\"}}", "x".repeat(300 << 10));
+    for bomb in [deep, wide, long] {
+        assert_eq!(rig.post("/mutate", bomb).await.0, 400);
+    }
+    assert_eq!(rig.send(get("/healthz")).await.0, 200);
 }
 
 #[tokio::test]

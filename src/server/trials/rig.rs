@@ -21,7 +21,7 @@ use tokio_rustls::client::TlsStream;
 use crate::admission::{Facts, Rulebook, decide};
 use crate::server::gate::{Gate, GateOptions};
 use crate::server::routes::Decide;
-use crate::server::{Authority, Limits};
+use crate::server::{Authority, Limits, Witness};
 use crate::telemetry::Metrics;
 
 pub(super) struct Rig {
@@ -37,6 +37,15 @@ impl Rig {
     }
 
     pub(super) async fn deciding(limits: Limits, decide: Decide) -> Self {
+        Self::asking(limits, decide, Rulebook::default(), None).await
+    }
+
+    pub(super) async fn asking(
+        limits: Limits,
+        decide: Decide,
+        rulebook: Rulebook,
+        witness: Option<Witness>,
+    ) -> Self {
         let authority = Authority::generate().expect("an authority");
         let certificate = authority
             .issue(["localhost"])
@@ -51,7 +60,8 @@ impl Rig {
             bind,
             certificate,
             facts: Arc::clone(&facts),
-            rulebook: Arc::new(ArcSwap::from_pointee(Rulebook::default())),
+            rulebook: Arc::new(ArcSwap::from_pointee(rulebook)),
+            witness,
         };
         let gate = Gate::start_deciding(options, limits, decide)
             .await

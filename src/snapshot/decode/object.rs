@@ -241,13 +241,18 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
     let metadata = &object.metadata;
     let status = object.status.as_ref();
     let types = status.into_iter().flat_map(|status| &status.supported_configs);
+    let types = types
+        .map(|of| config_type(&of.group, &of.resource, names))
+        .collect();
+    let owners = owners(metadata.owner_references.as_ref(), names);
+    let stated = status.map(|status| status.config_references.as_slice());
     let cluster = metadata.namespace.as_deref().unwrap_or_default();
     let addon = metadata.name.as_deref().unwrap_or_default();
     Ok(Instance {
         meta: meta(metadata, names)?,
         addon: shared(metadata.name.as_ref(), names),
         cluster: shared(metadata.namespace.as_ref(), names),
-        owners: owners(metadata.owner_references.as_ref(), names),
+        owners: names.share_owners(owners),
         farewell: Farewell::of(metadata, names),
         installed_by: shared(annotation(metadata, terms::INSTALLED_BY), names),
         // A time that nobody can read counts as none: it is written anew.
@@ -267,12 +272,8 @@ fn instance(object: &wire::ManagedClusterAddOn, names: &mut Names) -> Result<Ins
         given_version: shared(annotation(metadata, terms::GIVEN_VERSION), names),
         current_version: shared(status.map(|status| &status.current_version), names),
         last_version: shared(status.map(|status| &status.last_version), names),
-        supported: types
-            .map(|of| config_type(&of.group, &of.resource, names))
-            .collect(),
-        references: status
-            .map(|status| references(&status.config_references, names))
-            .unwrap_or_default(),
+        supported: names.share_types(types),
+        references: references(stated.unwrap_or_default(), names),
         health_mode: shared(
             status
                 .and_then(|status| status.health_check.as_ref())

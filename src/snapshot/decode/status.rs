@@ -2,11 +2,13 @@
 //!
 //! Decides when a stored reference already has the form that plans write. Never interprets a condition.
 
+use std::sync::Arc;
+
 use crate::api::ConfigSpecHash;
 use crate::api::v1alpha1 as wire;
 use crate::snapshot::decode::object::config_type;
 use crate::snapshot::names::Names;
-use crate::snapshot::record::{Applied, Condition, ConfigRef, Reference, Status};
+use crate::snapshot::record::{Applied, Condition, ConfigRef, Reference, Said, Status};
 
 pub(in crate::snapshot) fn status_of(text: &str) -> Status {
     match text {
@@ -20,13 +22,18 @@ pub(in crate::snapshot) fn conditions(
     conditions: &[crate::api::Condition],
     names: &mut Names,
 ) -> Vec<Condition> {
-    let each = conditions.iter().map(|condition| Condition {
-        kind: names.share(&condition.type_),
-        status: status_of(&condition.status),
-        reason: names.share(&condition.reason),
-        message: names.share(&condition.message),
-        since: Some(condition.last_transition_time.0),
-        generation: condition.observed_generation,
+    let each = conditions.iter().map(|condition| {
+        let said = Said {
+            kind: names.share(&condition.type_),
+            status: status_of(&condition.status),
+            reason: names.share(&condition.reason),
+            message: names.share(&condition.message),
+        };
+        Condition {
+            said: names.share_words(said),
+            since: Some(condition.last_transition_time.0),
+            generation: condition.observed_generation,
+        }
     });
     each.collect()
 }
@@ -42,8 +49,9 @@ pub(in crate::snapshot) fn applied(config: Option<&ConfigSpecHash>, names: &mut 
 pub(in crate::snapshot) fn references(
     references: &[wire::ConfigReference],
     names: &mut Names,
-) -> Vec<Reference> {
-    references.iter().map(|one| reference(one, names)).collect()
+) -> Arc<[Reference]> {
+    let list = references.iter().map(|one| reference(one, names)).collect();
+    names.share_references(list)
 }
 
 /// What is desired stands in `desiredConfig`; only very old entries have nothing but the flat name.

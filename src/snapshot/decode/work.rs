@@ -89,7 +89,7 @@ pub(in crate::snapshot) fn work(
         name: shared(metadata.name.as_ref(), names),
         hosted: home.is_some(),
         labelled: labelled.is_some(),
-        owners,
+        owners: owners.into(),
         digest,
         holds,
         hashes: shared(spelled, names),

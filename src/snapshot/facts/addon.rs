@@ -27,6 +27,8 @@ pub struct AddonPlacement {
     pub namespace: String,
     /// Name of the placement.
     pub name: String,
+    /// Configurations of its clusters.
+    pub configs: Vec<ConfigReference>,
     /// What its clusters' add-ons are created with.
     pub template: CreationTemplate,
 }
@@ -117,6 +119,7 @@ fn placement(strategy: &wire::PlacementStrategy) -> AddonPlacement {
     AddonPlacement {
         namespace: strategy.namespace.clone(),
         name: strategy.name.clone(),
+        configs: strategy.configs.iter().filter_map(reference).collect(),
         template,
     }
 }

@@ -9,11 +9,12 @@ use super::addon::{AddonFacts, VersionFacts};
 use super::cluster::ClusterFacts;
 use super::completeness::Completeness;
 use super::config::{ConfigPresence, config_key};
+use super::confirmed::Confirmed;
 use super::peers::PeerFacts;
 use super::placement::PlacementFacts;
 use super::spread::Spread;
 use crate::model::{ConfigReference, ConfigType, InstallNamespace};
-use crate::snapshot::kind::Kind;
+use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::sight::Absence;
 
 /// Values under two names, the outer one first.
@@ -40,6 +41,8 @@ pub struct Facts {
     pub configs: Spread<ConfigPresence>,
     /// The clusters that have an add-on, by add-on.
     pub peers: Arc<BTreeMap<Arc<str>, Arc<PeerFacts>>>,
+    /// What the hub itself has said about objects that are not in here.
+    pub confirmed: Confirmed,
 }
 
 impl Facts {
@@ -47,6 +50,20 @@ impl Facts {
     #[must_use]
     pub fn completed(mut self) -> Self {
         self.known = Completeness::all();
+        self
+    }
+
+    /// Returns these facts with the hub's own word about objects that are not in them.
+    #[must_use]
+    pub fn confirmed_by(mut self, answers: BTreeMap<ObjectKey, bool>) -> Self {
+        self.confirmed = Confirmed::Answers(Arc::new(answers));
+        self
+    }
+
+    /// Returns these facts as all there is: what they do not have does not exist.
+    #[must_use]
+    pub fn without_doubt(mut self) -> Self {
+        self.confirmed = Confirmed::Everything;
         self
     }
 

@@ -31,7 +31,7 @@ pub struct Meta {
 }
 
 /// Status of a condition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// `True`
     True,
@@ -52,9 +52,9 @@ impl Status {
     }
 }
 
-/// A condition as it stands in a status.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Condition {
+/// What a condition says: thousands of instances say the same.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Said {
     /// `type`
     pub kind: Name,
     /// `status`
@@ -63,14 +63,29 @@ pub struct Condition {
     pub reason: Name,
     /// `message`
     pub message: Name,
+}
+
+/// A condition as it stands in a status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// What it says.
+    pub said: Arc<Said>,
     /// `lastTransitionTime`
     pub since: Option<Timestamp>,
     /// `observedGeneration`
     pub generation: Option<i64>,
 }
 
+impl std::ops::Deref for Condition {
+    type Target = Said;
+
+    fn deref(&self) -> &Said {
+        &self.said
+    }
+}
+
 /// An owner reference.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     /// `apiVersion`
     pub api_version: Name,
@@ -258,7 +273,7 @@ pub struct Instance {
     /// The cluster (the object's namespace).
     pub cluster: Name,
     /// Its owners.
-    pub owners: Vec<Owner>,
+    pub owners: Arc<[Owner]>,
     /// What it says about its end.
     pub farewell: Farewell,
     /// What made us create it, "" when the mark is absent: then we never delete it.
@@ -284,9 +299,9 @@ pub struct Instance {
     /// `status.lastVersion`, "" when it is absent.
     pub last_version: Name,
     /// `status.supportedConfigs`
-    pub supported: Vec<ConfigType>,
+    pub supported: Arc<[ConfigType]>,
     /// `status.configReferences`
-    pub references: Vec<Reference>,
+    pub references: Arc<[Reference]>,
     /// `status.healthCheck.mode`, "" when absent.
     pub health_mode: Name,
     /// `status.conditions`, those of other writers included: a list is patched as a whole.

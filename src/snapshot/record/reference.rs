@@ -41,7 +41,7 @@ impl std::fmt::Display for ConfigRef {
 }
 
 /// One entry of `status.configReferences`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference {
     /// The object referred to.
     pub config: ConfigRef,
@@ -75,7 +75,7 @@ impl Reference {
 }
 
 /// A configuration that the agent confirmed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Applied {
     /// Namespace of the configuration.
     pub namespace: Name,

@@ -61,7 +61,7 @@ pub struct Work {
     /// Whether it carries the label with the add-on's name; without it only its owner tells whose it is.
     pub labelled: bool,
     /// Its owners.
-    pub owners: Vec<Owner>,
+    pub owners: Box<[Owner]>,
     /// Digest of its spec.
     pub digest: Digest,
     /// Which objects it carries: the marks of their identities one after the other (`identity.rs`).

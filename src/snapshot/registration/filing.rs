@@ -25,8 +25,13 @@ impl Store {
         }
         let filed = self.grants.entry(addon.clone()).or_default();
         let mut slot = filed.remove(key);
+        let before = slot.as_ref().map(|old| old.cluster.clone());
+        let cluster = record.cluster.clone();
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.insert(addon.clone());
+            for cluster in before.iter().chain([&cluster]) {
+                self.changes.of_cluster(&addon, cluster);
+            }
         }
         filed.extend(slot.map(|record| (key.clone(), record)));
         self.grant_places.insert(key.clone(), addon);
@@ -37,7 +42,9 @@ impl Store {
             return;
         };
         if let Some(filed) = self.grants.get_mut(&addon) {
-            filed.remove(key);
+            if let Some(old) = filed.remove(key) {
+                self.changes.of_cluster(&addon, &old.cluster);
+            }
             if filed.is_empty() {
                 self.grants.remove(&addon);
             }
@@ -61,8 +68,13 @@ impl Store {
         }
         let filed = self.requests.entry(addon.clone()).or_default();
         let mut slot = filed.remove(&name);
+        let before = slot.as_ref().map(|old| old.cluster.clone());
+        let cluster = record.cluster.clone();
         if replace(&mut slot, record, |record| &mut record.meta) {
             touched.insert(addon.clone());
+            for cluster in before.iter().chain([&cluster]) {
+                self.changes.of_cluster(&addon, cluster);
+            }
         }
         filed.extend(slot.map(|record| (name.clone(), record)));
         self.request_places.insert(name, addon);
@@ -73,7 +85,9 @@ impl Store {
             return;
         };
         if let Some(filed) = self.requests.get_mut(&addon) {
-            filed.remove(name);
+            if let Some(old) = filed.remove(name) {
+                self.changes.of_cluster(&addon, &old.cluster);
+            }
             if filed.is_empty() {
                 self.requests.remove(&addon);
             }

@@ -1,0 +1,12 @@
+//! The policies stage: what users' own rules say of a request.
+//!
+//! `facts` turns what is known of the fleet into values, `question` a request, `stage` runs the policies between the
+//! built-in defaults and the verdict, `trial` for whoever asks outside of the gate.
+
+mod facts;
+mod question;
+mod stage;
+mod trial;
+
+pub(super) use stage::{Asked, examine, mutate};
+pub use trial::{Trial, try_policies};

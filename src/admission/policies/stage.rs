@@ -1,0 +1,164 @@
+//! Policies between the built-in defaults and the verdict.
+//!
+//! Decides when they run, and what becomes of an old fault: on an update it warns, as for built-in rules. Their mutations see
+//! the object as it came with the built-in defaults, their validations as it would be stored.
+
+use std::collections::BTreeMap;
+
+use json_patch::Patch;
+use serde_json::Value;
+
+use super::facts::FleetFacts;
+use super::question::{target, value};
+use crate::admission::decide::Documents;
+use crate::admission::enforcement::Scope;
+use crate::admission::ratchet;
+use crate::admission::request::{Door, Request, UnknownFacts};
+use crate::admission::rulebook::Rulebook;
+use crate::field::{Findings, Violation};
+use crate::policy::{Finding, Judgement, Mutated, Outcome, PolicySet, Question};
+use crate::snapshot::Facts;
+
+/// What policies are asked about.
+#[derive(Clone, Copy)]
+pub(in crate::admission) struct Asked<'a> {
+    pub(in crate::admission) request: &'a Request<'a>,
+    pub(in crate::admission) name: &'a str,
+    pub(in crate::admission) facts: &'a Facts,
+    pub(in crate::admission) rulebook: &'a Rulebook,
+    pub(in crate::admission) scope: Scope<'a>,
+}
+
+/// What policies add to an object.
+#[derive(Default)]
+pub(in crate::admission) struct Added {
+    pub(in crate::admission) patch: Patch,
+    pub(in crate::admission) findings: Findings,
+    pub(in crate::admission) undecided: Vec<Violation>,
+}
+
+/// What policies say of an object.
+#[derive(Default)]
+pub(in crate::admission) struct Judged {
+    pub(in crate::admission) findings: Findings,
+    pub(in crate::admission) annotations: BTreeMap<String, String>,
+    pub(in crate::admission) undecided: Vec<Violation>,
+}
+
+/// Returns what policies add; `patch` is what the built-in defaults add.
+pub(in crate::admission) fn mutate(asked: &Asked<'_>, documents: &Documents, patch: &Patch) -> Added {
+    let policies = &asked.rulebook.policies;
+    if policies.is_empty() || asked.request.door != Door::Mutate {
+        return Added::default();
+    }
+    let mut object = documents.object.clone();
+    // They were made for this object a moment ago.
+    let _fits = json_patch::patch(&mut object, patch);
+    let Mutated { patch, mut findings } = asked.ask(&object, documents.old.as_ref(), |question| {
+        policies.mutate(question)
+    });
+    Added {
+        patch,
+        undecided: asked.set_aside(&mut findings),
+        findings: asked.collected(&findings),
+    }
+}
+
+/// Returns what policies say. An object that does not fit its schema may make expressions fail that are right: then only
+/// what is surely broken is told.
+pub(in crate::admission) fn examine(
+    asked: &Asked<'_>,
+    object: &Value,
+    old: Option<&Value>,
+    shaped: bool,
+) -> Judged {
+    let policies = &asked.rulebook.policies;
+    if policies.is_empty() {
+        return Judged::default();
+    }
+    let mut outcome = asked.validate(policies, object, old);
+    if !shaped {
+        outcome
+            .findings
+            .retain(|finding| finding.judgement == Judgement::Broken);
+    }
+    let undecided = asked.set_aside(&mut outcome.findings);
+    let findings = asked.collected(&outcome.findings);
+    let findings = match old {
+        Some(before) if !findings.allows() => {
+            let was = asked.validate(policies, before, Some(before));
+            ratchet::soften(findings, object, &asked.collected(&was.findings), before)
+        }
+        Some(_) | None => findings,
+    };
+    Judged {
+        findings,
+        annotations: outcome.annotations,
+        undecided,
+    }
+}
+
+impl Asked<'_> {
+    /// Sorts findings by what their policies, and then the operator, want to happen.
+    pub(super) fn collected(&self, findings: &[Finding]) -> Findings {
+        self.rulebook.enforcement.apply(sorted(findings), &self.scope)
+    }
+
+    /// Takes out what nobody can decide, if whoever asks wants to hear of it.
+    fn set_aside(&self, findings: &mut Vec<Finding>) -> Vec<Violation> {
+        match self.request.circumstances.unknown {
+            UnknownFacts::Fail => Vec::new(),
+            UnknownFacts::SetAside => findings
+                .extract_if(.., |finding| finding.judgement == Judgement::Unknown)
+                .map(|finding| finding.violation())
+                .collect(),
+        }
+    }
+
+    /// Returns what a set of policies says of an object.
+    pub(super) fn validate(&self, policies: &PolicySet, object: &Value, old: Option<&Value>) -> Outcome {
+        self.ask(object, old, |question| policies.validate(question))
+    }
+
+    pub(super) fn ask<T>(
+        &self,
+        object: &Value,
+        old: Option<&Value>,
+        answer: impl FnOnce(&Question<'_>) -> T,
+    ) -> T {
+        let request = value(self.request, self.name);
+        let fleet = FleetFacts {
+            facts: self.facts,
+            resource: self.request.resource,
+            name: self.name,
+            namespace: self.request.namespace,
+            object,
+            now: self.request.circumstances.now,
+        };
+        answer(&Question {
+            target: target(self.request, self.name),
+            request: &request,
+            object: Some(object),
+            old,
+            namespace: None,
+            facts: &fleet,
+            now: self.request.circumstances.now,
+        })
+    }
+}
+
+/// Sorts findings by what their policies want to happen.
+fn sorted(findings: &[Finding]) -> Findings {
+    let mut collected = Findings::new();
+    for finding in findings {
+        if finding.denies() {
+            collected.deny(finding.violation());
+        } else if finding.warns() {
+            collected.warn(finding.violation());
+        }
+        if finding.audits() {
+            collected.audit(finding.violation());
+        }
+    }
+    collected
+}

@@ -1,0 +1,133 @@
+//! Rules about the resources that a deployment configuration gives to containers.
+//!
+//! Decides which amounts no pod could have, and which containers nobody is.
+
+use std::cmp::Ordering;
+
+use regex::RegexBuilder;
+
+use crate::admission::body::Node;
+use crate::admission::subject::{DeploymentConfig, Operations, Rule, Subject};
+use crate::field::{Class, Fault, Findings, quoted};
+use crate::model::Quantity;
+
+const QUANTITY: &str = "deployment-config/quantity";
+const CONTAINER_ID: &str = "deployment-config/container-id";
+/// Largest compiled expression in bytes: a pattern is one line, not a program.
+const LARGEST: usize = 1 << 20;
+/// What is decorated when it is deployed.
+const DECORATED: [&str; 4] = ["*", "daemonsets", "deployments", "statefulsets"];
+
+pub(super) const RULES: &[Rule<DeploymentConfig>] = &[
+    Rule {
+        id: QUANTITY,
+        on: Operations::CreateAndUpdate,
+        doc: "Limits and requests are amounts that a container can have.\n\n\
+              Such as `100m`, `0.5` and `128Mi`, not negative, and a request is not above its limit. A cluster refuses every \
+              other pod, so that the agent would vanish with its next change. Refused.",
+        check: quantity,
+    },
+    Rule {
+        id: CONTAINER_ID,
+        on: Operations::CreateAndUpdate,
+        doc: "A container is named by resource, name and container.\n\n\
+              `deployments:agent:main`; each part is a regular expression, and `*` stands for anything. Anything else stops \
+              the add-on wherever the configuration is used. Refused. Only deployments, daemon sets and stateful sets get \
+              resources: any other kind warns.",
+        check: container_id,
+    },
+];
+
+fn quantity(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
+    for entry in subject.body.list("resourceRequirements") {
+        let Some(resources) = entry.key("resources") else {
+            continue;
+        };
+        let limits = amounts(&resources, "limits", findings);
+        let requests = amounts(&resources, "requests", findings);
+        for (name, node, request) in &requests {
+            let limit = limits.iter().find(|(other, _, _)| other == name);
+            let Some((_, limit_node, limit)) = limit else {
+                continue;
+            };
+            if request.compare(*limit) == Some(Ordering::Greater) {
+                let detail = format!("must not be above its limit, which is {}", shown(limit_node));
+                let fault = Fault::of_text(Class::Invalid, &shown(node), detail);
+                findings.deny(fault.at(node.path.clone(), QUANTITY));
+            }
+        }
+    }
+}
+
+fn shown(node: &Node<'_>) -> String {
+    node.value
+        .as_str()
+        .map_or_else(|| node.value.to_string(), str::to_owned)
+}
+
+fn amounts<'a>(
+    resources: &Node<'a>,
+    field: &'static str,
+    findings: &mut Findings,
+) -> Vec<(&'a str, Node<'a>, Quantity)> {
+    let mut read = Vec::new();
+    let Some(list) = resources.key(field) else {
+        return read;
+    };
+    for (name, node) in list.entries() {
+        // What is neither a number nor a text is told by the schema.
+        let text = match node.value {
+            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::Number(number) => number.to_string(),
+            serde_json::Value::Null
+            | serde_json::Value::Bool(_)
+            | serde_json::Value::Array(_)
+            | serde_json::Value::Object(_) => continue,
+        };
+        match Quantity::parse(&text) {
+            Ok(amount) if amount.is_negative() => {
+                let fault = Fault::of_text(Class::Invalid, &text, "must not be negative");
+                findings.deny(fault.at(node.path.clone(), QUANTITY));
+            }
+            Ok(amount) => read.push((name, node, amount)),
+            Err(fault) => findings.deny(fault.at(node.path.clone(), QUANTITY)),
+        }
+    }
+    read
+}
+
+fn container_id(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
+    for entry in subject.body.list("resourceRequirements") {
+        let Some(id) = entry.text("containerID").filter(|id| !id.is_empty()) else {
+            continue;
+        };
+        let path = entry.path.key("containerID");
+        let parts: Vec<&str> = id.split(':').collect();
+        let [resource, _, _] = parts.as_slice() else {
+            let detail =
+                "must be resource, name and container, such as \"deployments:agent:main\" or \"*:*:*\"";
+            findings.deny(Fault::of_text(Class::Invalid, id, detail).at(path, CONTAINER_ID));
+            continue;
+        };
+        if let Some(why) = parts.iter().find_map(|part| wrong_expression(part)) {
+            let detail = format!("each part must be \"*\" or a regular expression: {why}");
+            findings.deny(Fault::of_text(Class::Invalid, id, detail).at(path, CONTAINER_ID));
+        } else if resource.bytes().all(|byte| byte.is_ascii_lowercase()) && !DECORATED.contains(resource) {
+            let detail = format!("{} get no resources when they are deployed", quoted(resource));
+            findings.warn(Fault::of_text(Class::Invalid, id, detail).at(path, CONTAINER_ID));
+        }
+    }
+}
+
+fn wrong_expression(part: &str) -> Option<String> {
+    if part == "*" {
+        return None;
+    }
+    let expression = RegexBuilder::new(&format!("^(?:{part})$"))
+        .size_limit(LARGEST)
+        .build();
+    let error = expression.err()?.to_string();
+    // The error draws the expression over several lines; a message has one.
+    let line = error.lines().next_back().unwrap_or_default();
+    Some(line.trim_start_matches("error: ").to_owned())
+}

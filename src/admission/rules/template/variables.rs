@@ -1,0 +1,135 @@
+//! Rules about the variables in a template's manifests.
+//!
+//! Decides which texts cannot be filled in, and which variables nobody gives a value.
+
+use std::collections::BTreeSet;
+
+use super::text::{Tag, Trail, each_tag, each_text};
+use crate::admission::subject::{Operations, Rule, Subject, Template};
+use crate::field::{Class, Fault, Findings, Path, nearest, quoted};
+use crate::snapshot::{ConfigPresence, Content, Kind};
+
+const UNCLOSED: &str = "template/unclosed-braces";
+const BLANKS: &str = "template/variable-blanks";
+const UNKNOWN: &str = "template/unknown-variable";
+/// What every manifest may use.
+const BUILT_IN: [&str; 2] = ["CLUSTER_NAME", "INSTALL_NAMESPACE"];
+/// What the manifests of an agent may use that registers with the hub.
+const KUBECONFIG: &str = "HUB_KUBECONFIG";
+
+pub(super) const RULES: &[Rule<Template>] = &[
+    Rule {
+        id: UNCLOSED,
+        on: Operations::CreateAndUpdate,
+        doc: "Braces that open are closed.\n\n\
+              `{{` without `}}` in one text of a manifest cannot be filled in. Other add-on managers end on it, and with \
+              them every add-on of the hub. Refused, at the text.",
+        check: unclosed,
+    },
+    Rule {
+        id: BLANKS,
+        on: Operations::CreateAndUpdate,
+        doc: "A variable is written without blanks.\n\n\
+              `{{CLUSTER_NAME}}`: with blanks around the name it is no variable, and other add-on managers put nothing in \
+              its place. Refused for the names that every template has; any other text with blanks may belong to the \
+              templates of another program.",
+        check: blanks,
+    },
+    Rule {
+        id: UNKNOWN,
+        on: Operations::CreateAndUpdate,
+        doc: "Every variable has a value.\n\n\
+              `CLUSTER_NAME` and `INSTALL_NAMESPACE` always have one, `HUB_KUBECONFIG` when the template has a \
+              `registration`; all others come from the `customizedVariables` of an AddOnDeploymentConfig. A manifest with a \
+              variable that no configuration of the hub has cannot be rendered. Warns once for each name, with the \
+              nearest one, as soon as the add-on of the template is known.",
+        check: unknown,
+    },
+];
+
+fn each(subject: &Subject<'_, Template>, mut see: impl FnMut(&str, &Trail<'_>)) {
+    for manifest in &subject.body.manifests {
+        each_text(
+            manifest.value,
+            Trail::Root(&manifest.path),
+            subject.effort,
+            &mut see,
+        );
+    }
+}
+
+fn unclosed(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    each(subject, |text, trail| {
+        each_tag(text, |tag| {
+            if tag == Tag::Unclosed {
+                let fault = Fault::of_text(Class::Invalid, text, "has \"{{\" that is never closed");
+                findings.deny(fault.hint("add \"}}\"").at(trail.path(), UNCLOSED));
+            }
+        });
+    });
+}
+
+fn blanks(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    each(subject, |text, trail| {
+        each_tag(text, |tag| {
+            let Tag::Blanks(name) = tag else { return };
+            if BUILT_IN.contains(&name) || name == KUBECONFIG {
+                let fault =
+                    Fault::of_text(Class::Invalid, text, "blanks around the name make it no variable");
+                let hint = format!("write {{{{{name}}}}}");
+                findings.deny(fault.hint(hint).at(trail.path(), BLANKS));
+            }
+        });
+    });
+}
+
+fn unknown(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    let facts = subject.facts;
+    if facts.addon(subject.body.addon).is_none() || !facts.knows(Kind::DeploymentConfig) {
+        return;
+    }
+    let mut used: Vec<(String, Path)> = Vec::new();
+    each(subject, |text, trail| {
+        each_tag(text, |tag| {
+            let Tag::Variable(name) = tag else { return };
+            if !BUILT_IN.contains(&name) && !used.iter().any(|(seen, _)| seen == name) {
+                used.push((name.to_owned(), trail.path()));
+            }
+        });
+    });
+    if used.is_empty() || !subject.effort.spend(facts.configs.len()) {
+        return;
+    }
+    let known = known(subject);
+    for (name, path) in used {
+        if known.contains(name.as_str()) {
+            continue;
+        }
+        let detail = if name == KUBECONFIG {
+            "only a template with a registration has this variable"
+        } else {
+            "no AddOnDeploymentConfig gives this variable a value"
+        };
+        let near = nearest(&name, known.iter().copied());
+        let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
+        findings.warn(
+            Fault::of_text(Class::NotFound, &name, detail)
+                .hint_if(hint)
+                .at(path, UNKNOWN),
+        );
+    }
+}
+
+fn known<'f>(subject: &Subject<'f, Template>) -> BTreeSet<&'f str> {
+    let mut known: BTreeSet<&str> = BTreeSet::from(BUILT_IN);
+    known.extend(subject.body.registers.then_some(KUBECONFIG));
+    for (_, presence) in subject.facts.configs.iter() {
+        let ConfigPresence::Exists(config) = presence else {
+            continue;
+        };
+        if let Some(Content::Deployment(config)) = config.content.as_deref() {
+            known.extend(config.variables.iter().map(|(name, _)| &**name));
+        }
+    }
+    known
+}

@@ -1,0 +1,90 @@
+//! What may be asked of `tidegate policy`.
+//!
+//! Decides only how words become values.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Test, look over, measure and export policies.
+///
+/// A policy is an AddOnPolicy, or a ValidatingAdmissionPolicy or MutatingAdmissionPolicy of Kubernetes with its bindings.
+#[derive(Args, Clone, Debug)]
+pub struct PolicyArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: PolicyCommand,
+}
+
+/// The subcommands of `tidegate policy`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Run the cases of PolicyTest files. Exit status: 0 all as expected, 1 not, 2 bad input, 3 a policy does not compile.
+    Test(TestArgs),
+    /// Tell what is wrong and what is probably not meant. Exit status: 0 nothing, 1 something, 2 bad input, 3 does not compile.
+    Lint(LintArgs),
+    /// Measure how long policies take on one object.
+    Bench(BenchArgs),
+    /// Write policies as Kubernetes' own objects (YAML). Exit status: 0 all, 1 some have no such form, 2 bad input, 3 does not
+    /// compile.
+    Export(ExportArgs),
+}
+
+/// Which tests to run.
+#[derive(Args, Clone, Debug)]
+pub struct TestArgs {
+    /// PolicyTest files, or folders that are searched for them.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Accept validations that no case has seen both hold and break.
+    #[arg(long)]
+    pub allow_uncovered: bool,
+    /// Form of the report.
+    #[arg(long, short, value_enum, value_name = "FORM", default_value_t = TestOutput::Text)]
+    pub output: TestOutput,
+}
+
+/// Form of a test report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum TestOutput {
+    /// One line a case, and what was not as expected.
+    Text,
+    /// One JSON object.
+    Json,
+}
+
+/// What to look over.
+#[derive(Args, Clone, Debug)]
+pub struct LintArgs {
+    /// Files or folders of policies.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+}
+
+/// What to measure.
+#[derive(Args, Clone, Debug)]
+pub struct BenchArgs {
+    /// Files or folders of policies.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// The object (YAML) that the policies are asked about.
+    #[arg(long, value_name = "FILE")]
+    pub object: PathBuf,
+    /// Objects of the hub (YAML file or folder) that facts come from.
+    #[arg(long, value_name = "PATH")]
+    pub facts: Option<PathBuf>,
+    /// How often the object is judged.
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub rounds: u32,
+}
+
+/// What to export.
+#[derive(Args, Clone, Debug)]
+pub struct ExportArgs {
+    /// Files or folders of policies.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// As objects of admissionregistration.k8s.io/v1, which is the only form there is.
+    #[arg(long, required = true)]
+    pub native: bool,
+}

@@ -1,0 +1,17 @@
+//! `tidegate policy`: users' own rules, before they reach a hub.
+//!
+//! `files` reads folders, `test` runs cases, `lint` looks over, `bench` measures, `export` writes Kubernetes' own objects.
+
+mod args;
+mod bench;
+mod export;
+mod files;
+mod hub;
+mod lint;
+mod run;
+mod test;
+
+pub use args::{BenchArgs, ExportArgs, LintArgs, PolicyArgs, PolicyCommand, TestArgs, TestOutput};
+pub(super) use files::read_folder;
+pub(super) use run::run;
+pub use test::{CaseResult, TestReport, run_tests};

@@ -1,0 +1,161 @@
+//! One case: from documents to a question, and from the answer to what was not as expected.
+//!
+//! Decides how a kind is asked about when the case does not say: ours by their definitions, others by their looks.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::expect;
+use super::suite::{Case, Given, wrong};
+use crate::admission::{Circumstances, Door, Operation, Request, Rulebook, Trial, try_policies};
+use crate::api;
+use crate::cli::CliError;
+use crate::cli::policy::hub::{Extent, facts};
+
+/// Runs a case; returns what was not as expected, and what the policies did.
+pub(super) fn run(
+    case: &Case,
+    given: &Given,
+    suite: &Path,
+    rulebook: &Rulebook,
+) -> Result<(Vec<String>, Trial), CliError> {
+    let object = case.object.read(suite)?;
+    let old = case.old.as_ref().map(|old| old.read(suite)).transpose()?;
+    let mut known = Vec::new();
+    for document in given.facts.iter().chain(&case.facts) {
+        known.extend(document.read_all(suite)?);
+    }
+    let extent = if given.partial {
+        Extent::Part
+    } else {
+        Extent::Whole
+    };
+    let facts = facts(&known, extent);
+    let operation =
+        operation(case).map_err(|reason| wrong(suite, format!("case \"{}\": {reason}", case.name)))?;
+    let now = time(case, given, suite)?;
+    let user = case.user.as_ref().or(given.user.as_ref()).and_then(raw);
+    let form = Form::of(case, &object);
+    let raw_object = raw(&object);
+    let ask = |object: &Value| {
+        let request = Request {
+            door: Door::Mutate,
+            operation,
+            group: &form.group,
+            version: &form.version,
+            resource: &form.resource,
+            kind: &form.kind,
+            subresource: "",
+            namespace: &form.namespace,
+            name: &form.name,
+            object: raw_object.as_deref(),
+            old: None,
+            dry_run: false,
+            circumstances: Circumstances {
+                uid: "test",
+                user: user.as_deref(),
+                options: None,
+                now,
+                ..Circumstances::default()
+            },
+        };
+        try_policies(&request, (object, old.as_ref()), &facts, rulebook)
+    };
+    let trial = ask(&object);
+    let again = ask(&trial.object);
+    let patched = case
+        .expect
+        .patched
+        .as_ref()
+        .map(|document| document.read(suite))
+        .transpose()?;
+    let faults = expect::compare(&case.expect, &trial, &again, patched.as_ref())
+        .map_err(|reason| wrong(suite, format!("case \"{}\": {reason}", case.name)))?;
+    Ok((faults, trial))
+}
+
+fn time(case: &Case, given: &Given, suite: &Path) -> Result<Option<Timestamp>, CliError> {
+    let Some(text) = case.now.as_ref().or(given.now.as_ref()) else {
+        return Ok(None);
+    };
+    let time = text.parse().map_err(|error| {
+        let words = "now must be a time such as 2026-11-20T00:00:00Z";
+        wrong(suite, format!("case \"{}\": {words}: {error}", case.name))
+    });
+    time.map(Some)
+}
+
+fn operation(case: &Case) -> Result<Operation, String> {
+    match (case.operation.as_deref(), &case.old) {
+        (Some("CREATE") | None, None) => Ok(Operation::Create),
+        (Some("UPDATE") | None, Some(_)) => Ok(Operation::Update),
+        (Some("CREATE"), Some(_)) => Err("CREATE has no old object".to_owned()),
+        (Some("UPDATE"), None) => Err("UPDATE needs an old object".to_owned()),
+        (Some(other), _) => Err(format!(
+            "operation must be CREATE or UPDATE, not {other:?}: the gate asks about no other"
+        )),
+    }
+}
+
+/// How an object is addressed.
+struct Form {
+    group: String,
+    version: String,
+    kind: String,
+    resource: String,
+    namespace: String,
+    name: String,
+}
+
+impl Form {
+    fn of(case: &Case, object: &Value) -> Self {
+        let text = |pointer: &str| {
+            object
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let (group, version) = text("/apiVersion")
+            .split_once('/')
+            .unwrap_or_else(|| ("", text("/apiVersion")));
+        let kind = text("/kind");
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+            resource: case.resource.clone().unwrap_or_else(|| resource(group, kind)),
+            namespace: text("/metadata/namespace").to_owned(),
+            name: text("/metadata/name").to_owned(),
+        }
+    }
+}
+
+/// Returns the plural name of a kind.
+pub(in crate::cli::policy) fn resource(group: &str, kind: &str) -> String {
+    static OURS: LazyLock<Vec<(String, String, String)>> = LazyLock::new(|| {
+        let name = |crd: k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition| {
+            (crd.spec.group, crd.spec.names.kind, crd.spec.names.plural)
+        };
+        api::crds().into_iter().map(name).collect()
+    });
+    let ours = OURS
+        .iter()
+        .find(|(known, name, _)| known == group && name == kind);
+    if let Some((_, _, plural)) = ours {
+        return plural.clone();
+    }
+    let lower = kind.to_lowercase();
+    match lower.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
+        _ if lower.ends_with(['s', 'x']) => format!("{lower}es"),
+        _ => format!("{lower}s"),
+    }
+}
+
+fn raw(value: &Value) -> Option<Box<RawValue>> {
+    to_raw_value(value).ok()
+}

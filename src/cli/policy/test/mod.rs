@@ -1,0 +1,12 @@
+//! `tidegate policy test`: cases of policies, and what they cover.
+//!
+//! `suite` is the form of a file, `case` runs one case, `expect` compares, `run` does all files and counts.
+
+mod case;
+mod expect;
+mod run;
+mod suite;
+
+pub(super) use case::resource;
+pub(super) use run::run;
+pub use run::{CaseResult, TestReport, run_tests};

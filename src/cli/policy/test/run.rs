@@ -1,0 +1,164 @@
+//! All cases of all files, and what they cover.
+//!
+//! Decides what counts as covered: every validation of the policies was seen to hold and to break.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::case;
+use super::suite::{Suite, wrong};
+use crate::admission::Rulebook;
+use crate::cli::CliError;
+use crate::cli::policy::files::{files, read_all};
+use crate::cli::policy::run::{DOES_NOT_COMPILE, FOUND, Said, faults};
+use crate::cli::policy::{TestArgs, TestOutput};
+use crate::policy::Saw;
+
+/// What became of one case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseResult {
+    /// File of the case.
+    pub suite: String,
+    /// Its name.
+    pub name: String,
+    /// What was not as expected.
+    pub faults: Vec<String>,
+}
+
+/// What became of all cases.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TestReport {
+    /// The cases, in the order of files.
+    pub cases: Vec<CaseResult>,
+    /// Validations that were not seen both to hold and to break: rule, and what was missing.
+    pub uncovered: Vec<(String, &'static str)>,
+    /// Policies that do not compile.
+    pub broken: Option<String>,
+    /// How many validations the policies have.
+    pub rules: usize,
+}
+
+pub(in crate::cli::policy) fn run(args: &TestArgs) -> Result<Said, CliError> {
+    let report = run_tests(&args.paths)?;
+    let failed = report.cases.iter().any(|case| !case.faults.is_empty());
+    let uncovered = !report.uncovered.is_empty() && !args.allow_uncovered;
+    Ok(Said {
+        text: match args.output {
+            TestOutput::Text => report.text(),
+            TestOutput::Json => report.json(),
+        },
+        status: match (&report.broken, failed || uncovered) {
+            (Some(_), _) => DOES_NOT_COMPILE,
+            (None, true) => FOUND,
+            (None, false) => 0,
+        },
+    })
+}
+
+/// Runs the cases of all PolicyTest files below these paths.
+pub fn run_tests(paths: &[PathBuf]) -> Result<TestReport, CliError> {
+    let mut report = TestReport::default();
+    let mut seen: BTreeMap<String, BTreeSet<Saw>> = BTreeMap::new();
+    let mut suites = 0_usize;
+    for file in files(paths)? {
+        let Some(suite) = Suite::read(&file)? else {
+            continue;
+        };
+        suites += 1;
+        let loaded = read_all(&suite.policies(&file))?.load();
+        if let Some(words) = faults(&loaded.reports) {
+            report.broken.get_or_insert_default().push_str(&words);
+            continue;
+        }
+        for rule in loaded.set.rules() {
+            seen.entry(rule).or_default();
+        }
+        let rulebook = Rulebook {
+            policies: loaded.set,
+            ..Rulebook::default()
+        };
+        for case in &suite.cases {
+            let (faults, trial) = case::run(case, &suite.given, &file, &rulebook)?;
+            for one in trial.seen {
+                seen.entry(one.rule).or_default().insert(one.saw);
+            }
+            report.cases.push(CaseResult {
+                suite: file.display().to_string(),
+                name: case.name.clone(),
+                faults,
+            });
+        }
+    }
+    if let (0, Some(first)) = (suites, paths.first()) {
+        return Err(wrong(first, "holds no PolicyTest".to_owned()));
+    }
+    report.rules = seen.len();
+    for (rule, saw) in seen {
+        for (wanted, word) in [(Saw::True, "to hold"), (Saw::False, "to break")] {
+            if !saw.contains(&wanted) {
+                report.uncovered.push((rule.clone(), word));
+            }
+        }
+    }
+    Ok(report)
+}
+
+impl TestReport {
+    /// Tells whether everything was as expected and is covered.
+    pub fn passed(&self) -> bool {
+        self.broken.is_none()
+            && self.uncovered.is_empty()
+            && self.cases.iter().all(|case| case.faults.is_empty())
+    }
+
+    /// Returns the report for people.
+    pub fn text(&self) -> String {
+        let mut text = self.broken.clone().unwrap_or_default();
+        let mut put = |line: String| {
+            text.push_str(&line);
+            text.push('\n');
+        };
+        for case in &self.cases {
+            let mark = if case.faults.is_empty() { "ok  " } else { "FAIL" };
+            put(format!("{mark} {}: {}", case.suite, case.name));
+            for fault in &case.faults {
+                put(format!("       {fault}"));
+            }
+        }
+        for (rule, word) in &self.uncovered {
+            put(format!("no case has seen {rule} {word}"));
+        }
+        let failed = self.cases.iter().filter(|case| !case.faults.is_empty()).count();
+        let uncovered: BTreeSet<&str> = self.uncovered.iter().map(|(rule, _)| rule.as_str()).collect();
+        writeln!(
+            text,
+            "{} cases, {failed} failed; {} of {} validations covered",
+            self.cases.len(),
+            self.rules - uncovered.len(),
+            self.rules,
+        )
+        .expect("writing to a string cannot fail");
+        text
+    }
+
+    fn json(&self) -> String {
+        let cases = self.cases.iter().map(|case| {
+            json!({"suite": case.suite, "name": case.name, "passed": case.faults.is_empty(), "faults": case.faults})
+        });
+        let uncovered = self
+            .uncovered
+            .iter()
+            .map(|(rule, word)| json!({"rule": rule, "never": word}));
+        let value = json!({
+            "cases": cases.collect::<Vec<_>>(),
+            "uncovered": uncovered.collect::<Vec<_>>(),
+            "validations": self.rules,
+            "broken": self.broken,
+            "passed": self.passed(),
+        });
+        format!("{value:#}\n")
+    }
+}

@@ -1,0 +1,9 @@
+//! Policies on the hub: read, compiled with those of the operator's folder, and told how they are.
+//!
+//! `watch` follows them, `status` says what became of each, `apply` writes that. Decides nothing about what a policy means.
+
+mod apply;
+mod status;
+mod watch;
+
+pub use watch::{PolicyDocuments, PolicyWatch};

@@ -1,0 +1,150 @@
+//! What became of a policy, as its status says it.
+//!
+//! Decides the two conditions: `Compiled` is about the newest generation, `Ready` about what is in force. A condition keeps
+//! the time of its last change. Never writes.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::policy::{InForce, Report};
+
+/// The longest message of a condition, in bytes; the API allows 32 KiB.
+const LONGEST: usize = 16 * 1024;
+
+/// Returns the status of a policy; `None` when it is what the object says already.
+pub(super) fn wanted(object: &Value, report: &Report, now: Timestamp) -> Option<Value> {
+    let generation = report.generation.unwrap_or_default();
+    let before = object.get("status").cloned().unwrap_or_default();
+    let compiled = if report.faults.is_empty() {
+        ("True", "Compiled", "every part compiles".to_owned())
+    } else {
+        ("False", "DoesNotCompile", faults(report))
+    };
+    let (ready, active) = match report.in_force {
+        InForce::This => (
+            ("True", "InForce", "the policy is in force".to_owned()),
+            report.generation,
+        ),
+        InForce::Older(older) => {
+            let which = older.map_or_else(String::new, |older| format!(" {older}"));
+            let words = format!("generation {generation} does not compile; generation{which} stays in force");
+            (("False", "OlderInForce", words), older)
+        }
+        InForce::Nothing => (
+            (
+                "False",
+                "NotInForce",
+                "nothing is in force under this name".to_owned(),
+            ),
+            None,
+        ),
+    };
+    let conditions: Vec<Value> = [("Compiled", compiled), ("Ready", ready)]
+        .into_iter()
+        .map(|(kind, said)| condition(&before, kind, &said, generation, now))
+        .collect();
+    let mut status = json!({"conditions": conditions, "activeGeneration": active});
+    if active.is_none() && before.get("activeGeneration").is_none() {
+        status = json!({"conditions": conditions});
+    }
+    (status != before).then_some(status)
+}
+
+fn condition(
+    before: &Value,
+    kind: &str,
+    (state, reason, message): &(&str, &str, String),
+    generation: i64,
+    now: Timestamp,
+) -> Value {
+    let known = before
+        .get("conditions")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let same = known
+        .filter(|one| one.get("type").and_then(Value::as_str) == Some(kind))
+        .find(|one| one.get("status").and_then(Value::as_str) == Some(*state));
+    let since = same
+        .and_then(|one| one.get("lastTransitionTime").cloned())
+        .unwrap_or_else(|| Value::String(seconds(now)));
+    json!({
+        "type": kind,
+        "status": state,
+        "reason": reason,
+        "message": message,
+        "observedGeneration": generation,
+        "lastTransitionTime": since,
+    })
+}
+
+fn faults(report: &Report) -> String {
+    let texts: Vec<String> = report.faults.iter().map(ToString::to_string).collect();
+    let mut text = texts.join("\n");
+    if text.len() > LONGEST {
+        let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or_default());
+    }
+    text
+}
+
+/// Kubernetes keeps whole seconds.
+fn seconds(now: Timestamp) -> String {
+    Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Origin, PolicySet, Source};
+
+    fn report(expression: &str, generation: i64, previous: &PolicySet) -> (PolicySet, Report) {
+        let document = json!({
+            "apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "AddOnPolicy",
+            "metadata": {"name": "a", "generation": generation},
+            "spec": {
+                "matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"],
+                    "resources": ["*"]}]},
+                "validations": [{"expression": expression}],
+            },
+        });
+        let source = Source {
+            origin: Origin::Hub,
+            document,
+        };
+        let mut loaded = PolicySet::load(&[source], &[], previous);
+        (loaded.set, loaded.reports.remove(0))
+    }
+
+    #[test]
+    fn a_policy_that_does_not_compile_says_why_and_what_is_in_force() {
+        let now: Timestamp = "2026-11-21T00:00:00.5Z".parse().expect("a time");
+        let (set, good) = report("true", 1, &PolicySet::default());
+        let first = wanted(&json!({}), &good, now).expect("a new status");
+        assert_eq!(first["activeGeneration"], 1);
+        assert_eq!(first["conditions"][1]["reason"], "InForce");
+        assert_eq!(
+            first["conditions"][1]["lastTransitionTime"],
+            "2026-11-21T00:00:00Z"
+        );
+        assert_eq!(wanted(&json!({"status": &first}), &good, now), None, "said once");
+
+        let (set, bad) = report("object.", 2, &set);
+        assert_eq!(set.len(), 1, "the last good one stays");
+        let second = wanted(&json!({"status": first}), &bad, now).expect("another status");
+        assert_eq!(second["activeGeneration"], 1);
+        assert_eq!(second["conditions"][1]["reason"], "OlderInForce");
+        let message = second["conditions"][0]["message"].as_str().expect("a message");
+        assert!(
+            message.starts_with("spec.validations[0].expression:1:8: Syntax error")
+                && message.ends_with("\n | object.\n | .......^"),
+            "{message}"
+        );
+
+        let (set, none) = report("object.", 1, &PolicySet::default());
+        assert!(set.is_empty());
+        let third = wanted(&json!({}), &none, now).expect("a status");
+        assert_eq!(third["conditions"][1]["reason"], "NotInForce");
+        assert_eq!(third.get("activeGeneration"), None);
+    }
+}

@@ -1,0 +1,301 @@
+//! What one policy says of one request.
+//!
+//! Decides by Kubernetes' rules: a condition that is false beats any error, an error means what the failure policy says,
+//! the words of a refusal come from the message expression, else the message, else the expression. A panic or an overrun
+//! is the finding of the policy that caused it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::Value;
+
+use super::act::{Act, Purse, Shared, Trouble};
+use super::binding::Binding;
+use super::compile::{Check, OnFailure, Policy, SchemaPart};
+use super::expression::Expression;
+use super::matching::Matched;
+use super::outcome::{Actions, Finding, Judgement, Outcome, Saw, Seen};
+use super::question::Question;
+use crate::field::{Class, Fault, Path};
+
+/// Part of a rule id for what concerns a policy as a whole.
+const WHOLE: &str = "match";
+/// Longest message that an expression may make, in bytes.
+const LONGEST_MESSAGE: usize = 5 * 1024;
+/// Longest value of an audit annotation, in bytes.
+const LONGEST_NOTE: usize = 10 * 1024;
+
+/// Judges a request by one policy.
+pub(super) fn judge<'v>(
+    policy: &'v Policy,
+    question: &Question<'v>,
+    shared: &Shared<'_, 'v>,
+    purse: &mut Purse,
+) -> Outcome {
+    let judged = catch_unwind(AssertUnwindSafe(|| {
+        let mut outcome = Outcome::default();
+        for binding in &policy.bindings {
+            outcome.extend(bound(policy, binding, question, (shared, purse)));
+        }
+        outcome
+    }));
+    judged.unwrap_or_else(|_| Outcome {
+        findings: vec![troubled(
+            policy,
+            Actions::DENY,
+            (WHOLE, &Path::root()),
+            &Trouble::Failed("the evaluation panicked; this is a bug".to_owned()),
+        )],
+        ..Outcome::default()
+    })
+}
+
+/// Tells whether a policy, as one binding has it, is about a request.
+pub(super) fn matched(policy: &Policy, binding: &Binding, question: &Question<'_>) -> Matched {
+    match (
+        policy.matcher.matches(question),
+        binding.matcher.matches(question),
+    ) {
+        (Matched::No, _) | (_, Matched::No) => Matched::No,
+        (Matched::Unknown(words), _) | (_, Matched::Unknown(words)) => Matched::Unknown(words),
+        (Matched::Yes, Matched::Yes) => Matched::Yes,
+    }
+}
+
+fn bound<'v>(
+    policy: &'v Policy,
+    binding: &'v Binding,
+    question: &Question<'v>,
+    (shared, purse): (&Shared<'_, 'v>, &mut Purse),
+) -> Outcome {
+    let mut outcome = Outcome::default();
+    let whole = |words: String| {
+        troubled(
+            policy,
+            binding.actions,
+            (WHOLE, &Path::root()),
+            &Trouble::Failed(words),
+        )
+    };
+    let params = match matched(policy, binding, question) {
+        Matched::No => return outcome,
+        Matched::Unknown(words) => Err(words),
+        Matched::Yes => binding.params(question),
+    };
+    match params {
+        Err(words) => outcome.findings.push(whole(words)),
+        Ok(all) => {
+            for params in all {
+                let mut case = Case {
+                    policy,
+                    actions: binding.actions,
+                    question: *question,
+                    act: Act::begin(policy, params, shared, purse),
+                    outcome: Outcome::default(),
+                };
+                case.run();
+                outcome.extend(std::mem::take(&mut case.outcome));
+                case.act.end(purse);
+            }
+        }
+    }
+    outcome
+}
+
+/// Tells whether all conditions of a policy hold: a false one beats any error.
+pub(super) fn conditions_hold(policy: &Policy, act: &Act<'_, '_>) -> Result<bool, Trouble> {
+    let mut trouble = None;
+    for (name, condition) in &policy.conditions {
+        match act.holds(condition) {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(Trouble::Failed(words)) => {
+                let words = format!("matchConditions[{name}]: {words}");
+                trouble.get_or_insert(Trouble::Failed(words));
+            }
+            Err(unknown @ Trouble::Unknown(_)) => {
+                trouble.get_or_insert(unknown);
+            }
+        }
+    }
+    trouble.map_or(Ok(true), Err)
+}
+
+/// Returns the finding of an expression that has no value.
+pub(super) fn troubled(
+    policy: &Policy,
+    actions: Actions,
+    (part, path): (&str, &Path),
+    trouble: &Trouble,
+) -> Finding {
+    let (judgement, words) = match trouble {
+        Trouble::Failed(words) => (Judgement::Failed, format!("cannot be judged: {words}")),
+        Trouble::Unknown(fact) => (
+            Judgement::Unknown,
+            format!("cannot be judged: the fact \"{}\" is not known", fact.name()),
+        ),
+    };
+    Finding {
+        policy: policy.name.clone(),
+        rule: policy.rule(part),
+        judgement,
+        actions: match policy.on_failure {
+            OnFailure::Fail => actions,
+            // It passes, as the author wants it; that it did is recorded.
+            OnFailure::Ignore => Actions::AUDIT,
+        },
+        path: path.clone(),
+        fault: Fault::bare(Class::Internal, words),
+    }
+}
+
+/// One policy, with one set of params, and one request.
+struct Case<'s, 'v> {
+    policy: &'v Policy,
+    actions: Actions,
+    question: Question<'v>,
+    act: Act<'s, 'v>,
+    outcome: Outcome,
+}
+
+impl Case<'_, '_> {
+    fn run(&mut self) {
+        match conditions_hold(self.policy, &self.act) {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(trouble) => return self.trouble(WHOLE, &Path::root(), &trouble),
+        }
+        let policy = self.policy;
+        policy.validations.iter().for_each(|check| self.check(check));
+        policy.schemas.iter().for_each(|part| self.fit(part));
+        for (key, expression) in &policy.annotations {
+            self.annotate(key, expression);
+        }
+    }
+
+    fn trouble(&mut self, part: &str, path: &Path, trouble: &Trouble) {
+        let finding = troubled(self.policy, self.actions, (part, path), trouble);
+        self.outcome.findings.push(finding);
+    }
+
+    fn saw(&mut self, part: &str, saw: Saw) {
+        let rule = self.policy.rule(part);
+        self.outcome.seen.push(Seen { rule, saw });
+    }
+
+    fn check(&mut self, check: &Check) {
+        match self.act.holds(&check.expression) {
+            Ok(true) => self.saw(&check.id, Saw::True),
+            Ok(false) => {
+                self.saw(&check.id, Saw::False);
+                let message = self.message(check);
+                self.broken(
+                    &check.id,
+                    (check.class, &check.path),
+                    message,
+                    check.suggestion.clone(),
+                );
+            }
+            Err(trouble) => {
+                self.saw(&check.id, Saw::Error);
+                self.trouble(&check.id, &check.path, &trouble);
+            }
+        }
+    }
+
+    fn message(&mut self, check: &Check) -> String {
+        let made = check.message_expression.as_ref().and_then(|expression| {
+            let answer = self.act.answer(expression).ok()?;
+            let text = answer.as_text()?.trim().to_owned();
+            let usable = !text.is_empty() && !text.contains('\n') && text.len() <= LONGEST_MESSAGE;
+            usable.then_some(text)
+        });
+        made.or_else(|| (!check.message.is_empty()).then(|| check.message.clone()))
+            .unwrap_or_else(|| {
+                let source = check.expression.program.source();
+                let line = source.split_whitespace().collect::<Vec<_>>().join(" ");
+                format!("failed expression: {line}")
+            })
+    }
+
+    fn broken(
+        &mut self,
+        part: &str,
+        (class, path): (Class, &Path),
+        message: String,
+        suggestion: Option<String>,
+    ) {
+        let value = self.question.object.and_then(|object| path.lookup(object));
+        let excused = self
+            .policy
+            .exceptions
+            .iter()
+            .find_map(|one| one.excuses(&self.question, part));
+        let (actions, message) = match excused {
+            Some(words) => (Actions::AUDIT, format!("{message} ({words})")),
+            None => (self.actions, message),
+        };
+        let fault = match value {
+            Some(value) if class == Class::Invalid && is_short(value) => Fault::of(class, value, message),
+            Some(_) | None => Fault::bare(class, message),
+        };
+        self.outcome.findings.push(Finding {
+            policy: self.policy.name.clone(),
+            rule: self.policy.rule(part),
+            judgement: Judgement::Broken,
+            actions,
+            path: path.clone(),
+            fault: fault.hint_if(suggestion),
+        });
+    }
+
+    fn fit(&mut self, part: &SchemaPart) {
+        let answer = self.act.answer(&part.expression);
+        let value = answer.and_then(|answer| answer.to_json().map_err(Trouble::Failed));
+        let misfits = match value {
+            Ok(Value::Null) => return,
+            Ok(value) => part.fitting.misfits(&value, part.form),
+            Err(trouble) => {
+                self.saw(&part.id, Saw::Error);
+                return self.trouble(&part.id, &part.path, &trouble);
+            }
+        };
+        self.saw(&part.id, if misfits.is_empty() { Saw::True } else { Saw::False });
+        for misfit in misfits {
+            let steps = misfit.path.segments().iter();
+            let path = steps.fold(part.path.clone(), |path, step| path.step(step.clone()));
+            let hint = misfit.hint.or_else(|| part.suggestion.clone());
+            self.broken(&part.id, (Class::Invalid, &path), misfit.words, hint);
+        }
+    }
+
+    fn annotate(&mut self, key: &str, expression: &Expression) {
+        match self.act.answer(expression) {
+            Ok(answer) if answer.is_null() => {}
+            Ok(answer) => {
+                if let Some(text) = answer.as_text() {
+                    let note = cut(text, LONGEST_NOTE).to_owned();
+                    let key = format!("{}.{key}", self.policy.name);
+                    self.outcome.annotations.insert(key, note);
+                } else {
+                    let words = format!("must be a string or null, is {}", answer.type_name());
+                    self.trouble(key, &Path::root(), &Trouble::Failed(words));
+                }
+            }
+            Err(trouble) => self.trouble(key, &Path::root(), &trouble),
+        }
+    }
+}
+
+fn is_short(value: &Value) -> bool {
+    match value {
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
+    }
+}
+
+fn cut(text: &str, limit: usize) -> &str {
+    let end = (0..=limit.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
+}

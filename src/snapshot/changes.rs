@@ -1,0 +1,235 @@
+//! What has changed for an add-on since a plan was made: single clusters, or anything that concerns all of them.
+//!
+//! Decides to which cluster a change is attributed. Whatever is not attributed to one counts as a change for all: a plan that
+//! is made anew for nothing costs time, one that is not made anew would be wrong. Never forgets anything unless it is told to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::names::Name;
+use super::store::{Store, Touched};
+use super::view::View;
+
+/// The changes of a store, numbered in the order in which they came.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    last: u64,
+    addons: BTreeMap<Name, Log>,
+    /// The add-ons to whose clusters the event at hand was attributed.
+    attributed: BTreeSet<Name>,
+}
+
+/// The changes of one add-on.
+#[derive(Debug, Default)]
+struct Log {
+    /// The last change that concerns all clusters.
+    common: u64,
+    /// The last change of each cluster.
+    clusters: BTreeMap<Name, u64>,
+    /// Changes of clusters up to this one may be forgotten.
+    forgotten: u64,
+}
+
+impl Changes {
+    /// Returns the log of an add-on, with the number of a new change.
+    fn log(&mut self, addon: &Name) -> (&mut Log, u64) {
+        self.last = self.last.saturating_add(1);
+        let number = self.last;
+        // Nobody knows what came before the first entry.
+        let log = self.addons.entry(addon.clone()).or_insert_with(|| Log {
+            common: number,
+            ..Log::default()
+        });
+        (log, number)
+    }
+
+    /// Notes that a change concerns one cluster of an add-on.
+    pub(super) fn of_cluster(&mut self, addon: &Name, cluster: &Name) {
+        self.attributed.insert(addon.clone());
+        let (log, number) = self.log(addon);
+        log.clusters.insert(cluster.clone(), number);
+    }
+
+    /// Notes that a change concerns all clusters of an add-on.
+    pub(super) fn of_all(&mut self, addon: &Name) {
+        let (log, number) = self.log(addon);
+        log.common = number;
+    }
+
+    /// Notes that a change concerns the add-on itself and no cluster.
+    pub(super) fn of_none(&mut self, addon: &Name) {
+        self.attributed.insert(addon.clone());
+    }
+
+    /// Ends an event: it concerns all clusters of those that it touched, unless it was attributed.
+    pub(super) fn close(&mut self, touched: &Touched) {
+        let attributed = std::mem::take(&mut self.attributed);
+        for addon in touched.difference(&attributed) {
+            self.of_all(addon);
+        }
+    }
+
+    /// Forgets an add-on that is gone.
+    pub(super) fn forget(&mut self, addon: &str) {
+        self.addons.remove(addon);
+    }
+}
+
+impl Store {
+    /// Forgets which clusters of an add-on have changed up to a change: a plan has been made since.
+    pub fn forget_changes(&mut self, addon: &str, until: u64) {
+        if let Some(log) = self.changes.addons.get_mut(addon) {
+            log.clusters.retain(|_, number| *number > until);
+            log.forgotten = log.forgotten.max(until);
+        }
+    }
+}
+
+impl View<'_> {
+    /// Returns the number of the last change that the view shows.
+    pub fn last_change(&self) -> u64 {
+        self.store.changes.last
+    }
+
+    /// Returns the clusters of the add-on that have changed after a change; `None` if that may be any of them.
+    pub fn changed_since(&self, change: u64) -> Option<BTreeSet<Name>> {
+        let log = self.store.changes.addons.get(&self.addon.name)?;
+        if log.common > change || log.forgotten > change {
+            return None;
+        }
+        let later = log.clusters.iter().filter(|(_, number)| **number > change);
+        Some(later.map(|(cluster, _)| cluster.clone()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::snapshot::{Event, Kind, Settings};
+
+    const GROUP: &str = "addon.open-cluster-management.io";
+
+    fn put(store: &mut Store, kind: Kind, version: u64, mut object: Value) {
+        let name = object["metadata"]["name"].clone();
+        object["metadata"]["uid"] = name;
+        object["metadata"]["resourceVersion"] = json!(version.to_string());
+        store.apply(Event::Applied { kind, object });
+    }
+
+    fn addon(version: u64, status: &Value) -> Value {
+        let config = json!({"name": "base", "namespace": "default"});
+        let supported =
+            json!([{"group": GROUP, "resource": "addondeploymentconfigs", "defaultConfig": config}]);
+        json!({"metadata": {"name": "hello", "generation": version}, "status": status, "spec": {
+            "supportedConfigs": supported,
+            "installStrategy": {"type": "Placements", "placements": [{"name": "all", "namespace": "default"}]}}})
+    }
+
+    fn store() -> Store {
+        let mut store = Store::new(Settings::default());
+        put(&mut store, Kind::AddOn, 1, addon(1, &json!({})));
+        for cluster in ["c1", "c2"] {
+            put(
+                &mut store,
+                Kind::Cluster,
+                1,
+                json!({"metadata": {"name": cluster}, "spec": {}}),
+            );
+            let metadata = json!({"name": "hello", "namespace": cluster});
+            put(
+                &mut store,
+                Kind::Instance,
+                1,
+                json!({"metadata": metadata, "spec": {}}),
+            );
+        }
+        store
+    }
+
+    /// What an event changes for the add-on: the clusters, or `all`.
+    fn changed(kind: Kind, object: Value) -> String {
+        let mut store = store();
+        let before = store.view("hello").expect("the add-on").last_change();
+        put(&mut store, kind, 2, object);
+        match store.view("hello").expect("the add-on").changed_since(before) {
+            None => "all".to_owned(),
+            Some(clusters) => clusters.iter().map(|name| &**name).collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    #[test]
+    fn only_what_concerns_one_cluster_is_attributed_to_it() {
+        let label = "open-cluster-management.io/addon-name";
+        let work = json!({"name": "addon-hello-deploy-0", "namespace": "c1", "labels": {(label): "hello"}});
+        let place = "cluster.open-cluster-management.io/placement";
+        let decision = json!({"name": "d", "namespace": "default", "labels": {(place): "all"}});
+        let ready = json!([{"type": "Ready", "status": "True", "reason": "Ready", "message": ""}]);
+        let hash = json!({"name": "base", "namespace": "default", "specHash": "x"});
+        let noted = json!([{"group": GROUP, "resource": "addondeploymentconfigs", "desiredConfig": hash}]);
+        let rows = [
+            (Kind::Work, json!({"metadata": work, "spec": {}}), "c1"),
+            (
+                Kind::Instance,
+                json!({"metadata": {"name": "hello", "namespace": "c2"}, "spec": {"installNamespace": "x"}}),
+                "c2",
+            ),
+            (
+                Kind::Cluster,
+                json!({"metadata": {"name": "c1"}, "spec": {"hubAcceptsClient": true}}),
+                "c1",
+            ),
+            (Kind::Cluster, json!({"metadata": {"name": "c1"}, "spec": {}}), ""),
+            (Kind::Cluster, json!({"metadata": {"name": "c3"}, "spec": {}}), ""),
+            (
+                Kind::Decision,
+                json!({"metadata": decision, "status": {"decisions": [{"clusterName": "c1", "reason": ""}]}}),
+                "all",
+            ),
+            (
+                Kind::Placement,
+                json!({"metadata": {"name": "all", "namespace": "default"}}),
+                "all",
+            ),
+            (
+                Kind::DeploymentConfig,
+                json!({"metadata": {"name": "base", "namespace": "default"}, "spec": {}}),
+                "all",
+            ),
+            (Kind::AddOn, addon(2, &json!({})), "all"),
+            // What stands in the status for people to read changes nothing for a cluster; a hash that is noted there may.
+            (Kind::AddOn, addon(1, &json!({"conditions": ready})), ""),
+            (
+                Kind::AddOn,
+                addon(1, &json!({"defaultconfigReferences": noted})),
+                "all",
+            ),
+        ];
+        for (kind, object, expected) in rows {
+            assert_eq!(changed(kind, object.clone()), expected, "{object}");
+        }
+    }
+
+    #[test]
+    fn what_is_forgotten_may_be_anything() {
+        let mut store = store();
+        let first = store.view("hello").expect("the add-on").last_change();
+        put(
+            &mut store,
+            Kind::Cluster,
+            2,
+            json!({"metadata": {"name": "c1"}, "spec": {"hubAcceptsClient": true}}),
+        );
+        let second = store.view("hello").expect("the add-on").last_change();
+        put(
+            &mut store,
+            Kind::Cluster,
+            2,
+            json!({"metadata": {"name": "c2"}, "spec": {"hubAcceptsClient": true}}),
+        );
+        store.forget_changes("hello", second);
+        let view = store.view("hello").expect("the add-on");
+        assert_eq!(view.changed_since(first), None);
+        assert_eq!(view.changed_since(second), Some(BTreeSet::from(["c2".into()])));
+    }
+}

@@ -1,0 +1,145 @@
+//! The gate is killed and comes back: the hub works for everything that is not poison, and nobody does anything by hand.
+//!
+//! Decides about failure policies and their conditions. Never asserts about rules; `admission` does.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use devhub::DevHub;
+use serde_json::{Value, json};
+use tidegate::admission::{BREAK_GLASS, Endpoint, configurations};
+use tidegate::server::Authority;
+
+use crate::rig::{Run, repository};
+use crate::serve::{Serve, kubectl, until};
+
+fn addon(name: &str, soak: &str) -> String {
+    let strategy =
+        json!({"type": "Progressive", "progressive": {"minSuccessTime": soak, "maxConcurrency": 1}});
+    let placement = json!({"name": "all", "namespace": "default", "rolloutStrategy": strategy});
+    object(
+        "ClusterManagementAddOn",
+        name,
+        &json!({"installStrategy": {"type": "Placements", "placements": [placement]}}),
+    )
+}
+
+fn object(kind: &str, name: &str, spec: &Value) -> String {
+    let metadata = json!({"name": name, "namespace": "default"});
+    let api_version = "addon.open-cluster-management.io/v1alpha1";
+    json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}).to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_whose_gate_is_killed_works_and_finds_it_again() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut builder = DevHub::builder().bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    for crd in tidegate::api::crds() {
+        builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
+    }
+    let hub = builder.start().await.expect("the hub starts");
+    let kubeconfig = folder.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, hub.kubeconfig()).expect("writable");
+    let authority = Authority::generate().expect("an authority");
+    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
+    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
+    issued.write(&chain, &key).expect("writable");
+    tokio::task::block_in_place(|| {
+        let program = Serve::start_at("127.0.0.1:0", &kubeconfig, &chain, &key);
+        let url = program.url.clone();
+        for configuration in configurations(&Endpoint::Url(url.clone()), Some(authority.ca_pem())) {
+            succeeds(&kubectl(
+                &kubeconfig,
+                &["apply", "-f", "-"],
+                &configuration.to_string(),
+            ));
+        }
+        with_gate(&kubeconfig);
+        // Dropped without a signal that it could answer: killed.
+        drop(program);
+        without_gate(&kubeconfig);
+        let address = url.trim_start_matches("https://");
+        let _back = Serve::start_at(address, &kubeconfig, &chain, &key);
+        until("the gate refuses again", || {
+            let run = apply(
+                &kubeconfig,
+                &object(
+                    "ManagedClusterAddOn",
+                    "wrong",
+                    &json!({"installNamespace": "Not_A_Name"}),
+                ),
+            );
+            !run.ok && run.stderr.contains("[install/namespace]")
+        });
+        with_gate(&kubeconfig);
+    });
+    hub.shutdown().await;
+}
+
+fn apply(kubeconfig: &Path, manifest: &str) -> Run {
+    kubectl(kubeconfig, &["apply", "-f", "-"], manifest)
+}
+
+fn succeeds(run: &Run) {
+    assert!(run.ok, "{}{}", run.stdout, run.stderr);
+}
+
+/// Poison is refused with everything that is wrong, and what is readable is stored, however odd.
+fn with_gate(kubeconfig: &Path) {
+    let refused = apply(kubeconfig, &addon("poison", "banana"));
+    assert!(
+        !refused.ok && refused.stderr.contains("[rollout/min-success-time]"),
+        "{}",
+        refused.stderr
+    );
+    succeeds(&apply(kubeconfig, &addon("odd", "123456m")));
+    succeeds(&kubectl(kubeconfig, &["delete", "cma", "odd"], ""));
+}
+
+fn without_gate(kubeconfig: &Path) {
+    // Everyday work goes on: creating, changing, labelling, deleting, whole folders.
+    succeeds(&apply(kubeconfig, &addon("plain", "5m")));
+    succeeds(&apply(kubeconfig, &addon("plain", "10m")));
+    let configs = [
+        object(
+            "ManagedClusterAddOn",
+            "plain",
+            &json!({"installNamespace": "agents"}),
+        ),
+        object(
+            "AddOnDeploymentConfig",
+            "plain",
+            &json!({"customizedVariables": [{"name": "A", "value": "1"}]}),
+        ),
+        object("AddOnHubConfig", "plain", &json!({"desiredVersion": "v1"})),
+    ];
+    for config in &configs {
+        succeeds(&apply(kubeconfig, config));
+    }
+    succeeds(&kubectl(
+        kubeconfig,
+        &["apply", "-f", &repository("manifests/examples").to_string_lossy()],
+        "",
+    ));
+    succeeds(&kubectl(kubeconfig, &["label", "cma", "plain", "a=b"], ""));
+    succeeds(&kubectl(kubeconfig, &["delete", "cma", "plain"], ""));
+
+    // Poison is not stored, and neither is what only the gate can tell from it.
+    for soak in ["banana", "123456m"] {
+        let refused = apply(kubeconfig, &addon("poison", soak));
+        let said = "failed calling webhook \"guard.gate.tidegate.dev\"";
+        assert!(!refused.ok && refused.stderr.contains(said), "{}", refused.stderr);
+    }
+    // Unless somebody who may act as the group for it says so.
+    let group = format!("--as-group={BREAK_GLASS}");
+    let glass = [
+        "apply",
+        "-f",
+        "-",
+        "--as=admin",
+        "--as-group=system:masters",
+        &group,
+    ];
+    succeeds(&kubectl(kubeconfig, &glass, &addon("urgent", "123456m")));
+    succeeds(&kubectl(kubeconfig, &["delete", "cma", "urgent"], ""));
+}

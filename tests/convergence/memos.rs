@@ -1,0 +1,28 @@
+//! What the last plans of the manager under test have found out.
+//!
+//! Makes every plan with its memo and without, and complains when they differ. A crash forgets everything.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use tidegate::plan::{self, Memo, Plan};
+use tidegate::snapshot::{Name, View};
+
+/// A memo for each add-on.
+#[derive(Debug, Default)]
+pub(crate) struct Memos(BTreeMap<Name, Memo>);
+
+impl Memos {
+    /// Returns a plan, and the last change that it has seen.
+    pub(crate) fn plan(&mut self, view: &View<'_>, now: Timestamp) -> Result<(Plan, Option<u64>), String> {
+        let memo = self.0.entry(view.addon.name.clone()).or_default();
+        let plan = plan::addon_with(view, now, memo);
+        if plan != plan::addon(view, now) {
+            let unseen = memo.unseen();
+            return Err(format!(
+                "memo: the plan differs from the one that looks at {unseen} more instances"
+            ));
+        }
+        Ok((plan, memo.change()))
+    }
+}

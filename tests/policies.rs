@@ -1,0 +1,85 @@
+//! The library of policies in `policies/`: every policy has cases beside it, they pass, and they see every validation hold and
+//! break.
+//!
+//! Decides nothing: `tidegate policy test` does.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tidegate::cli::policy::run_tests;
+
+fn library() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("policies")
+}
+
+fn policies() -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(library())
+        .expect("the library is there")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter_map(|name| name.strip_suffix(".yaml").map(ToOwned::to_owned))
+        .filter(|name| !name.contains(".test"))
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_policy_of_the_library_does_what_its_cases_say() {
+    let report = run_tests(&[library()]).expect("the library can be read");
+    assert!(report.passed(), "{}", report.text());
+}
+
+#[test]
+fn every_policy_has_cases_and_stands_in_the_index() {
+    let names = policies();
+    assert!(names.len() >= 12, "{names:?}");
+    let index = fs::read_to_string(library().join("README.md")).expect("the index is there");
+    for name in names {
+        assert!(
+            library().join(format!("{name}.test.yaml")).is_file(),
+            "{name} has no cases"
+        );
+        assert!(
+            index.contains(&format!("[{name}]({name}.yaml)")),
+            "{name} is not in the index"
+        );
+    }
+}
+
+#[test]
+fn a_case_that_is_not_as_expected_fails() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let policy = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: AddOnPolicy\nmetadata: {name: p}\nspec:\n  \
+        matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*']}]}\n  \
+        validations: [{id: v, expression: 'object.metadata.name != \"bad\"', message: refused}]\n";
+    let case = |name: &str, expect: &str| {
+        format!(
+            "  - {{name: c, object: {{apiVersion: v1, kind: Thing, metadata: {{name: {name}}}}}, expect: {expect}}}\n"
+        )
+    };
+    let run = |cases: &str| {
+        fs::write(folder.path().join("p.yaml"), policy).expect("writable");
+        let suite = format!("kind: PolicyTest\npolicies: [p.yaml]\ncases:\n{cases}");
+        fs::write(folder.path().join("t.yaml"), suite).expect("writable");
+        run_tests(&[folder.path().join("t.yaml")]).expect("it can be read")
+    };
+    let good = run(&(case("good", "{allow: true}") + &case("bad", "{deny: [{id: v, message: refused}]}")));
+    assert!(good.passed(), "{}", good.text());
+    let unexpected = run(&(case("bad", "{allow: true}") + &case("good", "{deny: [{id: v}]}")));
+    let faults: Vec<&str> = unexpected
+        .cases
+        .iter()
+        .flat_map(|case| &case.faults)
+        .map(String::as_str)
+        .collect();
+    assert_eq!(
+        faults,
+        [
+            "should not have been refused: <nil>: Invalid value: refused [policy/p/v]",
+            "should have been refused: v",
+        ]
+    );
+    let uncovered = run(&case("good", "{allow: true}"));
+    assert_eq!(uncovered.uncovered, [("policy/p/v".to_owned(), "to break")]);
+    assert!(!uncovered.passed());
+}

@@ -1,0 +1,203 @@
+//! Policies in the gate's own decision: beside built-in rules, with ratchet, enforcement and patches.
+//!
+//! Decides nothing about single policies; their semantics stand beside their room.
+
+use serde_json::{Value, json};
+use tidegate::admission::{Circumstances, Door, Enforcement, Operation, Request, Rulebook, Verdict, decide};
+use tidegate::check::judge;
+use tidegate::field::Violation;
+use tidegate::offline::Knowledge;
+use tidegate::policy::{Origin, PolicySet, Source};
+use tidegate::snapshot::Facts;
+
+fn rulebook(policies: &[Value], enforcement: &str) -> Rulebook {
+    let sources: Vec<Source> = policies
+        .iter()
+        .map(|document| Source {
+            origin: Origin::Hub,
+            document: document.clone(),
+        })
+        .collect();
+    let loaded = PolicySet::load(&sources, &[], &PolicySet::default());
+    for report in &loaded.reports {
+        assert!(report.faults.is_empty(), "{:?}", report.faults);
+    }
+    Rulebook {
+        policies: loaded.set,
+        enforcement: Enforcement::parse(enforcement).expect("settings"),
+        ..Rulebook::default()
+    }
+}
+
+fn policy(name: &str, fields: &Value) -> Value {
+    let mut spec = json!({"matchConstraints": {"resourceRules": [{"apiGroups": ["addon.open-cluster-management.io"],
+        "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["managedclusteraddons"]}]}});
+    json_patch::merge(&mut spec, fields);
+    json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "AddOnPolicy",
+        "metadata": {"name": name}, "spec": spec})
+}
+
+fn prefix() -> Value {
+    policy(
+        "prefix",
+        &json!({"validations": [{"id": "a", "fieldPath": "spec.installNamespace", "message": "must begin with addon-",
+            "expression": "object.spec.installNamespace.startsWith('addon-')"}]}),
+    )
+}
+
+fn addon(namespace: &str) -> Value {
+    json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ManagedClusterAddOn",
+        "metadata": {"name": "hello", "namespace": "c1"}, "spec": {"installNamespace": namespace}})
+}
+
+fn verdict(object: &Value, old: Option<&Value>, rulebook: &Rulebook) -> Verdict {
+    asked_by(Some("alice"), object, old, rulebook)
+}
+
+fn asked_by(name: Option<&str>, object: &Value, old: Option<&Value>, rulebook: &Rulebook) -> Verdict {
+    let raw = |value: &Value| serde_json::value::to_raw_value(value).expect("JSON");
+    let (new, was) = (raw(object), old.map(raw));
+    let user = name.map(|name| raw(&json!({"username": name})));
+    let request = Request {
+        door: Door::Mutate,
+        operation: if old.is_some() {
+            Operation::Update
+        } else {
+            Operation::Create
+        },
+        group: "addon.open-cluster-management.io",
+        version: "v1alpha1",
+        resource: "managedclusteraddons",
+        kind: "ManagedClusterAddOn",
+        subresource: "",
+        namespace: "c1",
+        name: "hello",
+        object: Some(&new),
+        old: was.as_deref(),
+        dry_run: false,
+        circumstances: Circumstances {
+            user: user.as_deref(),
+            ..Circumstances::default()
+        },
+    };
+    decide(&request, &Facts::default(), rulebook)
+}
+
+fn refusals(verdict: &Verdict) -> Vec<String> {
+    verdict.violations().iter().map(ToString::to_string).collect()
+}
+
+const REFUSED: &str =
+    r#"spec.installNamespace: Invalid value: "x": must begin with addon- [policy/prefix/a]"#;
+
+#[test]
+fn a_policy_refuses_beside_the_built_in_rules() {
+    let rulebook = rulebook(&[prefix()], "[]");
+    assert_eq!(refusals(&verdict(&addon("x"), None, &rulebook)), [REFUSED]);
+    assert!(verdict(&addon("addon-x"), None, &rulebook).allowed());
+    let both = refusals(&verdict(&addon("My_Namespace"), None, &rulebook));
+    assert_eq!(both.len(), 2, "{both:?}");
+    assert!(
+        both[0].ends_with("[install/namespace]") && both[1].ends_with("[policy/prefix/a]"),
+        "{both:?}"
+    );
+}
+
+#[test]
+fn an_old_fault_that_nobody_touched_only_warns() {
+    let rulebook = rulebook(&[prefix()], "[]");
+    let mut new = addon("x");
+    new["metadata"]["labels"] = json!({"a": "b"});
+    let kept = verdict(&new, Some(&addon("x")), &rulebook);
+    assert!(kept.allowed());
+    assert!(kept.rules().contains(&"policy/prefix/a"), "{:?}", kept.warnings());
+    let changed = verdict(&addon("x"), Some(&addon("y")), &rulebook);
+    assert_eq!(refusals(&changed), [REFUSED]);
+}
+
+#[test]
+fn the_operator_decides_what_findings_of_policies_do() {
+    let softer = rulebook(&[prefix()], "[{rule: 'policy/*', action: Warn}]");
+    let warned = verdict(&addon("x"), None, &softer);
+    assert!(warned.allowed() && warned.rules().contains(&"policy/prefix/a"));
+    let harder = rulebook(&[prefix()], "[{rule: policy/prefix/a, action: Deny}]");
+    let mut new = addon("x");
+    new["metadata"]["labels"] = json!({"a": "b"});
+    assert!(
+        verdict(&new, Some(&addon("x")), &harder).allowed(),
+        "an old fault stays an old fault"
+    );
+}
+
+#[test]
+fn mutations_come_before_the_rules_and_travel_in_the_patch() {
+    let label = policy(
+        "label",
+        &json!({"mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration":
+            {"expression": "Object{metadata: Object.metadata{labels: {'by': request.userInfo.username}}}"}}]}),
+    );
+    let needs = policy(
+        "needs",
+        &json!({"validations": [{"expression": "object.metadata.labels.by == 'alice'", "message": "no label"}]}),
+    );
+    let rulebook = rulebook(&[label, needs], "[]");
+    let verdict = verdict(&addon("addon-x"), None, &rulebook);
+    assert!(verdict.allowed(), "{:?}", refusals(&verdict));
+    assert_eq!(
+        serde_json::to_value(verdict.patch()).expect("JSON"),
+        json!([{"op": "add", "path": "/metadata/labels", "value": {"by": "alice"}}])
+    );
+}
+
+#[test]
+fn an_object_that_does_not_fit_its_schema_is_told_its_own_faults_only() {
+    let rulebook = rulebook(&[prefix()], "[]");
+    let mut object = addon("x");
+    object["spec"]["installNamespace"] = json!(5);
+    let said = refusals(&verdict(&object, None, &rulebook));
+    assert!(
+        said.iter().all(|line| !line.contains("cannot be judged")),
+        "{said:?}"
+    );
+    assert!(
+        said.iter().any(|line| line.ends_with("[schema/value]")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn without_a_user_a_policy_that_reads_it_cannot_be_judged() {
+    let user = policy(
+        "user",
+        &json!({"validations": [{"expression": "request.userInfo.username == 'alice'", "message": "no"}]}),
+    );
+    let rulebook = rulebook(&[user], "[]");
+    assert!(verdict(&addon("addon-x"), None, &rulebook).allowed());
+    let said = refusals(&asked_by(None, &addon("addon-x"), None, &rulebook));
+    assert_eq!(
+        said,
+        ["<nil>: Internal error: cannot be judged: no such key: userInfo [policy/user/0]"]
+    );
+}
+
+#[test]
+fn a_check_of_files_is_told_what_nobody_can_decide() {
+    let asking = policy(
+        "asking",
+        &json!({"facts": ["cluster"], "validations": [{"id": "a", "expression": "facts.cluster.found", "message": "no"}]}),
+    );
+    let rulebook = rulebook(&[asking], "[]");
+    let known = Knowledge::default();
+    let judgement = judge(&addon("addon-x"), None, &known, &rulebook).expect("a kind of ours");
+    let refused: Vec<&str> = judgement
+        .verdict
+        .violations()
+        .iter()
+        .map(Violation::rule)
+        .collect();
+    assert!(!refused.contains(&"policy/asking/a"), "{refused:?}");
+    let unknown: Vec<&str> = judgement.unknown.iter().map(Violation::rule).collect();
+    assert!(unknown.contains(&"policy/asking/a"), "{unknown:?}");
+    let gate = refusals(&verdict(&addon("addon-x"), None, &rulebook));
+    assert_eq!(gate.len(), 1, "the gate must answer, and refuses: {gate:?}");
+}

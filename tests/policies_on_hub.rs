@@ -1,0 +1,129 @@
+//! Policies on the dev hub: one that is stored is in force at once, its status says so, and one that breaks stays as it was.
+
+use std::future::Future;
+use std::time::Duration;
+
+use devhub::DevHub;
+use kube::Api;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+use tidegate::api::v1alpha1::AddOnPolicy;
+use tidegate::controllers::{PolicyDocuments, PolicyWatch};
+use tidegate::policy::{Origin, Source};
+use tokio::sync::watch;
+
+fn document(name: &str, expression: &str) -> Value {
+    json!({
+        "apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "AddOnPolicy", "metadata": {"name": name},
+        "spec": {
+            "matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"],
+                "resources": ["*"]}]},
+            "validations": [{"id": "a", "expression": expression, "fieldPath": "spec"}],
+        },
+    })
+}
+
+fn policy(name: &str, expression: &str) -> AddOnPolicy {
+    serde_json::from_value(document(name, expression)).expect("a policy")
+}
+
+async fn until<T, F: Future<Output = Option<T>>>(what: &'static str, mut look: impl FnMut() -> F) -> T {
+    let looking = async {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), looking)
+        .await
+        .expect(what)
+}
+
+/// Returns `Ready` of a policy: reason, message of `Compiled`, generation in force.
+async fn standing(api: &Api<AddOnPolicy>, name: &str) -> Option<(String, String, Option<i64>)> {
+    let status = api.get(name).await.ok()?.status?;
+    let of = |kind: &str| status.conditions.iter().find(|one| one.type_ == kind);
+    Some((
+        of("Ready")?.reason.clone(),
+        of("Compiled")?.message.clone(),
+        status.active_generation,
+    ))
+}
+
+#[tokio::test]
+async fn policies_are_followed_and_told_how_they_are() {
+    let mut builder = DevHub::builder();
+    for crd in tidegate::api::crds() {
+        builder = builder.crd(serde_json::to_value(crd).expect("a CRD is JSON"));
+    }
+    let hub = builder.start().await.expect("the hub starts");
+    let api: Api<AddOnPolicy> = Api::all(hub.client());
+    api.create(&PostParams::default(), &policy("first", "true"))
+        .await
+        .expect("stored");
+    let (folder, documents) = watch::channel(PolicyDocuments::default());
+    let policies = PolicyWatch::start(hub.client(), documents).await;
+    let set = policies.set();
+    assert_eq!(
+        set.borrow().names().collect::<Vec<_>>(),
+        ["first"],
+        "in force when it starts"
+    );
+    let ready = until("ready", || async { standing(&api, "first").await }).await;
+    assert_eq!(
+        ready,
+        ("InForce".to_owned(), "every part compiles".to_owned(), Some(1))
+    );
+
+    let broken = Patch::Merge(
+        json!({"spec": {"validations": [{"id": "a", "expression": "objct.a == 1", "fieldPath": "spec"}]}}),
+    );
+    api.patch("first", &PatchParams::default(), &broken)
+        .await
+        .expect("stored");
+    let older = until("a fault", || async {
+        standing(&api, "first")
+            .await
+            .filter(|(reason, _, _)| reason == "OlderInForce")
+    })
+    .await;
+    assert_eq!(older.2, Some(1), "the first generation stays in force");
+    assert!(older.1.ends_with("\n | objct.a == 1\n | .....^"), "{}", older.1);
+    assert_eq!(set.borrow().len(), 1);
+
+    folder.send_replace(PolicyDocuments {
+        sources: vec![Source {
+            origin: Origin::File("second.yaml".to_owned()),
+            document: document("second", "true"),
+        }],
+        objects: Vec::new(),
+    });
+    until("the policy of the folder", || async {
+        (set.borrow().len() == 2).then_some(())
+    })
+    .await;
+    api.delete("first", &DeleteParams::default())
+        .await
+        .expect("deleted");
+    until("the deletion", || async {
+        (set.borrow().names().collect::<Vec<_>>() == ["second"]).then_some(())
+    })
+    .await;
+    policies.shutdown().await;
+    hub.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_hub_without_policies_is_no_hindrance() {
+    let hub = DevHub::builder().start().await.expect("the hub starts");
+    let (_folder, documents) = watch::channel(PolicyDocuments::default());
+    let started = PolicyWatch::start(hub.client(), documents);
+    let policies = tokio::time::timeout(Duration::from_secs(20), started)
+        .await
+        .expect("it starts");
+    assert!(policies.set().borrow().is_empty());
+    policies.shutdown().await;
+    hub.shutdown().await;
+}
