@@ -9,6 +9,7 @@ use http::header::{ETAG, VARY};
 use serde_json::{Value, json};
 
 use crate::discovery::{self, AggregatedVersion, Root, StorageVersions};
+use crate::error::ApiError;
 use crate::http::{Payload, Query, Reply};
 use crate::hub::Hub;
 use crate::openapi;
@@ -70,7 +71,7 @@ pub(crate) fn resources(hub: &Hub, group: &str, version: &str) -> Reply {
     match list {
         Some(list) => Reply::json(200, &list),
         None if group.is_empty() => {
-            let error = crate::error::ApiError::new(
+            let error = ApiError::new(
                 404,
                 "NotFound",
                 "the server could not find the requested resource",
@@ -165,26 +166,84 @@ pub(crate) fn openapi(hub: &Hub, document: &str, etag: Option<&str>) -> Reply {
         return tagged("text/plain; charset=utf-8", &openapi::index(&resources), etag);
     }
     let fingerprint = openapi::fingerprint(&resources, document);
-    let tag = format!("\"{fingerprint}\"");
-    if etag == Some(tag.as_str()) {
-        return Reply {
-            status: 304,
-            payload: Payload::Empty,
-            headers: Vec::new(),
+    let shelved = Shelved {
+        name: document,
+        content_type: "application/json",
+    };
+    shelved.reply(hub, &fingerprint, etag, || {
+        serde_json::to_vec(&openapi::document(&resources, document)?).ok()
+    })
+}
+
+/// Returns `/openapi/v2`.
+pub(crate) fn swagger(hub: &Hub, accept: Option<&str>, etag: Option<&str>) -> Result<Reply, ApiError> {
+    let json = Shelved {
+        name: "v2",
+        content_type: "application/json",
+    };
+    let binary = Shelved {
+        name: "v2 binary",
+        content_type: "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+    };
+    let clauses = accept.unwrap_or_default().split(',').map(str::trim);
+    let chosen = clauses
+        .into_iter()
+        .find_map(|clause| match clause.split(';').next()? {
+            "" | "application/json" | "application/*" | "*/*" => Some(&json),
+            "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+            | "application/com.github.proto-openapi.spec.v2.v1.0+protobuf" => Some(&binary),
+            _ => None,
+        });
+    let Some(chosen) = chosen else {
+        let (json, binary) = (json.content_type, binary.content_type);
+        let text = format!("only the following media types are accepted: {json}, {binary}");
+        return Err(ApiError::new(406, "NotAcceptable", text));
+    };
+    let resources = hub.directory.load().resources();
+    let fingerprint = openapi::swagger_fingerprint(&resources);
+    let reply = chosen.reply(hub, &fingerprint, etag, || {
+        if chosen.name == json.name {
+            serde_json::to_vec(&openapi::swagger(&resources)).ok()
+        } else {
+            Some(openapi::swagger_bytes(&resources))
         }
-        .with_header(ETAG, tag);
-    }
-    let bytes = hub
-        .openapi
-        .get_or_make(document, &fingerprint, || openapi::document(&resources, document));
-    match bytes {
-        Some(bytes) => Reply {
-            status: 200,
-            payload: Payload::Raw("application/json", bytes),
-            headers: Vec::new(),
+    });
+    Ok(reply.with_header(VARY, "Accept"))
+}
+
+/// A document that is kept until what it describes changes.
+struct Shelved<'a> {
+    name: &'a str,
+    content_type: &'static str,
+}
+
+impl Shelved<'_> {
+    /// Returns the document, or 304 to a client that has it already.
+    fn reply(
+        &self,
+        hub: &Hub,
+        fingerprint: &str,
+        etag: Option<&str>,
+        make: impl FnOnce() -> Option<Vec<u8>>,
+    ) -> Reply {
+        let tag = format!("\"{fingerprint}\"");
+        if etag == Some(tag.as_str()) {
+            return Reply {
+                status: 304,
+                payload: Payload::Empty,
+                headers: Vec::new(),
+            }
+            .with_header(ETAG, tag);
         }
-        .with_header(ETAG, tag),
-        None => Reply::unknown_path(),
+        match hub.openapi.get_or_make(self.name, fingerprint, make) {
+            Some(bytes) => Reply {
+                status: 200,
+                payload: Payload::Raw(self.content_type, bytes),
+                headers: Vec::new(),
+            }
+            .with_header(ETAG, tag),
+            None => Reply::unknown_path(),
+        }
     }
 }
 
@@ -200,7 +259,7 @@ impl Shelf {
         &self,
         path: &str,
         fingerprint: &str,
-        make: impl FnOnce() -> Option<Value>,
+        make: impl FnOnce() -> Option<Vec<u8>>,
     ) -> Option<Vec<u8>> {
         let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, bytes)) = documents.get(path)
@@ -208,7 +267,7 @@ impl Shelf {
         {
             return Some(bytes.clone());
         }
-        let bytes = serde_json::to_vec(&make()?).ok()?;
+        let bytes = make()?;
         documents.insert(path.to_owned(), (fingerprint.to_owned(), bytes.clone()));
         Some(bytes)
     }

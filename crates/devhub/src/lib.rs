@@ -16,6 +16,7 @@ mod instance;
 mod managed;
 pub mod openapi;
 pub mod patch;
+pub mod protobuf;
 mod registry;
 pub mod resource;
 mod rest;

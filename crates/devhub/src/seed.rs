@@ -77,7 +77,9 @@ async fn create(hub: &Arc<Hub>, object: &Value) -> Result<(), ApiError> {
         accept: None,
         user_agent: "devhub".to_owned(),
         body: Bytes::from(object.to_string()),
-        user: hub.users.identify(&Peer::InProcess, &http::HeaderMap::new())?,
+        user: hub
+            .users
+            .identify(&Peer::InProcess, &http::HeaderMap::new(), &hub.store)?,
     };
     rest::answer(hub, incoming, &mut Warnings::new())
         .await

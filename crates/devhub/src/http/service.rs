@@ -86,17 +86,18 @@ where
     if let Route::Health(name) = &route {
         return Ok(documents::health(name, &query));
     }
-    let user = hub.users.identify(peer, &head.headers)?;
+    let user = hub.users.identify(peer, &head.headers, &hub.store)?;
     let read_only = head.method == http::Method::GET;
     let accept = header(&head.headers, ACCEPT);
     let etag = header(&head.headers, http::header::IF_NONE_MATCH);
     match route {
-        Route::Health(_) | Route::OpenApiV2 | Route::Unknown => Ok(Reply::unknown_path()),
+        Route::Health(_) | Route::Unknown => Ok(Reply::unknown_path()),
         Route::Version if read_only => Ok(documents::version()),
         Route::Api if read_only => Ok(documents::core(hub, accept.as_deref(), etag.as_deref())),
         Route::Apis if read_only => Ok(documents::groups(hub, accept.as_deref(), etag.as_deref())),
         Route::Group(group) if read_only => Ok(documents::group(hub, &group)),
         Route::GroupVersion(group, version) if read_only => Ok(documents::resources(hub, &group, &version)),
+        Route::OpenApiV2 if read_only => documents::swagger(hub, accept.as_deref(), etag.as_deref()),
         Route::OpenApiV3(document) if read_only => Ok(documents::openapi(hub, &document, etag.as_deref())),
         Route::Resource(target) => {
             let incoming = Incoming {

@@ -6,11 +6,14 @@ use std::collections::BTreeMap;
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use jiff::Timestamp;
 use rustls::pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+use super::tokens::{API_AUDIENCE, Holder, Signer, Wish};
 use crate::admission::UserInfo;
 use crate::error::ApiError;
+use crate::store::Store;
 
 const ADMINS: &str = "system:masters";
 const AUTHENTICATED: &str = "system:authenticated";
@@ -59,6 +62,7 @@ impl Peer {
 #[derive(Debug)]
 pub(crate) struct Users {
     tokens: BTreeMap<String, UserInfo>,
+    signer: Signer,
 }
 
 impl Users {
@@ -72,17 +76,34 @@ impl Users {
         };
         Self {
             tokens: BTreeMap::from([(token.to_owned(), admin)]),
+            signer: Signer::new(),
         }
     }
 
-    /// Returns the user of a token.
-    pub(crate) fn by_token(&self, token: &str) -> Option<&UserInfo> {
-        self.tokens.get(token)
+    /// Makes a token for a service account.
+    pub(crate) fn issue(&self, wish: &Wish) -> String {
+        self.signer.issue(wish)
+    }
+
+    /// Returns who holds a token, if it holds.
+    pub(crate) fn by_token(&self, token: &str, store: &Store) -> Option<Holder> {
+        match self.tokens.get(token) {
+            Some(user) => Some(Holder {
+                user: user.clone(),
+                audiences: vec![API_AUDIENCE.to_owned()],
+            }),
+            None => self.signer.holder(token, store, Timestamp::now()),
+        }
     }
 
     /// Returns who asks, after impersonation.
-    pub(crate) fn identify(&self, peer: &Peer, headers: &HeaderMap) -> Result<UserInfo, ApiError> {
-        let user = self.authenticate(peer, headers)?;
+    pub(crate) fn identify(
+        &self,
+        peer: &Peer,
+        headers: &HeaderMap,
+        store: &Store,
+    ) -> Result<UserInfo, ApiError> {
+        let user = self.authenticate(peer, headers, store)?;
         let Some(name) = text(headers, "impersonate-user") else {
             return Ok(user);
         };
@@ -96,12 +117,15 @@ impl Users {
         Ok(impersonated(name, headers))
     }
 
-    fn authenticate(&self, peer: &Peer, headers: &HeaderMap) -> Result<UserInfo, ApiError> {
+    fn authenticate(&self, peer: &Peer, headers: &HeaderMap, store: &Store) -> Result<UserInfo, ApiError> {
         let unauthorized = || ApiError::new(401, "Unauthorized", "Unauthorized");
         if let Some(header) = text(headers, AUTHORIZATION.as_str()) {
             let (scheme, token) = header.split_once(' ').unwrap_or_default();
             if scheme.eq_ignore_ascii_case("bearer") {
-                return self.by_token(token.trim()).cloned().ok_or_else(unauthorized);
+                let holder = self.by_token(token.trim(), store).ok_or_else(unauthorized)?;
+                // A token that was made for others opens their doors only.
+                let is_for_us = holder.audiences.iter().any(|audience| audience == API_AUDIENCE);
+                return is_for_us.then_some(holder.user).ok_or_else(unauthorized);
             }
         }
         match peer {

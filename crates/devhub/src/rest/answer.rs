@@ -9,7 +9,7 @@ use serde_json::json;
 use super::call::{Call, Incoming};
 use super::errors::not_found;
 use super::update::{Part, replace};
-use super::{collection, create, delete, list, patch, represent, review, scale, watch};
+use super::{collection, create, delete, list, patch, represent, review, scale, token, watch};
 use crate::admission::Warnings;
 use crate::builtin;
 use crate::error::ApiError;
@@ -214,7 +214,7 @@ async fn built_in(call: &Call, incoming: &Incoming, warnings: &mut Warnings) -> 
         return built_in_part(call, part, incoming, warnings).await;
     }
     match incoming.method.as_str() {
-        "POST" if call.traits().review && !named => review::review(call),
+        "POST" if call.traits().review && !named => review::review(call, warnings),
         "GET" if is_watch(call, incoming) && offers("watch") => watch::watch(call),
         "GET" if named && offers("get") => represent::read(call).await,
         "GET" if !named && offers("list") => list::list(call).await,
@@ -239,6 +239,7 @@ async fn built_in_part(
         ("status" | "approval", "GET") => represent::read(call).await,
         ("status", "PUT") => replace(call, Part::Status, warnings).await,
         ("status", "PATCH") => patch::patch(call, Part::Status, warnings).await,
+        ("token", "POST") => token::issue(call, warnings),
         ("finalize", "PUT") => replace(call, Part::Finalize, warnings).await,
         ("approval", "PUT") => replace(call, Part::Approval, warnings).await,
         ("approval", "PATCH") => patch::patch(call, Part::Approval, warnings).await,

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::binary;
 use super::call::Call;
 use super::errors::invalid_kind;
 use super::metadata::{self, text};
@@ -16,6 +17,7 @@ use crate::builtin::Dialect;
 use crate::error::ApiError;
 use crate::http::{Decoded, decode_json, decode_yaml};
 use crate::patch::go_json;
+use crate::protobuf::MEDIA_TYPE;
 use schema::{ErrorClass, FieldError};
 
 const GO_TYPE_META: &str =
@@ -28,25 +30,24 @@ pub(super) fn unsupported(accepted: &str) -> ApiError {
     ApiError::new(415, "UnsupportedMediaType", format!("{text}{accepted}"))
 }
 
-/// Reads the body as JSON or YAML.
+/// Returns the answer to a body of which not even the kind can be read.
+pub(super) fn unrecognized(call: &Call, fault: &str) -> ApiError {
+    let (kind, shown) = (&call.served.resource.kind, summary(&call.body));
+    ApiError::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): {fault} ({shown})"
+    ))
+}
+
+/// Reads the body in any of the forms that are read.
 pub(super) fn body(call: &Call) -> Result<Decoded, ApiError> {
     let decoded = match call.content_type.as_str() {
         "" | "application/json" => decode_json(&call.body)
             .map_err(|fault| format!("couldn't get version/kind; json parse error: {fault}")),
         "application/yaml" => decode_yaml(&call.body),
-        // What is not read is not offered either.
-        "application/vnd.kubernetes.protobuf" => {
-            return Err(unsupported("application/json, application/yaml"));
-        }
+        MEDIA_TYPE => return binary::object(call),
         _ => return Err(unsupported(ACCEPTED)),
     };
-    let kind = &call.served.resource.kind;
-    let unrecognized = |fault: &str| {
-        let shown = summary(&call.body);
-        ApiError::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): {fault} ({shown})"
-        ))
-    };
+    let unrecognized = |fault: &str| unrecognized(call, fault);
     let decoded = decoded.map_err(|fault| unrecognized(&fault))?;
     match &decoded.value {
         Value::Object(members) => {
@@ -133,7 +134,8 @@ fn drop_content(object: &mut Value) -> Vec<String> {
     foreign
 }
 
-fn report(
+/// Adds unknown fields to the faults of a body and refuses or warns, as was asked for.
+pub(super) fn report(
     mut faults: Vec<String>,
     unknown: &[String],
     mode: FieldValidation,

@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 
+use super::binary;
 use super::call::Call;
 use super::decode;
 use super::errors::{conflict, not_found, precondition};
@@ -18,6 +19,7 @@ use crate::crd;
 use crate::error::ApiError;
 use crate::http::Reply;
 use crate::hub::timestamp;
+use crate::protobuf::MEDIA_TYPE;
 use crate::store::{Record, Unwritten, Write};
 
 const ATTEMPTS: usize = 64;
@@ -38,16 +40,17 @@ pub(super) fn options(call: &Call) -> Result<DeleteOptions, ApiError> {
     }
     let text = String::from_utf8_lossy(&call.body);
     let unreadable = |fault: String| ApiError::bad_request(format!("{fault} in {text}"));
-    let decoded = match call.content_type.as_str() {
-        "" | "application/json" => crate::http::decode_json(&call.body).map_err(unreadable)?,
-        "application/yaml" => crate::http::decode_yaml(&call.body).map_err(unreadable)?,
+    let options = match call.content_type.as_str() {
+        "" | "application/json" => crate::http::decode_json(&call.body).map_err(unreadable)?.value,
+        "application/yaml" => crate::http::decode_yaml(&call.body).map_err(unreadable)?.value,
+        MEDIA_TYPE => binary::delete_options(&call.body)?,
         _ => {
             return Err(decode::unsupported(
                 "application/json, application/yaml, application/vnd.kubernetes.protobuf",
             ));
         }
     };
-    DeleteOptions::parse(&call.query, Some(&decoded.value))
+    DeleteOptions::parse(&call.query, Some(&options))
 }
 
 /// Answers a DELETE of an object.

@@ -3,6 +3,7 @@
 //! Decides the life of objects: creation, change, deletion, and what stands between a request and the store.
 
 mod answer;
+mod binary;
 mod apply;
 mod call;
 mod collection;
@@ -23,6 +24,7 @@ mod review;
 mod scale;
 mod selection;
 mod shape;
+mod token;
 mod update;
 mod watch;
 

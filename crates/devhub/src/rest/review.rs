@@ -8,14 +8,17 @@ use serde_json::{Map, Value, json};
 use super::call::Call;
 use super::decode;
 use super::errors::invalid_kind;
-use crate::admission::UserInfo;
+use super::options::WriteOptions;
+use crate::admission::{UserInfo, Warnings};
 use crate::error::ApiError;
 use crate::http::Reply;
 use crate::hub::timestamp;
+use crate::identity::API_AUDIENCE;
 
 /// Answers a POST of a review.
-pub(super) fn review(call: &Call) -> Result<Reply, ApiError> {
-    let body = decode::body(call)?.value;
+pub(super) fn review(call: &Call, warnings: &mut Warnings) -> Result<Reply, ApiError> {
+    let options = WriteOptions::parse(&call.query, "CreateOptions")?;
+    let body = decode::object(call, options.validation, warnings)?;
     let spec = body.get("spec").cloned().unwrap_or_else(|| json!({}));
     let kind = call.served.resource.kind.as_str();
     let status = match kind {
@@ -73,9 +76,25 @@ fn token(call: &Call, spec: &Value) -> Result<Value, ApiError> {
             "token is required for TokenReview in authentication",
         ));
     }
-    Ok(match call.hub.users.by_token(token) {
-        Some(user) => json!({
-            "authenticated": true, "user": shown(user), "audiences": ["https://kubernetes.default.svc"],
+    let wanted: Vec<&str> = spec
+        .get("audiences")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let is_wanted = |audience: &String| match wanted.as_slice() {
+        [] => audience == API_AUDIENCE,
+        wanted => wanted.contains(&audience.as_str()),
+    };
+    let holder = call.hub.users.by_token(token, &call.hub.store);
+    let shared = holder.map(|mut holder| {
+        holder.audiences.retain(is_wanted);
+        holder
+    });
+    Ok(match shared.filter(|holder| !holder.audiences.is_empty()) {
+        Some(holder) => json!({
+            "authenticated": true, "user": shown(&holder.user), "audiences": holder.audiences,
         }),
         None => json!({ "user": {}, "error": "invalid bearer token" }),
     })

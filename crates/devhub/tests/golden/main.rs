@@ -30,18 +30,9 @@ use report::{Outcome, Report, print};
 use scenario::Scenario;
 use target::Target;
 
-/// Areas that the hub does not cover yet, with the reason.
-const OUT_OF_SCOPE: &[(&str, &str)] = &[("protobuf-requests", "protobuf bodies are not read yet")];
-
 /// Returns why a scenario is not replayed.
 fn out_of_scope(scenario: &Scenario) -> Option<&'static str> {
-    let area = OUT_OF_SCOPE
-        .iter()
-        .find(|(area, _)| *area == scenario.header.area)
-        .map(|(_, reason)| *reason);
-    area.or_else(|| {
-        (scenario.header.tier != "must").then_some("not needed by the clients of this project yet")
-    })
+    (scenario.header.tier != "must").then_some("not needed by the clients of this project yet")
 }
 
 #[test]
@@ -149,7 +140,7 @@ fn judge(scenario: &Scenario, results: Vec<StepResult>, known: &Known) -> Report
 
 #[cfg(test)]
 mod tests {
-    use super::{Known, OUT_OF_SCOPE, StepResult, check_rows, judge, report::Report, scenario};
+    use super::{Known, StepResult, check_rows, judge, report::Report, scenario};
     use crate::compare::Difference;
 
     /// Judges the first step of `crud-cr-01`, recorded as "1", listed or not; returns the counts of
@@ -191,22 +182,11 @@ mod tests {
     fn a_row_for_a_step_that_is_not_replayed_fails() {
         let mut report = Report::default();
         check_rows(
-            &Known::parse("protobuf-01\tprotobuf-01-001\twhy\ncrud-cr-01\tnope\twhy\n"),
+            &Known::parse("rbac-01\trbac-01-001\twhy\ncrud-cr-01\tnope\twhy\n"),
             &scenario::all(),
             &mut report,
         );
         assert_eq!(report.unexpected, 2);
-    }
-
-    #[test]
-    fn names_only_areas_that_exist() {
-        let scenarios = scenario::all();
-        for (area, _) in OUT_OF_SCOPE {
-            assert!(
-                scenarios.iter().any(|scenario| scenario.header.area == *area),
-                "{area}"
-            );
-        }
     }
 
     #[test]
