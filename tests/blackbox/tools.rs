@@ -191,7 +191,7 @@ fn check_writes_several_reports_at_once_and_colours_none_of_them() {
     );
     let log: Value = serde_json::from_str(&std::fs::read_to_string(&sarif).expect("written")).expect("JSON");
     let results = log["runs"][0]["results"].as_array().expect("results");
-    assert_eq!(results.len(), 8);
+    assert_eq!(results.len(), 10);
     let rules = log["runs"][0]["tool"]["driver"]["rules"]
         .as_array()
         .expect("rules");
@@ -278,6 +278,8 @@ fn check_against_a_revision_forgives_what_nobody_has_touched() {
         [
             "error a rollout/max-failures",
             "error c rollout/min-success-time",
+            "unknown a install/unknown-placement",
+            "unknown c install/unknown-placement",
             "warning a rollout/min-success-time",
         ]
     );
