@@ -184,6 +184,9 @@ fn review_from_bytes_to_bytes(bencher: Bencher<'_, '_>) {
     let (facts, rulebook) = (facts(), Rulebook::default());
     bencher.bench_local(|| {
         let review = wire::Review::decode(divan::black_box(&bytes)).expect("a review");
-        wire::encode(review.uid(), &decide(&review.request(Door::Validate), &facts, &rulebook))
+        wire::encode(
+            review.uid(),
+            &decide(&review.request(Door::Validate), &facts, &rulebook),
+        )
     });
 }

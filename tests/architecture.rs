@@ -22,7 +22,10 @@ const DOORS: &[(&str, &[&str])] = &[
     ("source", &["field"]),
     ("report", &[]),
     ("offline", &["snapshot", "hash"]),
-    ("check", &["admission", "api", "field", "offline", "report", "source"]),
+    (
+        "check",
+        &["admission", "api", "field", "offline", "report", "source"],
+    ),
     ("forecast", &["api", "offline", "plan", "snapshot"]),
     ("why", &["api", "field", "offline", "plan", "snapshot"]),
     ("explain", &["admission", "api", "field", "why"]),

@@ -145,7 +145,11 @@ async fn question(desk: &Desk, door: Door, request: Request<Body>) -> Result<Res
     if let Some(first) = verdict.take_if(|first| !first.asks().is_empty()) {
         verdict = confirmed(desk, &request, &facts, first).await;
     }
-    let counted = Counted { door, begun, metrics: &desk.metrics };
+    let counted = Counted {
+        door,
+        begun,
+        metrics: &desk.metrics,
+    };
     Ok(answered(&review, verdict.as_ref(), counted))
 }
 

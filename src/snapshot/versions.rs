@@ -300,12 +300,18 @@ mod tests {
         let supported: Vec<&str> = versions.supported.iter().map(|text| &**text).collect();
         assert_eq!(supported, ["v2", "v10", "v11-rc.1"]);
         assert_eq!(versions.default.as_deref(), Some("v10"));
-        assert!(store.publish(Completeness::all()).is_none(), "nothing has changed");
+        assert!(
+            store.publish(Completeness::all()).is_none(),
+            "nothing has changed"
+        );
         store.apply(Event::Listed {
             kind: Kind::Template,
             objects: Vec::new(),
         });
-        assert_eq!(store.publish(Completeness::all()).unwrap().versions("hello"), None);
+        assert_eq!(
+            store.publish(Completeness::all()).unwrap().versions("hello"),
+            None
+        );
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! Decides the life of objects: creation, change, deletion, and what stands between a request and the store.
 
 mod answer;
-mod binary;
 mod apply;
+mod binary;
 mod call;
 mod collection;
 mod create;
