@@ -59,8 +59,10 @@ fn next(waiting: &Mutex<impl Iterator<Item = String>>) -> Option<String> {
 }
 
 fn tell(folder: &Path, story: &str) -> Result<(), String> {
-    let mut command = Command::new(folder.join("run"));
+    // The script is read, not executed: a copy that was just written may still be open in a process that another test starts.
+    let mut command = Command::new("bash");
     command
+        .arg(folder.join("run"))
         .arg(story)
         .env("TIDEGATE", PathBuf::from(env!("CARGO_BIN_EXE_tidegate")))
         .stdin(Stdio::null());
