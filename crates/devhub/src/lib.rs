@@ -5,6 +5,7 @@
 pub mod admission;
 pub mod builtin;
 mod controllers;
+mod conversion;
 mod crd;
 pub mod discovery;
 mod documents;

@@ -10,6 +10,7 @@ use schema::Schema;
 use serde_json::Value;
 
 use crate::builtin;
+use crate::conversion::{Recent, Versions};
 use crate::managed::Ownable;
 use crate::resource::Resource;
 use crate::store::{Record, Store, Table};
@@ -32,9 +33,13 @@ fn storage_name(resource: &Resource) -> String {
 #[derive(Debug)]
 pub(crate) struct Custom {
     /// Its schema.
-    pub(crate) schema: Schema,
+    pub(crate) schema: Arc<Schema>,
     /// Number of that schema; objects stored under another one are pruned and defaulted when read.
     pub(crate) shape: u32,
+    /// All versions of the definition.
+    pub(crate) versions: Arc<Versions>,
+    /// What was converted for watchers of this version.
+    pub(crate) recent: tokio::sync::Mutex<Recent>,
     /// Name of the definition.
     pub(crate) definition: String,
     /// Whether the definition is being deleted.
@@ -66,23 +71,46 @@ impl Served {
         self.ownable.get_or_init(|| Ownable::new(&self.resource))
     }
 
-    /// Returns the number of the schema under which objects are written.
+    /// Returns the number of the schema under which objects are stored.
     pub(crate) fn shape(&self) -> u32 {
-        self.custom.as_ref().map_or(0, |custom| custom.shape)
+        self.custom
+            .as_ref()
+            .map_or(0, |custom| custom.versions.storage_shape())
     }
 
-    /// Returns a stored object as this version shows it.
+    /// Returns a stored object as this version shows it. Nobody is asked: of an object that only a webhook can convert
+    /// no more than the metadata is right (see [`Self::needs_webhook`]).
     pub(crate) fn decode(&self, record: &Record, version: u64) -> Value {
-        let mut object = record.decode(&self.resource.api_version(), &self.resource.kind, version);
+        let plain = || record.decode(&self.resource.api_version(), &self.resource.kind, version);
         match &self.custom {
-            Some(custom) if record.shape != custom.shape => {
-                custom.schema.prune(&mut object);
-                custom.schema.apply_defaults(&mut object);
-                object
+            Some(custom) if record.shape == custom.shape => plain(),
+            Some(custom) if custom.versions.of(record) == self.resource.version => {
+                custom.versions.stored(record, version)
             }
-            None if is_view(&self.resource) => builtin::events::to_events_api(&object),
-            Some(_) | None => object,
+            Some(custom) => {
+                let stored = custom.versions.stored(record, version);
+                custom.versions.renamed(stored, &self.resource.version)
+            }
+            None if is_view(&self.resource) => builtin::events::to_events_api(&plain()),
+            None => plain(),
         }
+    }
+
+    /// Returns a stored object in the version in which it was written.
+    pub(crate) fn stored(&self, record: &Record, version: u64) -> Value {
+        match &self.custom {
+            Some(custom) => custom.versions.stored(record, version),
+            None => self.decode(record, version),
+        }
+    }
+
+    /// Tells whether a stored object can only be shown after a webhook has converted it, or not at all.
+    pub(crate) fn needs_webhook(&self, record: &Record) -> bool {
+        self.custom.as_ref().is_some_and(|custom| {
+            let version = custom.versions.of(record);
+            let converts = custom.versions.webhook.is_some() || !custom.versions.known.contains_key(version);
+            version != self.resource.version && converts
+        })
     }
 
     /// Writes a stored object as this version shows it.

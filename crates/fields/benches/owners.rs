@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use divan::Bencher;
-use fields::{Asked, KeyField, List, Map, Owners, Relation, Scalar, Set, Type, Types, apply, update};
+use fields::{Alike, Asked, KeyField, List, Map, Owners, Relation, Scalar, Set, Type, Types, apply, update};
 use serde_json::{Value, json};
 
 const VERSION: &str = "v1";
@@ -76,6 +76,7 @@ fn asked<'a>(owner: &'a str, types: &'a Types, ignored: &'a Set) -> Asked<'a> {
         types,
         force: true,
         ignored,
+        views: &Alike,
     }
 }
 

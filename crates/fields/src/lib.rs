@@ -23,6 +23,7 @@ mod remove;
 mod set;
 mod shown;
 mod types;
+mod views;
 mod wire;
 
 pub use check::{Duplicates, check};
@@ -35,3 +36,4 @@ pub use owners::{Applied, Asked, Conflict, Owned, Owners, Refusal, Types, apply,
 pub use remove::remove;
 pub use set::{Path, Set};
 pub use types::{KeyField, List, Map, Relation, Scalar, Type};
+pub use views::{Alike, Unseen, Views};

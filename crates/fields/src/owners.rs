@@ -1,7 +1,7 @@
 //! Owners of an object's fields, and what an apply or an update makes of object and owners.
 //!
-//! Decides conflicts and what an applier's omission removes. Knows no time and no names with a meaning. Objects look the
-//! same in all versions; only their types differ.
+//! Decides conflicts and what an applier's omission removes. Knows no time and no names with a meaning. How an object
+//! looks in another version is asked of the caller.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +16,7 @@ use crate::reconcile::reconcile;
 use crate::remove::remove;
 use crate::set::Set;
 use crate::types::Type;
+use crate::views::{Unseen, Views};
 
 /// What one owner owns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,6 +55,14 @@ pub enum Refusal {
     Live(Faults),
     /// Other owners own what would change.
     Conflicts(Vec<Conflict>),
+    /// It is not known how an object looks in a version.
+    Unseen(Unseen),
+}
+
+impl From<Unseen> for Refusal {
+    fn from(unseen: Unseen) -> Self {
+        Self::Unseen(unseen)
+    }
 }
 
 /// Who asks for what.
@@ -69,6 +78,8 @@ pub struct Asked<'a> {
     pub force: bool,
     /// Paths that this write cannot change, and hence nobody owns through it.
     pub ignored: &'a Set,
+    /// How objects look in other versions.
+    pub views: &'a dyn Views,
 }
 
 /// What an apply makes.
@@ -95,8 +106,8 @@ pub fn apply(live: &Value, intent: &Value, owners: &Owners, asked: &Asked<'_>) -
         version: asked.version.to_owned(),
     };
     let last = owners.insert(asked.owner.to_owned(), owned);
-    let object = prune(merged, &owners, last.as_ref(), asked.types);
-    let changed = settle(live, &object, &mut owners, asked).map_err(Refusal::Conflicts)?;
+    let object = prune(merged, &owners, last.as_ref(), asked)?;
+    let changed = settle(live, &object, &mut owners, asked)?;
     Ok(Applied {
         object: (!changed.is_same()).then_some(object),
         owners,
@@ -115,7 +126,7 @@ pub fn update(live: &Value, new: &Value, owners: &Owners, asked: &Asked<'_>) -> 
         force: true,
         ..*asked
     };
-    let changed = settle(live, new, &mut owners, &forced).map_err(Refusal::Conflicts)?;
+    let changed = settle(live, new, &mut owners, &forced)?;
     let own = owners.remove(asked.owner).unwrap_or_default();
     let set = own
         .set
@@ -150,12 +161,7 @@ fn known(owners: &Owners, types: &Types) -> Owners {
 }
 
 /// Takes what changed from the other owners, or says who minds.
-fn settle(
-    live: &Value,
-    new: &Value,
-    owners: &mut Owners,
-    asked: &Asked<'_>,
-) -> Result<Comparison, Vec<Conflict>> {
+fn settle(live: &Value, new: &Value, owners: &mut Owners, asked: &Asked<'_>) -> Result<Comparison, Refusal> {
     let changed = asked.of().map(|of| compare(live, new, of)).unwrap_or_default();
     let changed = Comparison {
         added: changed.added.recursive_difference(asked.ignored),
@@ -168,9 +174,16 @@ fn settle(
         let Some((version, of)) = asked.types.get_key_value(&owned.version) else {
             continue;
         };
-        let changed = by_version
-            .entry(version)
-            .or_insert_with(|| compare(live, new, of));
+        if !by_version.contains_key(version.as_str()) {
+            // Both are asked for before either is missed.
+            let view = |object| asked.views.view(object, asked.version, version);
+            let (live, new) = (view(live), view(new));
+            let changed = compare(&*live?, &*new?, of);
+            by_version.insert(version, changed);
+        }
+        let Some(changed) = by_version.get(version.as_str()) else {
+            continue;
+        };
         let disputed = owned.set.intersection(&changed.modified.union(&changed.added));
         if !disputed.is_empty() {
             owned.set = owned.set.difference(&disputed);
@@ -182,45 +195,61 @@ fn settle(
         owned.set = owned.set.difference(&changed.removed);
     }
     if !asked.force && !conflicts.is_empty() {
-        return Err(conflicts);
+        return Err(Refusal::Conflicts(conflicts));
     }
     owners.retain(|_, owned| !owned.set.is_empty());
     Ok(by_version.remove(asked.version).unwrap_or_default())
 }
 
-/// Removes what the applier owned and no longer sets, unless somebody else owns it.
-fn prune(merged: Value, owners: &Owners, last: Option<&Owned>, types: &Types) -> Value {
+/// Removes what the applier owned and no longer sets, unless somebody else owns it. That is done in the version in which
+/// the applier owned it.
+fn prune(merged: Value, owners: &Owners, last: Option<&Owned>, asked: &Asked<'_>) -> Result<Value, Refusal> {
     let Some(last) = last.filter(|last| !last.set.is_empty()) else {
-        return merged;
+        return Ok(merged);
     };
-    let Some(of) = types.get(&last.version) else {
-        return merged;
+    let Some(of) = asked.types.get(&last.version) else {
+        return Ok(merged);
     };
+    let seen = asked.views.view(&merged, asked.version, &last.version)?;
     let lost = last.set.with_declared(of);
-    let pruned = remove(&merged, &lost, of);
-    let pruned = add_back_owned(&merged, pruned, owners, (&last.version, types));
+    let pruned = remove(&seen, &lost, of);
+    let pruned = add_back_owned((&seen, pruned), owners, &last.version, asked)?;
     // What fell only because something above it did comes back: the applier never owned it.
-    let in_merged = field_set(&merged, of).with_declared(of);
+    let in_merged = field_set(&seen, of).with_declared(of);
     let in_pruned = field_set(&pruned, of).with_declared(of);
     let fallen = in_merged.difference(&in_pruned).intersection(&lost);
-    remove(&merged, &fallen, of)
+    let left = remove(&seen, &fallen, of);
+    Ok(asked
+        .views
+        .view(&left, &last.version, asked.version)?
+        .into_owned())
 }
 
 /// Puts back what some owner still owns, first by the version under which the removal was made.
-fn add_back_owned(merged: &Value, pruned: Value, owners: &Owners, (first, types): (&str, &Types)) -> Value {
+fn add_back_owned(
+    (merged, pruned): (&Value, Value),
+    owners: &Owners,
+    first: &str,
+    asked: &Asked<'_>,
+) -> Result<Value, Refusal> {
     let mut owned: BTreeMap<&str, Set> = BTreeMap::new();
     for owner in owners.values() {
         let all = owned.entry(owner.version.as_str()).or_default();
         *all = all.union(&owner.set);
     }
     let order = owned.remove(first).map(|set| (first, set)).into_iter();
-    let mut pruned = pruned;
-    for (version, owned) in order.chain(owned) {
-        let Some(of) = types.get(version) else { continue };
-        let in_merged = field_set(merged, of).with_declared(of);
-        let in_pruned = field_set(&pruned, of).with_declared(of);
+    // Both go from version to version together.
+    let (mut merged, mut pruned, mut version) = (merged.clone(), pruned, first);
+    for (next, owned) in order.chain(owned) {
+        let Some(of) = asked.types.get(next) else { continue };
+        let view = |object| asked.views.view(object, version, next);
+        let (all, some) = (view(&merged), view(&pruned));
+        let (all, some) = (all?.into_owned(), some?.into_owned());
+        let in_merged = field_set(&all, of).with_declared(of);
+        let in_pruned = field_set(&some, of).with_declared(of);
         let kept = in_pruned.union(&owned.with_declared(of));
-        pruned = remove(merged, &in_merged.difference(&kept), of);
+        pruned = remove(&all, &in_merged.difference(&kept), of);
+        (merged, version) = (all, next);
     }
-    pruned
+    Ok(asked.views.view(&pruned, version, first)?.into_owned())
 }

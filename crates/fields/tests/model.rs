@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fields::{
-    Asked, KeyField, List, Map, Owners, Refusal, Relation, Scalar, Set, Type, Types, apply, update,
+    Alike, Asked, KeyField, List, Map, Owners, Refusal, Relation, Scalar, Set, Type, Types, apply, update,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
@@ -270,6 +270,7 @@ impl Real {
             types: &self.types,
             force,
             ignored: &ignored,
+            views: &Alike,
         };
         match op {
             Op::Apply { object, force, .. } => {

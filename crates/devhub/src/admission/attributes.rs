@@ -3,8 +3,14 @@
 //! Decides nothing but how the request looks as CEL's and the webhooks' `request`; never reads objects.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
 
 use serde_json::{Map, Value, json};
+
+use crate::ApiError;
 
 /// What a write does to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,11 +119,33 @@ pub struct Attributes {
     pub options: Value,
     /// Whether nothing will be stored.
     pub dry_run: bool,
-    /// Other served versions of the same resource into which objects convert by changing `apiVersion`.
+    /// Other served versions of the same resource.
     pub equivalent_versions: Vec<String>,
+    /// Who converts objects between these versions; nobody if they differ in `apiVersion` only.
+    pub conversion: Option<Arc<dyn Conversion>>,
+}
+
+/// Somebody who converts objects.
+pub trait Conversion: Send + Sync + fmt::Debug {
+    /// Returns an object in another `group/version`. The error is the reason why there is none.
+    fn convert<'a>(&'a self, object: &'a Value, api_version: &'a str)
+    -> BoxFuture<'a, Result<Value, String>>;
 }
 
 impl Attributes {
+    /// Returns an object in another `group/version`.
+    pub(super) async fn converted(&self, object: &Value, api_version: &str) -> Result<Value, ApiError> {
+        if let Some(conversion) = &self.conversion {
+            let converted = conversion.convert(object, api_version).await;
+            return converted.map_err(|cause| ApiError::internal(&cause));
+        }
+        let mut object = object.clone();
+        if let Some(version) = object.get_mut("apiVersion") {
+            *version = Value::String(api_version.to_owned());
+        }
+        Ok(object)
+    }
+
     /// Tells whether the object is a namespace.
     pub(super) fn is_namespace(&self) -> bool {
         self.group.is_empty() && self.resource == "namespaces"

@@ -13,7 +13,7 @@ use super::{
     attributes::Attributes,
     decode,
     hook::{FailurePolicy, Hook, Hooks, ReinvocationPolicy, SideEffects},
-    matching::{self, Invocation},
+    matching::{self, Invocation, Seen},
     patching, review,
     warnings::Warnings,
 };
@@ -80,15 +80,15 @@ impl Chain {
         let hooks = self.hooks.load_full();
         let mut wanted = Vec::new();
         for hook in &hooks.validating {
-            if let Some(invocation) = matching::invocation(hook, request, object)? {
-                wanted.push((hook, invocation));
+            if let Some((invocation, seen)) = matching::invocation(hook, request, object).await? {
+                wanted.push((hook, invocation, seen));
             }
         }
         let calls = wanted
             .iter()
-            .map(|(hook, invocation)| call(hook, invocation, request, object, Phase::Validating));
+            .map(|(hook, invocation, seen)| call(hook, (invocation, seen), request, Phase::Validating));
         let mut result = Ok(());
-        for ((hook, _), outcome) in wanted.iter().zip(join_all(calls).await) {
+        for ((hook, _, _), outcome) in wanted.iter().zip(join_all(calls).await) {
             let verdict = match outcome {
                 Ok(answer) => {
                     warnings.extend(answer.warnings);
@@ -125,13 +125,14 @@ impl Round<'_> {
         let second = only.is_some();
         self.again = only.unwrap_or_default();
         for (index, hook) in hooks.iter().enumerate() {
-            let Some(invocation) = matching::invocation(hook, self.request, self.object.as_ref())? else {
+            let invocation = matching::invocation(hook, self.request, self.object.as_ref()).await?;
+            let Some((invocation, seen)) = invocation else {
                 continue;
             };
             if second && !self.again.contains(&index) {
                 continue;
             }
-            let outcome = self.mutate(hook, &invocation, warnings).await;
+            let outcome = self.mutate(hook, (&invocation, seen), warnings).await;
             if matches!(outcome, Ok(true)) {
                 self.changed = true;
                 self.again.append(&mut self.seen);
@@ -150,51 +151,45 @@ impl Round<'_> {
     async fn mutate(
         &mut self,
         hook: &Hook,
-        invocation: &Invocation,
+        (invocation, seen): (&Invocation, Seen),
         warnings: &mut Warnings,
     ) -> Result<bool, Failure> {
-        let answer = call(
-            hook,
-            invocation,
-            self.request,
-            self.object.as_ref(),
-            Phase::Mutating,
-        )
-        .await?;
+        let answer = call(hook, (invocation, &seen), self.request, Phase::Mutating).await?;
         warnings.extend(answer.warnings);
         answer.verdict.map_err(Failure::Final)?;
         let patch = patching::read(&answer.patch).map_err(|cause| {
             Failure::Call(format!("received undecodable patch in webhook response: {cause}"))
         })?;
         let Some(patch) = patch else { return Ok(false) };
-        let Some(object) = &self.object else {
+        if self.object.is_none() {
             let name = &hook.name;
             let text = format!(
                 "admission webhook {name:?} attempted to modify the object, which is not supported for this operation"
             );
             return Err(Failure::Final(ApiError::internal(text)));
-        };
+        }
         if answer.patch_type != "JSONPatch" {
             return Err(Failure::Call(format!(
                 "unsupported patch type {:?}",
                 answer.patch_type
             )));
         }
-        let seen = matching::in_version(object, self.request, invocation);
-        let mut patched =
-            patching::apply(&patch, &seen).map_err(|cause| Failure::Final(ApiError::internal(cause)))?;
-        let changed = patched != seen;
-        restore_version(&mut patched, object);
+        let patched = patching::apply(&patch, &seen.object)
+            .map_err(|cause| Failure::Final(ApiError::internal(cause)))?;
+        let changed = patched != seen.object;
+        let mut patched = self.restored(patched, invocation).await.map_err(Failure::Final)?;
         (self.settle)(&mut patched);
         self.object = Some(patched);
         Ok(changed)
     }
-}
 
-/// Brings an object that a hook saw in another version back to the version of the request.
-fn restore_version(patched: &mut Value, original: &Value) {
-    if let (Some(version), Some(original)) = (patched.get_mut("apiVersion"), original.get("apiVersion")) {
-        version.clone_from(original);
+    /// Brings an object that a hook saw in another version back to the version of the request.
+    async fn restored(&self, patched: Value, invocation: &Invocation) -> Result<Value, ApiError> {
+        let kind = &self.request.kind;
+        if invocation.kind == *kind {
+            return Ok(patched);
+        }
+        self.request.converted(&patched, &kind.api_version()).await
     }
 }
 
@@ -226,16 +221,15 @@ impl Failure {
 
 async fn call(
     hook: &Hook,
-    invocation: &Invocation,
+    (invocation, seen): (&Invocation, &Seen),
     request: &Attributes,
-    object: Option<&Value>,
     phase: Phase,
 ) -> Result<Answer, Failure> {
     if request.dry_run && !harmless(hook.side_effects) {
         let text = format!("admission webhook {:?} does not support dry run", hook.name);
         return Err(Failure::Final(ApiError::bad_request(text)));
     }
-    let review = review::build(hook, invocation, request, object).map_err(Failure::Call)?;
+    let review = review::build(hook, invocation, request, seen).map_err(Failure::Call)?;
     let answered = ask(hook, &review).await.map_err(Failure::Call)?;
     let question = Question {
         hook: &hook.name,
@@ -256,17 +250,9 @@ fn harmless(side_effects: Option<SideEffects>) -> bool {
 
 async fn ask(hook: &Hook, review: &review::Review) -> Result<decode::Answered, String> {
     let place = hook.endpoint.place()?;
-    let url = format!("{}?timeout={}s", place.url, hook.timeout.as_secs());
     let body = serde_json::to_vec(&review.body)
         .map_err(|cause| format!("could not create admission objects: {cause}"))?;
-    let answer = match tokio::time::timeout(hook.timeout, place.client.post(&url, body)).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(cause)) => return Err(format!("failed to call webhook: Post {url:?}: {cause}")),
-        Err(_elapsed) => {
-            return Err(format!(
-                "failed to call webhook: Post {url:?}: context deadline exceeded"
-            ));
-        }
-    };
-    decode::answered(&answer, review.protocol).map_err(|cause| format!("failed to call webhook: {cause}"))
+    let failed = |cause: String| format!("failed to call webhook: {cause}");
+    let answer = place.post(body, hook.timeout).await.map_err(failed)?;
+    decode::answered(&answer, review.protocol).map_err(failed)
 }

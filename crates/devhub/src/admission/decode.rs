@@ -10,7 +10,7 @@ use super::{review::Protocol, status_text};
 
 /// A webhook's HTTP answer.
 #[derive(Clone, Debug)]
-pub(super) struct HttpAnswer {
+pub(crate) struct HttpAnswer {
     pub(super) code: u16,
     pub(super) content_type: String,
     pub(super) body: Vec<u8>,
@@ -37,8 +37,8 @@ pub(super) struct Answered {
     pub(super) response: Option<Response>,
 }
 
-/// Reads the answer to a review of version `protocol`.
-pub(super) fn answered(answer: &HttpAnswer, protocol: Protocol) -> Result<Answered, String> {
+/// Reads the document that a webhook answered. The error is the reason why there is none.
+pub(crate) fn document(answer: &HttpAnswer) -> Result<Value, String> {
     if !(200..=206).contains(&answer.code) {
         return Err(status_text::of_status(
             answer.code,
@@ -52,7 +52,12 @@ pub(super) fn answered(answer: &HttpAnswer, protocol: Protocol) -> Result<Answer
             "0-length response with status code: {code} and content type: {content_type}"
         ));
     }
-    let mut review = parsed(&answer.body)?;
+    parsed(&answer.body)
+}
+
+/// Reads the answer to a review of version `protocol`.
+pub(super) fn answered(answer: &HttpAnswer, protocol: Protocol) -> Result<Answered, String> {
+    let mut review = document(answer)?;
     let text = |name: &str| {
         review
             .get(name)
@@ -116,7 +121,8 @@ fn check_kind(api_version: &str, kind: &str, protocol: Protocol) -> Result<(), S
     Ok(())
 }
 
-fn unregistered(kind: &str, api_version: &str) -> String {
+/// Returns the text for a document of a kind that nobody knows.
+pub(crate) fn unregistered(kind: &str, api_version: &str) -> String {
     format!("no kind {kind:?} is registered for version {api_version:?} in scheme \"devhub\"")
 }
 

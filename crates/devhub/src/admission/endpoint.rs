@@ -2,12 +2,12 @@
 //!
 //! Decides address, server name and path from a client configuration; never opens a connection.
 
-use std::{collections::BTreeMap, net::SocketAddr};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::Uri;
 
-use super::{client::Client, hook::ClientConfig};
+use super::{client::Client, decode::HttpAnswer, hook::ClientConfig};
 
 /// Addresses of Services, by `namespace/name`: the hub has no cluster network, so it must be told.
 #[derive(Clone, Debug, Default)]
@@ -31,28 +31,39 @@ impl Services {
 /// A place to which reviews can be posted. What is wrong with the configuration is told at each call, because
 /// the failure policy decides what that means.
 #[derive(Debug)]
-pub(super) struct Endpoint {
+pub(crate) struct Endpoint {
     place: Result<Place, String>,
 }
 
 /// A usable endpoint.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// URL without a query.
-    pub(super) url: String,
-    pub(super) client: Client,
+    url: String,
+    client: Client,
+}
+
+impl Place {
+    /// Posts a review and waits for the answer, whatever its status. The error names the URL and why there is none.
+    pub(crate) async fn post(&self, body: Vec<u8>, patience: Duration) -> Result<HttpAnswer, String> {
+        let url = format!("{}?timeout={}s", self.url, patience.as_secs());
+        match tokio::time::timeout(patience, self.client.post(&url, body)).await {
+            Ok(outcome) => outcome.map_err(|cause| format!("Post {url:?}: {cause}")),
+            Err(_elapsed) => Err(format!("Post {url:?}: context deadline exceeded")),
+        }
+    }
 }
 
 impl Endpoint {
     /// Reads a client configuration.
-    pub(super) fn new(config: &ClientConfig, services: &Services) -> Self {
+    pub(crate) fn new(config: &ClientConfig, services: &Services) -> Self {
         Self {
             place: place(config, services).map_err(|cause| format!("could not get REST client: {cause}")),
         }
     }
 
     /// Returns where to post, or why that is unknown.
-    pub(super) fn place(&self) -> Result<&Place, String> {
+    pub(crate) fn place(&self) -> Result<&Place, String> {
         self.place.as_ref().map_err(Clone::clone)
     }
 }

@@ -197,7 +197,7 @@ struct MatchCondition {
 /// Where a hook listens and whom to trust there.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ClientConfig {
+pub(crate) struct ClientConfig {
     pub(super) url: Option<String>,
     pub(super) service: Option<ServiceReference>,
     /// Base64 of PEM certificates.
@@ -206,7 +206,7 @@ pub(super) struct ClientConfig {
 
 /// A Service of the cluster.
 #[derive(Debug, Deserialize)]
-pub(super) struct ServiceReference {
+pub(crate) struct ServiceReference {
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) path: Option<String>,

@@ -10,6 +10,7 @@ use super::{
     attributes::{Attributes, Kind, Operation},
     conditions::{self, Scene},
     hook::{Hook, MatchPolicy, Rule, RuleScope},
+    selector::Selector,
 };
 use crate::ApiError;
 
@@ -20,49 +21,79 @@ pub(super) struct Invocation {
     pub(super) kind: Kind,
 }
 
-/// Returns how `hook` is called for a write that makes `object`, or `None` if it is not.
-pub(super) fn invocation(
+/// What a hook sees of a write: objects in the version that it asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Seen {
+    pub(super) object: Value,
+    pub(super) old_object: Value,
+}
+
+/// Returns how `hook` is called for a write that makes `object` and what it sees, or `None` if it is not.
+pub(super) async fn invocation(
     hook: &Hook,
     request: &Attributes,
     object: Option<&Value>,
-) -> Result<Option<Invocation>, ApiError> {
+) -> Result<Option<(Invocation, Seen)>, ApiError> {
     if request.is_exempt()
-        || !namespace_selected(hook, request, object)
-        || !object_selected(hook, request, object)
+        || !namespace_selected(&hook.namespace_selector, request, object)
+        || !object_selected(&hook.object_selector, request, object)
     {
         return Ok(None);
     }
-    let Some(invocation) = matching_version(hook, request) else {
+    let Some(invocation) = matching_version(&hook.rules, hook.match_policy, request) else {
         return Ok(None);
     };
-    let wanted = conditions_hold(hook, request, object, &invocation)?;
-    Ok(wanted.then_some(invocation))
+    let seen = seen(request, &invocation, object).await?;
+    let wanted = conditions_hold(hook, request, &seen, &invocation)?;
+    Ok(wanted.then_some((invocation, seen)))
+}
+
+/// Returns the objects of a write in the version of an invocation.
+pub(super) async fn seen(
+    request: &Attributes,
+    invocation: &Invocation,
+    object: Option<&Value>,
+) -> Result<Seen, ApiError> {
+    Ok(Seen {
+        object: in_version(object, request, invocation).await?,
+        old_object: in_version(request.old_object.as_ref(), request, invocation).await?,
+    })
+}
+
+async fn in_version(
+    object: Option<&Value>,
+    request: &Attributes,
+    invocation: &Invocation,
+) -> Result<Value, ApiError> {
+    match object {
+        None => Ok(Value::Null),
+        Some(object) if invocation.kind == request.kind => Ok(object.clone()),
+        Some(object) => request.converted(object, &invocation.kind.api_version()).await,
+    }
 }
 
 /// Requests for cluster-scoped objects other than namespaces are never left out by a namespace selector.
-fn namespace_selected(hook: &Hook, request: &Attributes, object: Option<&Value>) -> bool {
-    if hook.namespace_selector.is_empty() || request.request_namespace().is_empty() && !request.is_namespace()
-    {
+pub(super) fn namespace_selected(selector: &Selector, request: &Attributes, object: Option<&Value>) -> bool {
+    if selector.is_empty() || request.request_namespace().is_empty() && !request.is_namespace() {
         return true;
     }
     // A namespace has its new labels only in the request itself, and its last ones in what is removed.
     if !request.is_namespace() {
-        hook.namespace_selector.matches(&request.namespace_labels)
+        selector.matches(&request.namespace_labels)
     } else if request.operation == Operation::Delete || !request.subresource.is_empty() {
-        hook.namespace_selector
-            .matches(&labels(request.old_object.as_ref()))
+        selector.matches(&labels(request.old_object.as_ref()))
     } else {
-        hook.namespace_selector.matches(&labels(object))
+        selector.matches(&labels(object))
     }
 }
 
 /// The object before or after the write must be selected. A missing object has no labels to be selected by.
-fn object_selected(hook: &Hook, request: &Attributes, object: Option<&Value>) -> bool {
-    hook.object_selector.is_empty()
+pub(super) fn object_selected(selector: &Selector, request: &Attributes, object: Option<&Value>) -> bool {
+    selector.is_empty()
         || [object, request.old_object.as_ref()]
             .into_iter()
             .flatten()
-            .any(|object| hook.object_selector.matches(&labels(Some(object))))
+            .any(|object| selector.matches(&labels(Some(object))))
 }
 
 fn labels(object: Option<&Value>) -> BTreeMap<String, String> {
@@ -76,9 +107,13 @@ fn labels(object: Option<&Value>) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn matching_version(hook: &Hook, request: &Attributes) -> Option<Invocation> {
-    if hook
-        .rules
+/// Returns the version in which rules want to see a write, if they want it at all.
+pub(super) fn matching_version(
+    rules: &[Rule],
+    policy: MatchPolicy,
+    request: &Attributes,
+) -> Option<Invocation> {
+    if rules
         .iter()
         .any(|rule| rule_matches(rule, request, &request.version))
     {
@@ -87,10 +122,10 @@ fn matching_version(hook: &Hook, request: &Attributes) -> Option<Invocation> {
             kind: request.kind.clone(),
         });
     }
-    if hook.match_policy == MatchPolicy::Exact {
+    if policy == MatchPolicy::Exact {
         return None;
     }
-    let candidates = hook.rules.iter().flat_map(|rule| {
+    let candidates = rules.iter().flat_map(|rule| {
         request
             .equivalent_versions
             .iter()
@@ -112,7 +147,7 @@ fn matching_version(hook: &Hook, request: &Attributes) -> Option<Invocation> {
         })
 }
 
-fn rule_matches(rule: &Rule, request: &Attributes, version: &str) -> bool {
+pub(super) fn rule_matches(rule: &Rule, request: &Attributes, version: &str) -> bool {
     listed(&rule.operations, request.operation.name())
         && listed(&rule.api_groups, &request.group)
         && listed(&rule.api_versions, version)
@@ -146,35 +181,23 @@ fn resource_matches(resource: &str, request: &Attributes) -> bool {
 fn conditions_hold(
     hook: &Hook,
     request: &Attributes,
-    object: Option<&Value>,
+    seen: &Seen,
     invocation: &Invocation,
 ) -> Result<bool, ApiError> {
     if hook.conditions.is_empty() {
         return Ok(true);
     }
-    let seen =
-        |object: Option<&Value>| object.map_or(Value::Null, |object| in_version(object, request, invocation));
     let scene = Scene {
-        object: &seen(object),
-        old_object: &seen(request.old_object.as_ref()),
+        object: &seen.object,
+        old_object: &seen.old_object,
         request: &Value::Object(request.to_request(&invocation.kind, &invocation.version)),
     };
     conditions::all_hold(&hook.conditions, scene, hook.failure_policy)
         .map_err(|cause| forbidden(request, &cause))
 }
 
-/// Returns `object` as the invocation sees it. Only `apiVersion` differs between equivalent versions.
-pub(super) fn in_version(object: &Value, request: &Attributes, invocation: &Invocation) -> Value {
-    let mut seen = object.clone();
-    if invocation.kind != request.kind
-        && let Some(version) = seen.get_mut("apiVersion")
-    {
-        *version = Value::String(invocation.kind.api_version());
-    }
-    seen
-}
-
-fn forbidden(request: &Attributes, cause: &str) -> ApiError {
+/// Returns the refusal of a write.
+pub(super) fn forbidden(request: &Attributes, cause: &str) -> ApiError {
     let mut details = serde_json::Map::new();
     for (name, value) in [
         ("name", &request.name),

@@ -18,9 +18,12 @@ mod selector;
 mod status_text;
 mod warnings;
 
-pub use attributes::{Attributes, Kind, Operation, UserInfo};
+pub use attributes::{Attributes, Conversion, Kind, Operation, UserInfo};
 pub use chain::{Chain, Settle};
 pub use condition_check::match_condition_faults;
+pub(crate) use decode::{document, unregistered};
+pub(crate) use endpoint::Endpoint;
 pub use endpoint::Services;
+pub(crate) use hook::ClientConfig;
 pub use hook::Hooks;
 pub use warnings::Warnings;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     attributes::Attributes,
     hook::Hook,
-    matching::{Invocation, in_version},
+    matching::{Invocation, Seen},
 };
 
 /// A version of the `AdmissionReview` protocol.
@@ -40,7 +40,7 @@ pub(super) fn build(
     hook: &Hook,
     invocation: &Invocation,
     request: &Attributes,
-    object: Option<&Value>,
+    seen: &Seen,
 ) -> Result<Review, String> {
     let protocol = hook
         .review_versions
@@ -52,12 +52,10 @@ pub(super) fn build(
         })
         .ok_or("could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)")?;
     let uid = uuid::Uuid::new_v4().to_string();
-    let seen =
-        |object: Option<&Value>| object.map_or(Value::Null, |object| in_version(object, request, invocation));
     let mut inner = request.to_request(&invocation.kind, &invocation.version);
     inner.insert("uid".to_owned(), json!(uid));
-    inner.insert("object".to_owned(), seen(object));
-    inner.insert("oldObject".to_owned(), seen(request.old_object.as_ref()));
+    inner.insert("object".to_owned(), seen.object.clone());
+    inner.insert("oldObject".to_owned(), seen.old_object.clone());
     let api_version = format!("admission.k8s.io/{}", protocol.name());
     let body = json!({ "kind": "AdmissionReview", "apiVersion": api_version, "request": inner });
     Ok(Review { uid, protocol, body })

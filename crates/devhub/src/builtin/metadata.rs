@@ -99,19 +99,20 @@ pub fn validate_labels(field: &str, labels: Option<&Value>) -> Vec<FieldError> {
 }
 
 fn validate_annotations(annotations: Option<&Value>) -> Vec<FieldError> {
+    validate_annotations_at("metadata.annotations", annotations)
+}
+
+/// Returns the faults of a map of annotations that stands at `field`.
+pub fn validate_annotations_at(field: &str, annotations: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut size = 0;
     for (key, value) in annotations.and_then(Value::as_object).into_iter().flatten() {
         let faults = qualified_name_faults(&key.to_lowercase(), Named::LabelKey);
-        errors.extend(
-            faults
-                .iter()
-                .map(|fault| invalid("metadata.annotations", key, fault)),
-        );
+        errors.extend(faults.iter().map(|fault| invalid(field, key, fault)));
         size += key.len() + value.as_str().map_or(0, str::len);
     }
     if size > MAX_ANNOTATIONS {
-        errors.push(too_long("metadata.annotations", MAX_ANNOTATIONS));
+        errors.push(too_long(field, MAX_ANNOTATIONS));
     }
     errors
 }

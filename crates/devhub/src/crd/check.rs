@@ -5,6 +5,7 @@
 use schema::{ErrorClass, FieldError};
 use serde_json::{Value, json};
 
+use super::check_conversion::{check_conversion, check_stored};
 use super::check_version::check_versions;
 use crate::selector::{is_label, subdomain_faults};
 
@@ -46,7 +47,7 @@ impl Findings {
 }
 
 /// Returns the faults of a name that should be a DNS-1035 label.
-fn dns_label_1035(name: &str) -> Vec<String> {
+pub(super) fn dns_label_1035(name: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if name.len() > 63 {
         faults.push("must be no more than 63 bytes".to_owned());
@@ -64,13 +65,33 @@ pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
 
 /// Checks a new definition.
 pub(crate) fn check_new(definition: &Value, errors: &mut Vec<FieldError>, warnings: &mut Vec<String>) {
+    check_whole(definition, None, errors, warnings);
+}
+
+/// Checks the names that a status says are accepted.
+pub(crate) fn check_status(definition: &Value, errors: &mut Vec<FieldError>) {
+    let names = definition
+        .pointer("/status/acceptedNames")
+        .cloned()
+        .unwrap_or_default();
+    let mut findings = Findings::default();
+    check_syntax(&names, "status.acceptedNames", &mut findings);
+    errors.extend(findings.errors);
+}
+
+fn check_whole(
+    definition: &Value,
+    old: Option<&Value>,
+    errors: &mut Vec<FieldError>,
+    warnings: &mut Vec<String>,
+) {
     let mut findings = Findings::default();
     check_name(definition, &mut findings);
     check_group(definition, &mut findings);
     check_names(definition, &mut findings);
     check_scope(definition, &mut findings);
     check_storage(definition, &mut findings);
-    check_conversion(definition, &mut findings);
+    check_conversion(definition, old, &mut findings);
     if definition.pointer("/spec/preserveUnknownFields") == Some(&Value::Bool(true)) {
         let cause = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
         findings.invalid("spec.preserveUnknownFields", &json!(true), cause);
@@ -102,7 +123,7 @@ pub(crate) fn check_changed(
         }
     }
     errors.extend(findings.errors);
-    check_new(definition, errors, warnings);
+    check_whole(definition, Some(old), errors, warnings);
 }
 
 fn check_name(definition: &Value, findings: &mut Findings) {
@@ -151,14 +172,21 @@ fn check_group(definition: &Value, findings: &mut Findings) {
 }
 
 fn check_names(definition: &Value, findings: &mut Findings) {
+    for key in ["plural", "kind"] {
+        // What is derived from the kind is not missed a second time.
+        if text(definition, &format!("/spec/names/{key}")).is_empty() {
+            findings.required(&format!("spec.names.{key}"), "");
+        }
+    }
+    let names = definition.pointer("/spec/names").cloned().unwrap_or_default();
+    check_syntax(&names, "spec.names", findings);
+}
+
+/// Checks how names are spelled.
+fn check_syntax(names: &Value, at: &str, findings: &mut Findings) {
     for key in ["plural", "singular", "kind", "listKind"] {
-        let name = text(definition, &format!("/spec/names/{key}"));
-        let field = format!("spec.names.{key}");
+        let name = text(names, &format!("/{key}"));
         if name.is_empty() {
-            // What is derived from the kind is not missed a second time.
-            if matches!(key, "plural" | "kind") {
-                findings.required(&field, "");
-            }
             continue;
         }
         let is_kind = matches!(key, "kind" | "listKind");
@@ -173,27 +201,22 @@ fn check_names(definition: &Value, findings: &mut Findings) {
             } else {
                 ""
             };
-            findings.invalid(&field, &json!(name), &format!("{prefix}{cause}"));
+            findings.invalid(&format!("{at}.{key}"), &json!(name), &format!("{prefix}{cause}"));
         }
     }
-    let (kind, list_kind) = (
-        text(definition, "/spec/names/kind"),
-        text(definition, "/spec/names/listKind"),
-    );
+    let (kind, list_kind) = (text(names, "/kind"), text(names, "/listKind"));
     if !kind.is_empty() && kind == list_kind {
         findings.invalid(
-            "spec.names.listKind",
+            &format!("{at}.listKind"),
             &json!(list_kind),
             "kind and listKind may not be the same",
         );
     }
     for key in ["shortNames", "categories"] {
-        let list = definition
-            .pointer(&format!("/spec/names/{key}"))
-            .and_then(Value::as_array);
-        for (at, item) in list.into_iter().flatten().enumerate() {
+        let list = names.get(key).and_then(Value::as_array);
+        for (position, item) in list.into_iter().flatten().enumerate() {
             for cause in dns_label_1035(item.as_str().unwrap_or_default()) {
-                findings.invalid(&format!("spec.names.{key}[{at}]"), item, &cause);
+                findings.invalid(&format!("{at}.{key}[{position}]"), item, &cause);
             }
         }
     }
@@ -246,25 +269,7 @@ fn check_storage(definition: &Value, findings: &mut Findings) {
         let cause = "must have exactly one version marked as storage version";
         findings.add("spec.versions", ErrorClass::Invalid, shown(versions, cause));
     }
-    let stored = definition
-        .pointer("/status/storedVersions")
-        .cloned()
-        .unwrap_or_default();
-    match (stored.as_array(), storage.last()) {
-        (None, _) => findings.invalid(
-            "status.storedVersions",
-            &Value::Null,
-            "must have at least one stored version",
-        ),
-        (Some(list), Some(storage)) if !list.contains(&json!(storage)) => {
-            findings.invalid(
-                "status.storedVersions",
-                &stored,
-                &format!("must have the storage version {storage}"),
-            );
-        }
-        (Some(_), _) => {}
-    }
+    check_stored(definition, &storage, findings);
 }
 
 /// Writes versions as Kubernetes' internal type prints.
@@ -281,37 +286,4 @@ fn shown(versions: &[Value], cause: &str) -> String {
         })
         .collect();
     format!("Invalid value: [{}]: {cause}", list.join(","))
-}
-
-fn check_conversion(definition: &Value, findings: &mut Findings) {
-    match text(definition, "/spec/conversion/strategy") {
-        "None" => {}
-        "Webhook" => {
-            let field = "spec.conversion";
-            let config = definition.pointer("/spec/conversion/webhook/clientConfig");
-            let versions = definition.pointer("/spec/conversion/webhook/conversionReviewVersions");
-            if config.is_none() {
-                findings.required(
-                    &format!("{field}.webhookClientConfig"),
-                    "required when strategy is set to Webhook",
-                );
-            }
-            if versions.and_then(Value::as_array).is_none_or(Vec::is_empty) {
-                findings.required(&format!("{field}.conversionReviewVersions"), "");
-            }
-            if config.is_some() {
-                // Accepting it would serve objects that were never converted.
-                findings.add(
-                    &format!("{field}.strategy"),
-                    ErrorClass::Forbidden,
-                    "Forbidden: this hub does not call conversion webhooks; use strategy None",
-                );
-            }
-        }
-        "" => findings.required("spec.conversion.strategy", ""),
-        other => {
-            let message = format!("Unsupported value: {other:?}: supported values: \"None\", \"Webhook\"");
-            findings.add("spec.conversion.strategy", ErrorClass::NotSupported, message);
-        }
-    }
 }

@@ -59,6 +59,13 @@ pub(crate) fn fill(definition: &mut Value) {
     if spec.get("conversion").is_none_or(Value::is_null) {
         spec.insert("conversion".to_owned(), json!({ "strategy": "None" }));
     }
+    let service = spec
+        .get_mut("conversion")
+        .and_then(|conversion| conversion.pointer_mut("/webhook/clientConfig/service"))
+        .and_then(Value::as_object_mut);
+    if let Some(service) = service {
+        service.entry("port").or_insert_with(|| json!(443));
+    }
     if spec.get("preserveUnknownFields") == Some(&Value::Bool(false)) {
         spec.remove("preserveUnknownFields");
     }

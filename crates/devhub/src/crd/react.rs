@@ -82,16 +82,16 @@ fn update(definitions: &Served, name: &str, record: &Record, definition: &mut Va
 
 fn serve(hub: &Hub, name: &str, definition: &Value) {
     let before = hub.directory.definition(name);
-    hub.directory
-        .replace(name, served::versions(&hub.store, definition, &before));
+    hub.directory.replace(
+        name,
+        served::versions(&hub.store, &hub.services, definition, &before),
+    );
 }
 
 fn withdraw(hub: &Hub, name: &str) {
-    let served = hub.directory.definition(name);
     hub.directory.replace(name, Vec::new());
-    if let Some(first) = served.first() {
-        hub.store.forget(&first.resource.group_resource());
-    }
+    // A definition is called as its table is: plural and group.
+    hub.store.forget(name);
 }
 
 /// Accepts the names of a definition unless another resource of the group has them.
@@ -239,7 +239,7 @@ fn mark_instances(served: &Served) -> bool {
         return false;
     };
     for record in &snapshot.records {
-        let mut object = served.decode(record, record.version);
+        let mut object = served.stored(record, record.version);
         let held = object
             .pointer("/metadata/finalizers")
             .and_then(Value::as_array)

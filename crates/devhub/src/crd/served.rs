@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use schema::Schema;
 use serde_json::{Value, json};
 
+use super::prepare::storage_version;
+use crate::admission::Services;
+use crate::conversion::{Known, Versions, Webhook};
 use crate::registry::{Custom, Served};
 use crate::resource::{Column, Resource, ScalePaths, Scope};
 use crate::store::Store;
@@ -27,7 +30,12 @@ const VERBS: [&str; 8] = [
 ];
 
 /// Returns the served versions of a definition. A version whose schema is as before keeps its number.
-pub(super) fn versions(store: &Store, definition: &Value, before: &[Arc<Served>]) -> Vec<Arc<Served>> {
+pub(super) fn versions(
+    store: &Store,
+    services: &Services,
+    definition: &Value,
+    before: &[Arc<Served>],
+) -> Vec<Arc<Served>> {
     let list: Vec<&Value> = definition
         .pointer("/spec/versions")
         .and_then(Value::as_array)
@@ -41,12 +49,14 @@ pub(super) fn versions(store: &Store, definition: &Value, before: &[Arc<Served>]
         .map(|version| part(version, "name"))
         .collect();
     let resource = |version: &Value| resource(definition, version);
+    let before = before.iter().find_map(|served| served.custom.as_ref());
+    let versions = Arc::new(all(definition, services, before.map(|custom| &*custom.versions)));
     list.iter()
         .filter(is_served)
         .filter_map(|version| {
             let resource = resource(version);
             let table = store.table(&resource.group_resource());
-            let custom = custom(definition, version, &names, before, &resource)?;
+            let custom = custom(definition, version, &names, &versions)?;
             Some(Arc::new(Served {
                 resource,
                 table,
@@ -57,33 +67,65 @@ pub(super) fn versions(store: &Store, definition: &Value, before: &[Arc<Served>]
         .collect()
 }
 
-fn custom(
-    definition: &Value,
-    version: &Value,
-    names: &[String],
-    before: &[Arc<Served>],
-    resource: &Resource,
-) -> Option<Custom> {
-    let open_api = resource.open_api.clone().unwrap_or_default();
-    let schema = Schema::parse(&open_api).ok()?;
-    let same = before.iter().find(|old| {
-        old.resource.version == resource.version && old.resource.open_api.as_deref() == Some(&*open_api)
-    });
-    let shape = same.map_or_else(|| SHAPES.fetch_add(1, Ordering::Relaxed), |old| old.shape());
+/// Returns all versions of a definition.
+fn all(definition: &Value, services: &Services, before: Option<&Versions>) -> Versions {
+    let spec = |pointer: &str| definition.pointer(&format!("/spec{pointer}"));
+    let known = spec("/versions")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|version| {
+            let name = part(version, "name");
+            let old = before.and_then(|before| before.known.get(&name));
+            Some((name, known(open_api(version), old)?))
+        })
+        .collect();
+    let converts = spec("/conversion/strategy").and_then(Value::as_str) == Some("Webhook");
+    let webhook = spec("/conversion/webhook").filter(|_| converts);
+    Versions {
+        group: part(spec("").unwrap_or(&Value::Null), "group"),
+        kind: part(spec("/names").unwrap_or(&Value::Null), "kind"),
+        storage: storage_version(definition).unwrap_or_default().to_owned(),
+        known,
+        webhook: webhook.map(|webhook| Webhook::new(webhook, services)),
+    }
+}
+
+fn known(open_api: Arc<Value>, before: Option<&Known>) -> Option<Known> {
+    if let Some(same) = before.filter(|before| before.open_api == open_api) {
+        return Some(same.clone());
+    }
+    Some(Known {
+        schema: Arc::new(Schema::parse(&open_api).ok()?),
+        open_api,
+        shape: SHAPES.fetch_add(1, Ordering::Relaxed),
+    })
+}
+
+fn open_api(version: &Value) -> Arc<Value> {
+    let written = version.pointer("/schema/openAPIV3Schema").cloned();
+    Arc::new(written.unwrap_or_else(|| json!({ "type": "object" })))
+}
+
+fn custom(definition: &Value, version: &Value, names: &[String], versions: &Arc<Versions>) -> Option<Custom> {
+    let name = part(version, "name");
+    let known = versions.known.get(&name)?;
     let deprecated = version.get("deprecated") == Some(&Value::Bool(true));
     let warning = version
         .get("deprecationWarning")
         .and_then(Value::as_str)
         .map(str::to_owned);
-    let text = || format!("{} {} is deprecated", resource.api_version(), resource.kind);
+    let text = || format!("{} {} is deprecated", versions.api_version(&name), versions.kind);
     let selectable = version
         .get("selectableFields")
         .and_then(Value::as_array)
         .into_iter()
         .flatten();
     Some(Custom {
-        schema,
-        shape,
+        schema: Arc::clone(&known.schema),
+        shape: known.shape,
+        versions: Arc::clone(versions),
+        recent: tokio::sync::Mutex::default(),
         definition: definition
             .pointer("/metadata/name")
             .and_then(Value::as_str)
@@ -91,11 +133,7 @@ fn custom(
             .to_owned(),
         terminating: definition.pointer("/metadata/deletionTimestamp").is_some(),
         deprecation: deprecated.then(|| warning.unwrap_or_else(text)),
-        other_versions: names
-            .iter()
-            .filter(|name| **name != resource.version)
-            .cloned()
-            .collect(),
+        other_versions: names.iter().filter(|other| **other != name).cloned().collect(),
         selectable: selectable.map(|field| part(field, "jsonPath")).collect(),
     })
 }
@@ -112,10 +150,6 @@ fn resource(definition: &Value, version: &Value) -> Resource {
     } else {
         Scope::Namespaced
     };
-    let open_api = version
-        .pointer("/schema/openAPIV3Schema")
-        .cloned()
-        .unwrap_or_else(|| json!({ "type": "object" }));
     let columns = version
         .get("additionalPrinterColumns")
         .and_then(Value::as_array)
@@ -147,7 +181,7 @@ fn resource(definition: &Value, version: &Value) -> Resource {
                     .map(str::to_owned),
             }),
         columns: columns.map(column).collect(),
-        open_api: Some(Arc::new(open_api)),
+        open_api: Some(open_api(version)),
         custom: true,
     }
 }

@@ -100,6 +100,7 @@ fn laid_over(
         types: &scope.types,
         force: intent.force,
         ignored: &scope.ignored,
+        views: &*scope.sights,
     };
     let first = apply(base, intent.object, &managers.owners, &asked);
     let Err(Refusal::Conflicts(conflicts)) = first else {
@@ -186,6 +187,12 @@ fn refused(
         Refusal::Intent(faults) => ("patch", intent.object, faults),
         Refusal::Live(faults) => ("live", base, faults),
         Refusal::Conflicts(conflicts) => return conflicted(conflicts, managers),
+        Refusal::Unseen(unseen) => {
+            let version = &unseen.version;
+            return ApiError::internal(format!(
+                "it is not known how the object looks in version {version}"
+            ));
+        }
         Refusal::Unknown(version) => {
             return ApiError::internal(format!("no type is known in version {version}"));
         }

@@ -8,6 +8,7 @@ mod entries;
 mod lists;
 mod scale;
 mod scope;
+mod sights;
 mod track;
 mod types;
 
@@ -16,5 +17,6 @@ pub(crate) use entries::{Writer, fault, same_but_times};
 pub(crate) use lists::raw;
 pub(crate) use scale::Scaled;
 pub(crate) use scope::{SCALE_VERSION, Scope};
+pub(crate) use sights::Sights;
 pub(crate) use track::track;
 pub(crate) use types::Ownable;

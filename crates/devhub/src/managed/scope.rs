@@ -2,9 +2,12 @@
 //!
 //! Decides which fields nobody owns through it.
 
+use std::sync::Arc;
+
 use fields::{Element, Set, Types};
 use serde_json::{Value, json};
 
+use super::sights::Sights;
 use super::types::{Ownable, SCALE};
 use crate::resource::Resource;
 
@@ -38,6 +41,8 @@ pub(crate) struct Scope {
     pub(super) ignored: Set,
     /// What a new object is compared with.
     pub(super) zero: Value,
+    /// How objects look in other versions.
+    pub(super) sights: Arc<Sights>,
 }
 
 impl Scope {
@@ -62,7 +67,13 @@ impl Scope {
             kind: resource.kind.clone(),
             ignored,
             zero: ownable.zero.clone(),
+            sights: Arc::default(),
         }
+    }
+
+    /// Returns this scope with another knowledge of how objects look in other versions.
+    pub(crate) fn with_sights(self, sights: Arc<Sights>) -> Self {
+        Self { sights, ..self }
     }
 
     /// Returns the scope of writes of scales.
@@ -73,6 +84,7 @@ impl Scope {
             kind: "Scale".to_owned(),
             ignored: Set::default(),
             zero: json!({}),
+            sights: Arc::default(),
         }
     }
 

@@ -53,6 +53,7 @@ pub(super) fn updated(
         types: &scope.types,
         force: true,
         ignored: &scope.ignored,
+        views: &*scope.sights,
     };
     let mut owners = update(live, new, &managers.owners, &asked).ok()?;
     let own = owners.remove(SELF).map(|own| stripped(&own.set));

@@ -15,6 +15,7 @@ use crate::builtin;
 use crate::error::ApiError;
 use crate::http::{Accepted, Form, Menu, Reply, Target, negotiate};
 use crate::hub::Hub;
+use crate::managed::Sights;
 use crate::registry::{Registry, Served};
 use crate::resource::Scope;
 
@@ -112,6 +113,15 @@ fn resolve(hub: &Arc<Hub>, served: Arc<Served>, incoming: &Incoming) -> Result<C
         negotiate(incoming.accept.as_deref(), menu)?
     };
     let content_type = incoming.content_type.as_deref().unwrap_or_default();
+    let converts = served
+        .custom
+        .as_ref()
+        .is_some_and(|custom| custom.versions.webhook.is_some());
+    let sights = if converts {
+        Sights::of_webhook()
+    } else {
+        Sights::default()
+    };
     Ok(Call {
         hub: Arc::clone(hub),
         served,
@@ -128,6 +138,7 @@ fn resolve(hub: &Arc<Hub>, served: Arc<Served>, incoming: &Incoming) -> Result<C
         user_agent: incoming.user_agent.clone(),
         body: incoming.body.clone(),
         user: incoming.user.clone(),
+        sights: Arc::new(sights),
     })
 }
 
@@ -151,7 +162,7 @@ async fn custom(call: &Call, incoming: &Incoming, warnings: &mut Warnings) -> Re
     let named = !call.name.is_empty();
     let unnamed = || ApiError::bad_request("name must be provided");
     match incoming.method.as_str() {
-        "GET" if is_watch(call, incoming) => watch::watch(call),
+        "GET" if is_watch(call, incoming) => watch::watch(call).await,
         "GET" if named => represent::read(call).await,
         "GET" => list::list(call).await,
         "POST" if resource.scope == Scope::Namespaced && call.namespace.is_empty() => {
@@ -199,7 +210,7 @@ async fn custom_status(call: &Call, incoming: &Incoming, warnings: &mut Warnings
 
 async fn custom_scale(call: &Call, incoming: &Incoming, warnings: &mut Warnings) -> Result<Reply, ApiError> {
     match incoming.method.as_str() {
-        "GET" => scale::read(call),
+        "GET" => scale::read(call).await,
         "PUT" => scale::replace(call, warnings).await,
         "PATCH" => scale::patch(call, warnings).await,
         method => Err(unsupported(call, verb(method))),
@@ -215,7 +226,7 @@ async fn built_in(call: &Call, incoming: &Incoming, warnings: &mut Warnings) -> 
     }
     match incoming.method.as_str() {
         "POST" if call.traits().review && !named => review::review(call, warnings),
-        "GET" if is_watch(call, incoming) && offers("watch") => watch::watch(call),
+        "GET" if is_watch(call, incoming) && offers("watch") => watch::watch(call).await,
         "GET" if named && offers("get") => represent::read(call).await,
         "GET" if !named && offers("list") => list::list(call).await,
         "POST" if !named && inside && offers("create") => create::create(call, warnings).await,

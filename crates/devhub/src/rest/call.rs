@@ -16,7 +16,7 @@ use crate::builtin::{Traits, traits};
 use crate::error::ApiError;
 use crate::http::{Accepted, Query, Target};
 use crate::hub::Hub;
-use crate::managed::{Scope, Writer};
+use crate::managed::{Scope, Sights, Writer};
 use crate::registry::{Served, is_view};
 use crate::resource;
 use crate::store::key_of;
@@ -65,6 +65,8 @@ pub(crate) struct Call {
     pub(crate) body: Bytes,
     /// Who asks.
     pub(crate) user: UserInfo,
+    /// How objects of this request look in other versions.
+    pub(crate) sights: Arc<Sights>,
 }
 
 impl Call {
@@ -102,7 +104,7 @@ impl Call {
             .filter_map(|version| registry.find(&resource.group, version, &resource.plural))
             .map(|other| (other.resource.api_version(), other.ownable().of.clone()))
             .collect();
-        Scope::new(resource, self.served.ownable(), types, subresource)
+        Scope::new(resource, self.served.ownable(), types, subresource).with_sights(Arc::clone(&self.sights))
     }
 
     /// Returns the key of the named object.

@@ -13,7 +13,8 @@ use crate::http::Reply;
 pub(super) async fn delete_collection(call: &Call, warnings: &mut Warnings) -> Result<Reply, ApiError> {
     let options = delete::options(call)?;
     let listed = list::select(call).await?;
-    for record in &listed.records {
+    for item in &listed.items {
+        let record = &item.record;
         let mut one = call.clone();
         record.namespace().clone_into(&mut one.namespace);
         record.name().clone_into(&mut one.name);

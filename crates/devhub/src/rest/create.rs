@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::call::Call;
 use super::decode::{self, Place};
 use super::errors::already_exists;
-use super::finish::commit;
+use super::finish::{commit, outcome};
 use super::flow::Flow;
 use super::metadata::{self, text};
 use super::options::{How, WriteOptions};
@@ -16,7 +16,6 @@ use crate::admission::{Operation, Warnings};
 use crate::error::ApiError;
 use crate::http::Reply;
 use crate::hub::timestamp;
-use crate::managed;
 use crate::store::{Unwritten, Write, key_of};
 
 /// How often another name is tried when a generated one is taken.
@@ -51,7 +50,9 @@ pub(super) async fn create_object(
     metadata::wipe(&mut object);
     if options.how == How::Update {
         let writer = call.writer(&options.manager, false, "");
-        managed::track(&call.scope(""), None, &mut object, &writer, &timestamp());
+        object = call
+            .track(&call.scope(""), None, object, &writer, &timestamp())
+            .await;
     }
     let mut object = flow.mutate(&name, object, None, warnings).await?;
     let generated = text(&object, "name").is_empty() && !text(&object, "generateName").is_empty();
@@ -72,7 +73,7 @@ pub(super) async fn create_object(
         let candidate = complete(call, object.clone(), warnings)?;
         let name = text(&candidate, "name").to_owned();
         flow.validate(&name, &candidate, None, warnings).await?;
-        match store(call, &candidate, options) {
+        match store(call, &candidate, options).await {
             Err(error) if generated && error.reason == "AlreadyExists" && tries < ATTEMPTS => {}
             outcome => return outcome,
         }
@@ -95,7 +96,7 @@ fn complete(call: &Call, mut object: Value, warnings: &mut Warnings) -> Result<V
     Ok(object)
 }
 
-fn store(call: &Call, object: &Value, options: &WriteOptions) -> Result<Value, ApiError> {
+async fn store(call: &Call, object: &Value, options: &WriteOptions) -> Result<Value, ApiError> {
     let name = text(object, "name");
     let key = key_of(&call.namespace, name);
     let taken = |deleting: bool| already_exists(&call.served.resource, name, deleting);
@@ -104,13 +105,15 @@ fn store(call: &Call, object: &Value, options: &WriteOptions) -> Result<Value, A
             Some(record) => Err(taken(metadata::is_deleting(
                 &call.served.decode(&record, record.version),
             ))),
-            None => Ok(object.clone()),
+            None => call.through_storage(object.clone()).await,
         };
     }
-    commit(call, &key, &Write::Create(object)).map_err(|unwritten| match unwritten {
+    let stored = call.to_storage(object).await?;
+    let change = commit(call, &key, &Write::Create(&stored)).map_err(|unwritten| match unwritten {
         Unwritten::Exists(record) | Unwritten::Changed(record) => taken(metadata::is_deleting(
             &call.served.decode(&record, record.version),
         )),
         Unwritten::Missing => taken(false),
-    })
+    })?;
+    outcome(call, &change).await
 }

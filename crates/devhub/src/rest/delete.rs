@@ -8,7 +8,7 @@ use super::binary;
 use super::call::Call;
 use super::decode;
 use super::errors::{conflict, not_found, precondition};
-use super::finish::commit;
+use super::finish::{commit, outcome};
 use super::flow::Flow;
 use super::lifecycle;
 use super::metadata::{self, text};
@@ -84,7 +84,7 @@ pub(super) async fn delete_object(
     let key = call.key();
     let missing = || not_found(resource, &call.name);
     let record = call.served.table.read(&key).ok_or_else(missing)?;
-    let old = call.served.decode(&record, record.version);
+    let old = call.read(&record, record.version).await?;
     if call.is("", "namespaces") {
         options.demand_uid(text(&old, "uid"));
     }
@@ -98,10 +98,10 @@ pub(super) async fn delete_object(
     flow.mutate_deletion(&call.name, &old, warnings).await?;
     for _ in 0..ATTEMPTS {
         let record = call.served.table.read(&key).ok_or_else(missing)?;
-        let old = call.served.decode(&record, record.version);
+        let old = call.read(&record, record.version).await?;
         check_preconditions(call, &record, &old, &options)?;
         flow.validate_deletion(&call.name, &old, warnings).await?;
-        match step(call, &key, &record, &old, &options) {
+        match step(call, &key, &record, &old, &options).await? {
             Ok(deleted) => return Ok(deleted),
             Err(Unwritten::Missing) => return Err(missing()),
             Err(Unwritten::Changed(_) | Unwritten::Exists(_)) => {}
@@ -135,28 +135,35 @@ fn check_preconditions(
 }
 
 /// Removes the object, or marks it if something still holds it.
-fn step(
+async fn step(
     call: &Call,
     key: &str,
     record: &Record,
     old: &Value,
     options: &DeleteOptions,
-) -> Result<Deleted, Unwritten> {
+) -> Result<Result<Deleted, Unwritten>, ApiError> {
     let mut object = old.clone();
     set_finalizers(&mut object, &finalizers_after(call, old, options.propagation));
     if !lifecycle::is_held(call, &object) {
         if options.dry_run {
-            return Ok(Deleted::Gone(object));
+            return Ok(Ok(Deleted::Gone(object)));
         }
-        return commit(call, key, &Write::Remove(record.version)).map(Deleted::Gone);
+        return match commit(call, key, &Write::Remove(record.version)) {
+            Ok(change) => Ok(Ok(Deleted::Gone(outcome(call, &change).await?))),
+            Err(unwritten) => Ok(Err(unwritten)),
+        };
     }
     if !metadata::is_deleting(&object) {
         mark(call, &mut object);
     }
     if options.dry_run {
-        return Ok(Deleted::Marked(object));
+        return Ok(Ok(Deleted::Marked(object)));
     }
-    commit(call, key, &Write::Replace(record.version, &object)).map(Deleted::Marked)
+    let stored = call.to_storage(&object).await?;
+    match commit(call, key, &Write::Replace(record.version, &stored)) {
+        Ok(change) => Ok(Ok(Deleted::Marked(outcome(call, &change).await?))),
+        Err(unwritten) => Ok(Err(unwritten)),
+    }
 }
 
 fn mark(call: &Call, object: &mut Value) {

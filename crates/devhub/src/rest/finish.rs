@@ -7,15 +7,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::call::Call;
-use super::metadata;
 use crate::admission::Hooks;
+use crate::error::ApiError;
 use crate::hub::Hub;
 use crate::registry::{Served, is_view};
 use crate::store::{Change, Unwritten, Write};
 use crate::{builtin, crd};
 
-/// Commits a write and lets the hub react. Returns the object as stored, or as it was when removed.
-pub(super) fn commit(call: &Call, key: &str, write: &Write<'_>) -> Result<Value, Unwritten> {
+/// Commits a write of an object in its stored version and lets the hub react.
+pub(super) fn commit(call: &Call, key: &str, write: &Write<'_>) -> Result<Change, Unwritten> {
     let change = if is_view(&call.served.resource) {
         match write {
             Write::Create(object) => {
@@ -33,22 +33,27 @@ pub(super) fn commit(call: &Call, key: &str, write: &Write<'_>) -> Result<Value,
     } else {
         call.served.table.write(key, call.served.shape(), write)?
     };
-    let object = match &change {
-        Change::Stored(record) | Change::Same(record) => call.served.decode(record, record.version),
-        Change::Removed(record, version) => call.served.decode(record, *version),
-    };
+    let (Change::Stored(record) | Change::Same(record) | Change::Removed(record, _)) = &change;
     if !matches!(change, Change::Same(_)) {
-        after_commit(&call.hub, &call.served, &object);
+        after_commit(&call.hub, &call.served, record.name());
     }
-    Ok(object)
+    Ok(change)
+}
+
+/// Returns the object as stored, or as it was when removed.
+pub(super) async fn outcome(call: &Call, change: &Change) -> Result<Value, ApiError> {
+    match change {
+        Change::Stored(record) | Change::Same(record) => call.read(record, record.version).await,
+        Change::Removed(record, version) => call.read(record, *version).await,
+    }
 }
 
 /// Lets the hub react to a changed object: definitions and webhook configurations take effect at once.
-pub(crate) fn after_commit(hub: &Arc<Hub>, served: &Served, object: &Value) {
+pub(crate) fn after_commit(hub: &Arc<Hub>, served: &Served, name: &str) {
     let resource = &served.resource;
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
-            crd::react(hub, metadata::text(object, "name"));
+            crd::react(hub, name);
         }
         (
             "admissionregistration.k8s.io",

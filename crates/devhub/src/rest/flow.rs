@@ -2,11 +2,13 @@
 //!
 //! Decides what admission is told; never what it answers. No lock is held while it answers.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::call::Call;
 use super::{metadata, shape};
-use crate::admission::{Attributes, Kind, Operation, Warnings};
+use crate::admission::{Attributes, Conversion, Kind, Operation, Warnings};
 use crate::error::ApiError;
 use crate::managed;
 
@@ -65,7 +67,13 @@ impl Flow<'_> {
             options: self.options.clone(),
             dry_run: self.dry_run,
             equivalent_versions: others.unwrap_or_default(),
+            conversion: self.conversion(),
         }
+    }
+
+    fn conversion(&self) -> Option<Arc<dyn Conversion>> {
+        let versions = Arc::clone(&self.call.served.custom.as_ref()?.versions);
+        Some(versions as Arc<dyn Conversion>)
     }
 
     /// Runs the mutating webhooks on an object.

@@ -26,6 +26,7 @@ mod selection;
 mod shape;
 mod token;
 mod update;
+mod versioned;
 mod watch;
 
 pub(crate) use answer::{answer, method_not_allowed};

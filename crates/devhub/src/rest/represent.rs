@@ -54,24 +54,18 @@ pub(super) async fn read(call: &Call) -> Result<Reply, ApiError> {
     }
     let missing = || not_found(&call.served.resource, &call.name);
     let record = call.served.table.read(&call.key()).ok_or_else(missing)?;
-    if call.accepted.form == Form::Objects {
+    if call.accepted.form == Form::Objects && !call.served.needs_webhook(&record) {
         let mut bytes = Vec::new();
         call.served.write(&record, record.version, &mut bytes);
         return Ok(Reply::bytes(200, bytes));
     }
-    object(call, 200, &call.served.decode(&record, record.version))
+    object(call, 200, &call.read(&record, record.version).await?)
 }
 
 /// Answers with a list.
 pub(super) fn list(call: &Call, listed: &Listed) -> Result<Reply, ApiError> {
     let form = call.accepted.form;
-    let items = || -> Vec<Value> {
-        listed
-            .records
-            .iter()
-            .map(|record| call.served.decode(record, record.version))
-            .collect()
-    };
+    let items = || -> Vec<Value> { listed.items.iter().map(|item| item.object(call)).collect() };
     let metadata = list_metadata(call, listed);
     let shown = match form {
         Form::Objects => return Ok(Reply::bytes(200, list::write(call, listed))),
@@ -146,6 +140,12 @@ impl Frames {
             return Bytes::from(out);
         }
         let object = self.shown(&call.served.decode(record, version));
+        line(&json!({ "type": kind, "object": object }))
+    }
+
+    /// Writes a change of an object that was converted.
+    pub(super) fn converted(&mut self, kind: &str, object: &Value) -> Bytes {
+        let object = self.shown(object);
         line(&json!({ "type": kind, "object": object }))
     }
 

@@ -104,10 +104,10 @@ fn set_owners(object: &mut Value, owners: Value) {
 }
 
 /// Answers a GET.
-pub(super) fn read(call: &Call) -> Result<Reply, ApiError> {
+pub(super) async fn read(call: &Call) -> Result<Reply, ApiError> {
     let missing = || not_found(&call.served.resource, &call.name);
     let record = call.served.table.read(&call.key()).ok_or_else(missing)?;
-    let scale = of(call, &call.served.decode(&record, record.version))?;
+    let scale = of(call, &call.read(&record, record.version).await?)?;
     represent::scale(call, &scale)
 }
 
@@ -194,7 +194,7 @@ async fn write(
     for _ in 0..ATTEMPTS {
         let missing = || not_found(&call.served.resource, &call.name);
         let record = call.served.table.read(&key).ok_or_else(missing)?;
-        let old = call.served.decode(&record, record.version);
+        let old = call.read(&record, record.version).await?;
         let current = at(&old, &paths.spec_replicas)
             .cloned()
             .unwrap_or_else(|| json!(0));
@@ -231,7 +231,7 @@ async fn write(
             warnings,
         )
         .await?;
-        match store(call, &key, &record, &object, options) {
+        match store(call, &key, &record, &object, options).await? {
             Ok(stored) => return represent::scale(call, &of(call, &stored)?),
             Err(Unwritten::Missing) => return Err(missing()),
             Err(Unwritten::Changed(_) | Unwritten::Exists(_)) => {}

@@ -47,7 +47,14 @@ impl Selection {
         self.labels.is_everything() && self.fields.is_everything()
     }
 
-    /// Tells whether a stored object is meant.
+    /// Tells whether an object that was converted is meant; labels and fields are those of the converted object.
+    pub(super) fn matches_converted(&self, served: &Served, record: &Record, object: &Value) -> bool {
+        record.key.starts_with(&self.prefix)
+            && self.labels.matches_object(object)
+            && (self.fields.is_everything() || self.fields.matches(&served.resource, object))
+    }
+
+    /// Tells whether a stored object is meant that nobody has to convert.
     pub(super) fn matches(&self, served: &Served, record: &Record) -> bool {
         if !record.key.starts_with(&self.prefix) {
             return false;

@@ -232,7 +232,9 @@ fn judge_update(
     }
     if is_definition(call) {
         let mut errors = metadata_faults();
-        if !metadata::is_deleting(object) {
+        if about == Part::Status {
+            crd::check_status(object, &mut errors);
+        } else if !metadata::is_deleting(object) {
             crd::check_changed(object, old, &mut errors, &mut warnings);
         }
         return (errors, warnings);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::call::Call;
 use super::decode::{self, Place};
 use super::errors::{conflict, conflict_because, invalid_resource, not_found};
-use super::finish::commit;
+use super::finish::{commit, outcome};
 use super::flow::Flow;
 use super::metadata::{self, text};
 use super::options::{How, WriteOptions};
@@ -99,24 +99,41 @@ pub(super) async fn change(
     for _ in 0..ATTEMPTS {
         let missing = || not_found(&call.served.resource, &call.name);
         let record = call.served.table.read(&key).ok_or_else(missing)?;
-        let old = call.served.decode(&record, record.version);
-        let mut wanted = propose(&old, warnings)?;
+        let old = call.read(&record, record.version).await?;
+        let mut wanted = proposed(call, propose, &old, warnings).await?;
         if options.how == How::Update {
             let writer = call.writer(&options.manager, false, part.subresource());
             let scope = call.scope(part.subresource());
-            managed::track(&scope, Some(&old), &mut wanted, &writer, &timestamp());
+            wanted = call
+                .track(&scope, Some(&old), wanted, &writer, &timestamp())
+                .await;
         }
         let wanted = flow.mutate(&call.name, wanted, Some(&old), warnings).await?;
         check_version(call, &record, &wanted)?;
         let object = complete(call, part, wanted, &old, warnings)?;
         flow.validate(&call.name, &object, Some(&old), warnings).await?;
-        match store(call, &key, &record, &object, options) {
+        match store(call, &key, &record, &object, options).await? {
             Ok(stored) => return Ok(stored),
             Err(Unwritten::Missing) => return Err(missing()),
             Err(Unwritten::Changed(_) | Unwritten::Exists(_)) => {}
         }
     }
     Err(conflict(&call.served.resource, &call.name))
+}
+
+/// Proposes a change, as often as something has to be found out on the way.
+async fn proposed(
+    call: &Call,
+    propose: Propose<'_>,
+    old: &Value,
+    warnings: &mut Warnings,
+) -> Result<Value, ApiError> {
+    loop {
+        let outcome = propose(old, warnings);
+        if !call.fulfil().await? {
+            return outcome;
+        }
+    }
 }
 
 /// Checks the resource version that a change was made for.
@@ -205,13 +222,13 @@ fn counts(call: &Call, old: &Value, new: &Value) -> bool {
 }
 
 /// Stores a change. An object that is being deleted goes with its last finalizer.
-pub(super) fn store(
+pub(super) async fn store(
     call: &Call,
     key: &str,
     record: &Record,
     object: &Value,
     options: &WriteOptions,
-) -> Result<Value, Unwritten> {
+) -> Result<Result<Value, Unwritten>, ApiError> {
     let goes = metadata::is_deleting(object) && !lifecycle::is_held(call, object);
     let mut answer = object.clone();
     metadata::set(
@@ -220,12 +237,15 @@ pub(super) fn store(
         Value::String(record.version.to_string()),
     );
     if options.dry_run {
-        return Ok(answer);
+        return call.through_storage(answer).await.map(Ok);
     }
     if goes {
         // The change itself is never stored: what watchers see last is the object as it was.
-        commit(call, key, &Write::Remove(record.version))?;
-        return Ok(answer);
+        return Ok(commit(call, key, &Write::Remove(record.version)).map(|_| answer));
     }
-    commit(call, key, &Write::Replace(record.version, object))
+    let stored = call.to_storage(object).await?;
+    match commit(call, key, &Write::Replace(record.version, &stored)) {
+        Ok(change) => outcome(call, &change).await.map(Ok),
+        Err(unwritten) => Ok(Err(unwritten)),
+    }
 }

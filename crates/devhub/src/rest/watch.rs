@@ -3,7 +3,7 @@
 //! Decides where a watch starts, which changes it shows and when it ends. A watcher is a cursor on the history of its resource: it
 //! has no queue, and one that is too slow is told that its place is forgotten.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use super::errors::invalid_options;
 use super::page::{self, bad_version};
 use super::represent::Frames;
 use super::selection::Selection;
+use super::versioned::{at_version, watched};
 use crate::error::ApiError;
 use crate::http::{Payload, Query, Reply};
 use crate::store::{Event, EventKind, Page, Record};
@@ -28,6 +29,9 @@ use crate::store::{Event, EventKind, Page, Record};
 const BATCH: usize = 256;
 /// How often a quiet watcher hears how far the hub has come.
 const BOOKMARK: Duration = Duration::from_mins(1);
+
+/// Objects that were converted, by resource version.
+type Seen = BTreeMap<u64, Arc<Value>>;
 
 /// Where a watch starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +131,7 @@ fn check_options(query: &Query, how: &str, initial: Option<bool>) -> Result<(), 
 }
 
 /// Answers a watch.
-pub(super) fn watch(call: &Call) -> Result<Reply, ApiError> {
+pub(super) async fn watch(call: &Call) -> Result<Reply, ApiError> {
     let asked = Asked::parse(&call.query)?;
     let mut call = call.clone();
     if !call.name.is_empty() {
@@ -151,7 +155,7 @@ pub(super) fn watch(call: &Call) -> Result<Reply, ApiError> {
         ended: false,
         call,
     };
-    watcher.begin(&asked);
+    watcher.begin(&asked).await?;
     let events = stream::unfold(watcher, |mut watcher| async move {
         let bytes = watcher.next().await?;
         Some((bytes, watcher))
@@ -178,7 +182,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn begin(&mut self, asked: &Asked) {
+    async fn begin(&mut self, asked: &Asked) -> Result<(), ApiError> {
         let table = Arc::clone(&self.call.served.table);
         match asked.start {
             Start::After(version) => self.cursor = version,
@@ -188,18 +192,39 @@ impl Watcher {
                     prefix: &self.selection.prefix,
                     ..Page::default()
                 };
-                let Ok(snapshot) = table.list(&page) else { return };
+                let Ok(snapshot) = table.list(&page) else {
+                    return Ok(());
+                };
                 self.cursor = snapshot.version;
-                let meant = |record: &&Arc<Record>| self.selection.matches(&self.call.served, record);
-                for record in snapshot.records.iter().filter(meant) {
-                    let frame = self.frames.event("ADDED", &self.call, record, record.version);
-                    self.ready.push_back(frame);
+                let seen = watched(&self.call, snapshot.records.iter().collect()).await?;
+                for record in &snapshot.records {
+                    if self.means(record, &seen) {
+                        let frame = self.line("ADDED", record, record.version, &seen);
+                        self.ready.push_back(frame);
+                    }
                 }
             }
         }
         if asked.marks_initial {
             let frame = self.frames.bookmark(&self.call, self.cursor, true);
             self.ready.push_back(frame);
+        }
+        Ok(())
+    }
+
+    /// Tells whether the selection means an object, as the client sees it.
+    fn means(&self, record: &Record, seen: &Seen) -> bool {
+        let served = &self.call.served;
+        match seen.get(&record.version) {
+            Some(object) => self.selection.matches_converted(served, record, object),
+            None => self.selection.matches(served, record),
+        }
+    }
+
+    fn line(&mut self, kind: &str, record: &Record, version: u64, seen: &Seen) -> Bytes {
+        match seen.get(&record.version) {
+            Some(object) => self.frames.converted(kind, &at_version(object, version)),
+            None => self.frames.event(kind, &self.call, record, version),
         }
     }
 
@@ -212,7 +237,7 @@ impl Watcher {
                 return None;
             }
             self.changes.mark_unchanged();
-            self.collect();
+            self.collect().await;
             if !self.ready.is_empty() || self.ended {
                 continue;
             }
@@ -221,41 +246,55 @@ impl Watcher {
     }
 
     /// Takes the next changes out of the history.
-    fn collect(&mut self) {
+    async fn collect(&mut self) {
         match self.call.served.table.events_after(self.cursor, BATCH) {
             Ok(events) => {
+                let previous = events
+                    .iter()
+                    .filter(|_| !self.selection.is_whole())
+                    .filter_map(|event| event.previous.as_ref());
+                let records = events.iter().map(|event| &event.record).chain(previous).collect();
+                let seen = match watched(&self.call, records).await {
+                    Ok(seen) => seen,
+                    Err(error) => return self.fail(&error),
+                };
                 for event in events {
                     self.cursor = event.version;
-                    let frame = self.frame(&event);
+                    let frame = self.frame(&event, &seen);
                     self.ready.extend(frame);
                 }
                 self.ended = self.ready.is_empty() && self.call.served.table.is_closed();
             }
             Err(forgotten) => {
                 let message = format!("too old resource version: {} ({})", self.cursor, forgotten.oldest);
-                let status = ApiError::new(410, "Expired", message).to_status();
-                self.ready
-                    .push_back(line(&json!({ "type": "ERROR", "object": status })));
-                self.ended = true;
+                self.fail(&ApiError::new(410, "Expired", message));
             }
         }
     }
 
+    /// Tells the client why nothing more comes.
+    fn fail(&mut self, error: &ApiError) {
+        let event = json!({ "type": "ERROR", "object": error.to_status() });
+        self.ready.push_back(line(&event));
+        self.ended = true;
+    }
+
     /// Shows a change as seen through the selection: what begins to match is new, what ceases to match is gone.
-    fn frame(&mut self, event: &Event) -> Option<Bytes> {
-        let served = Arc::clone(&self.call.served);
-        let matches = |record| self.selection.matches(&served, record);
-        let before = event.previous.as_deref().filter(|record| matches(record));
+    fn frame(&mut self, event: &Event, seen: &Seen) -> Option<Bytes> {
+        let before = event
+            .previous
+            .as_deref()
+            .filter(|record| self.means(record, seen));
         let after = (event.kind != EventKind::Deleted)
             .then_some(&*event.record)
-            .filter(|record| matches(record));
+            .filter(|record| self.means(record, seen));
         let (kind, record) = match (before, after) {
             (None, None) => return None,
             (None, Some(record)) => ("ADDED", record),
             (Some(_), Some(record)) => ("MODIFIED", record),
             (Some(record), None) => ("DELETED", record),
         };
-        Some(self.frames.event(kind, &self.call, record, event.version))
+        Some(self.line(kind, record, event.version, seen))
     }
 
     /// Waits for a change, a bookmark to be due, the end of the watch or of the hub.

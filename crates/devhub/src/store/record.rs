@@ -5,6 +5,7 @@
 //! question whether an update changes anything (equal bytes).
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::{Map, Value};
 
@@ -20,6 +21,8 @@ pub struct Record {
     pub version: u64,
     /// Which schema the object was written under; see the registry.
     pub shape: u32,
+    /// API version, without its group, of the object that was written; empty if it did not say.
+    pub written_in: Arc<str>,
     /// Labels, for selectors.
     pub labels: Labels,
     /// JSON from behind `"resourceVersion":"…",` to the end.
@@ -62,9 +65,15 @@ impl Record {
             key: key.into(),
             version: 0,
             shape,
+            written_in: shared(version_of(object)),
             labels: labels_of(metadata),
             body: bytes.into_boxed_slice(),
         }
+    }
+
+    /// Tells whether two records hold the same object: equal bytes of the same API version.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.body == other.body && self.written_in == other.written_in
     }
 
     /// Returns the namespace, empty for cluster-scoped objects.
@@ -120,6 +129,29 @@ impl Record {
     }
 }
 
+fn version_of(object: &Map<String, Value>) -> &str {
+    let version = object
+        .get("apiVersion")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    version.rsplit('/').next().unwrap_or_default()
+}
+
+/// Returns a name that is shared by all records with that name. There are as many as versions were ever written.
+fn shared(name: &str) -> Arc<str> {
+    static NAMES: RwLock<Vec<Arc<str>>> = RwLock::new(Vec::new());
+    let find = |names: &[Arc<str>]| names.iter().find(|known| &***known == name).cloned();
+    if let Some(known) = find(&NAMES.read().unwrap_or_else(PoisonError::into_inner)) {
+        return known;
+    }
+    let mut names = NAMES.write().unwrap_or_else(PoisonError::into_inner);
+    find(&names).unwrap_or_else(|| {
+        let new: Arc<str> = name.into();
+        names.push(Arc::clone(&new));
+        new
+    })
+}
+
 fn is_head(name: &str) -> bool {
     matches!(name, "apiVersion" | "kind" | "metadata")
 }
@@ -163,6 +195,17 @@ mod tests {
         );
         assert_eq!(record.label_map().get("x").map(String::as_str), Some("y"));
         assert_eq!((record.namespace(), record.name()), ("ns", "a"));
+    }
+
+    #[test]
+    fn the_same_bytes_in_another_version_are_another_object() {
+        let of = |version: &str| {
+            Record::encode("a", &json!({"apiVersion": version, "metadata": {"name": "a"}}), 0)
+        };
+        let (one, two) = (of("g.io/v1"), of("g.io/v2"));
+        assert_eq!((&*one.written_in, &*two.written_in), ("v1", "v2"));
+        assert_eq!(one.body, two.body);
+        assert!(!one.is_same(&two) && one.is_same(&of("g.io/v1")));
     }
 
     #[test]

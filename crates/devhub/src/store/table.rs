@@ -231,7 +231,7 @@ impl Table {
         let existing = state.objects.get(key).map(|entry| Arc::clone(&entry.0));
         let previous = replaced(write, existing)?;
         if let (Some(record), Some(previous)) = (&encoded, &previous)
-            && record.body == previous.body
+            && record.is_same(previous)
         {
             return Ok(Change::Same(Arc::clone(previous)));
         }

@@ -107,6 +107,7 @@ fn create() -> Attributes {
         options: json!({ "kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1" }),
         dry_run: false,
         equivalent_versions: vec!["v2".to_owned()],
+        conversion: None,
     }
 }
 

@@ -16,3 +16,4 @@ mod webhook_rules;
 pub use kinds::{Outcome, validate_create, validate_update};
 pub use review::validate as validate_review;
 pub use selector::validate as validate_selector;
+pub(crate) use webhook::{validate_service, validate_url};

@@ -135,7 +135,7 @@ fn validate_client(field: &str, client: &Value) -> Vec<FieldError> {
     }
 }
 
-fn validate_url(field: &str, url: &str) -> Vec<FieldError> {
+pub(crate) fn validate_url(field: &str, url: &str) -> Vec<FieldError> {
     let (before, fragment) = url.split_once('#').unwrap_or((url, ""));
     let (before, query) = before.split_once('?').unwrap_or((before, ""));
     let (scheme, rest) = before.split_once("://").unwrap_or(("", before));
@@ -172,7 +172,7 @@ fn validate_url(field: &str, url: &str) -> Vec<FieldError> {
     errors
 }
 
-fn validate_service(field: &str, service: &Value) -> Vec<FieldError> {
+pub(crate) fn validate_service(field: &str, service: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (member, detail) in [
         ("name", "service name is required"),

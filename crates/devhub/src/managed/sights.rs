@@ -1,0 +1,117 @@
+//! How objects look in other versions, as far as that was found out.
+//!
+//! Decides nothing: ownership asks here, and what nobody knows yet is noted as a wish. Whoever can call a conversion
+//! webhook fulfils the wishes and lets the same question be asked again.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use fields::{Unseen, Views};
+use serde_json::Value;
+
+/// Version and text of an object.
+type Key = (String, String);
+
+/// What is known of one request's objects in other versions.
+#[derive(Debug, Default)]
+pub(crate) struct Sights {
+    /// Whether objects differ between versions in more than their `apiVersion`.
+    differ: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    known: BTreeMap<Key, Value>,
+    wishes: BTreeMap<Key, Value>,
+}
+
+/// An object that must be seen in a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wish {
+    /// The object, in a version of its own.
+    pub(crate) object: Value,
+    /// The wanted `group/version`.
+    pub(crate) version: String,
+    key: Key,
+}
+
+impl Sights {
+    /// Returns the knowledge of objects that a webhook converts.
+    pub(crate) fn of_webhook() -> Self {
+        Self {
+            differ: true,
+            ..Self::default()
+        }
+    }
+
+    /// Takes the wishes.
+    pub(crate) fn wishes(&self) -> Vec<Wish> {
+        let wishes = std::mem::take(&mut self.state().wishes);
+        wishes
+            .into_iter()
+            .map(|(key, object)| Wish {
+                object,
+                version: key.0.clone(),
+                key,
+            })
+            .collect()
+    }
+
+    /// Notes how an object looks.
+    pub(crate) fn learn(&self, wish: Wish, seen: Value) {
+        self.state().known.insert(wish.key, seen);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Views for Sights {
+    fn view<'v>(&self, object: &'v Value, from: &str, to: &str) -> Result<Cow<'v, Value>, Unseen> {
+        // An object of which nothing is said looks the same everywhere.
+        if !self.differ || from == to || object.get("metadata").is_none() {
+            return Ok(Cow::Borrowed(object));
+        }
+        let key = (to.to_owned(), object.to_string());
+        let mut state = self.state();
+        if let Some(seen) = state.known.get(&key) {
+            return Ok(Cow::Owned(seen.clone()));
+        }
+        let mut object = object.clone();
+        if let Some(members) = object.as_object_mut() {
+            members.insert("apiVersion".to_owned(), Value::from(from));
+        }
+        state.wishes.insert(key, object);
+        Err(Unseen {
+            version: to.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_not_known_is_wished_for_once_and_known_afterwards() {
+        let sights = Sights::of_webhook();
+        let object = json!({"apiVersion": "g/v1", "metadata": {"name": "a"}, "spec": {"x": 1}});
+        for _ in 0..2 {
+            assert!(sights.view(&object, "g/v1", "g/v2").is_err());
+        }
+        let mut wishes = sights.wishes();
+        assert_eq!((wishes.len(), sights.wishes().len()), (1, 0));
+        let seen = json!({"apiVersion": "g/v2"});
+        sights.learn(wishes.remove(0), seen.clone());
+        assert_eq!(sights.view(&object, "g/v1", "g/v2").as_deref(), Ok(&seen));
+        assert_eq!(sights.view(&object, "g/v1", "g/v1").as_deref(), Ok(&object));
+        assert_eq!(
+            Sights::default().view(&object, "g/v1", "g/v2").as_deref(),
+            Ok(&object)
+        );
+    }
+}
