@@ -10,6 +10,7 @@ use futures::future::BoxFuture;
 
 use serde_json::{Map, Value, json};
 
+use super::policy::Surroundings;
 use crate::ApiError;
 
 /// What a write does to an object.
@@ -123,6 +124,8 @@ pub struct Attributes {
     pub equivalent_versions: Vec<String>,
     /// Who converts objects between these versions; nobody if they differ in `apiVersion` only.
     pub conversion: Option<Arc<dyn Conversion>>,
+    /// What policies may look at besides the request; nothing where there is no store.
+    pub surroundings: Option<Arc<dyn Surroundings>>,
 }
 
 /// Somebody who converts objects.

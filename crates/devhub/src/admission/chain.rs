@@ -14,7 +14,9 @@ use super::{
     decode,
     hook::{FailurePolicy, Hook, Hooks, ReinvocationPolicy, SideEffects},
     matching::{self, Invocation, Seen},
-    patching, review,
+    patching,
+    policy::Policies,
+    review,
     warnings::Warnings,
 };
 use crate::ApiError;
@@ -26,6 +28,7 @@ pub type Settle<'a> = &'a (dyn Fn(&mut Value) + Sync);
 #[derive(Debug, Default)]
 pub struct Chain {
     hooks: ArcSwap<Hooks>,
+    policies: ArcSwap<Policies>,
 }
 
 impl Chain {
@@ -39,9 +42,14 @@ impl Chain {
         self.hooks.store(Arc::new(hooks));
     }
 
+    /// Replaces all policies, after one of them or a binding changed.
+    pub fn install_policies(&self, policies: Policies) {
+        self.policies.store(Arc::new(policies));
+    }
+
     /// Tells whether there is nobody to ask.
     pub fn is_empty(&self) -> bool {
-        self.hooks.load().is_empty()
+        self.hooks.load().is_empty() && self.policies.load().is_empty()
     }
 
     /// Runs the mutating hooks and returns the object as they leave it, with a second round for hooks that ask
@@ -70,13 +78,16 @@ impl Chain {
         Ok(round.object)
     }
 
-    /// Runs the validating hooks together. Of several refusals the one of the first hook is returned.
+    /// Asks the policies and then, if they agree, the validating hooks, all together. Of several refusals the first one
+    /// is returned.
     pub async fn validate(
         &self,
         request: &Attributes,
         object: Option<&Value>,
         warnings: &mut Warnings,
     ) -> Result<(), ApiError> {
+        let policies = self.policies.load_full();
+        policies.enforce(request, object, warnings).await?;
         let hooks = self.hooks.load_full();
         let mut wanted = Vec::new();
         for hook in &hooks.validating {

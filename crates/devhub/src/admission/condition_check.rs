@@ -2,8 +2,10 @@
 //!
 //! Decides which expressions are refused; the other rules for configurations are those of the built-in kinds.
 
-use schema::{ErrorClass, FieldError, cel::Program};
+use schema::{ErrorClass, FieldError};
 use serde_json::Value;
+
+use super::expression_check::{self, Environment, Wanted};
 
 /// Returns the faults of all match conditions of a configuration object.
 pub fn match_condition_faults(configuration: &Value) -> Vec<FieldError> {
@@ -38,32 +40,15 @@ fn items<'a>(object: &'a Value, list: &str) -> impl Iterator<Item = (usize, &'a 
 }
 
 fn fault(expression: &str) -> Option<String> {
-    // The hub has no `authorizer`. A configuration that asks it is right all the same; its hook fails when it is
-    // asked, as the failure policy says.
-    if expression.is_empty() || mentions(expression, "authorizer") {
+    if expression.is_empty() {
         return None;
     }
-    let program = match Program::compile(expression) {
-        Ok(program) => program,
-        Err(cause) => return Some(format!("compilation failed: {cause}")),
+    let environment = Environment {
+        params: false,
+        authorizer: true,
+        variables: &[],
     };
-    // The type is known without a request only if the expression reads nothing of it.
-    let found = match program.eval(&[]).ok()? {
-        Value::Bool(_) => return None,
-        Value::Null => "null_type",
-        Value::String(_) => "string",
-        Value::Number(number) if number.is_f64() => "double",
-        Value::Number(_) => "int",
-        Value::Array(_) => "list",
-        Value::Object(_) => "map",
-    };
-    Some(format!("must evaluate to bool but got {found}"))
-}
-
-fn mentions(expression: &str, name: &str) -> bool {
-    expression
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .any(|word| word == name)
+    expression_check::fault(expression, environment, Wanted::Bool)
 }
 
 #[cfg(test)]

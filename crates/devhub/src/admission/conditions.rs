@@ -2,10 +2,15 @@
 //!
 //! Decides whether a matching request is really sent to the hook; never calls it.
 
-use schema::cel::Program;
+use schema::cel::{Program, Stage};
 use serde_json::Value;
 
+use super::attributes::Attributes;
+use super::authority;
 use super::hook::FailurePolicy;
+
+/// Units that one condition may spend.
+const UNITS: u64 = 1_000_000;
 
 /// One compiled condition. An expression that does not compile fails whenever it is asked.
 #[derive(Debug)]
@@ -20,6 +25,8 @@ pub(super) struct Scene<'a> {
     pub(super) object: &'a Value,
     pub(super) old_object: &'a Value,
     pub(super) request: &'a Value,
+    /// The request itself, for `authorizer`; nothing if nobody knows its user's rights.
+    pub(super) attributes: Option<&'a Attributes>,
 }
 
 impl Condition {
@@ -36,21 +43,22 @@ impl Condition {
             .program
             .as_ref()
             .map_err(|cause| format!("compilation error: {cause}"))?;
-        let variables = [
-            ("object", scene.object),
-            ("oldObject", scene.old_object),
-            ("request", scene.request),
-        ];
-        match program.eval(&variables) {
-            Ok(Value::Bool(holds)) => Ok(holds),
-            Ok(_) => Err(format!(
-                "expression '{}' evaluated to a non-bool value",
-                self.expression
-            )),
-            Err(cause) => Err(format!(
-                "expression '{}' resulted in error: {cause}",
-                self.expression
-            )),
+        let mut stage = Stage::new(UNITS);
+        stage.bind("object", scene.object);
+        stage.bind("oldObject", scene.old_object);
+        stage.bind("request", scene.request);
+        if let Some(attributes) = scene.attributes.filter(|_| program.reads("authorizer")) {
+            authority::admit(&mut stage, attributes);
+        }
+        let expression = &self.expression;
+        match stage.answer(program) {
+            Ok(answer) => answer
+                .as_bool()
+                .ok_or_else(|| format!("expression '{expression}' evaluated to a non-bool value")),
+            Err(failure) => {
+                let cause = failure.words();
+                Err(format!("expression '{expression}' resulted in error: {cause}"))
+            }
         }
     }
 }
@@ -94,6 +102,7 @@ mod tests {
             object: &object,
             old_object: &Value::Null,
             request: &request,
+            attributes: None,
         };
         assert_eq!(
             all_hold(&conditions, scene, policy),

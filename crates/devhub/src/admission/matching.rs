@@ -108,13 +108,14 @@ fn labels(object: Option<&Value>) -> BTreeMap<String, String> {
 }
 
 /// Returns the version in which rules want to see a write, if they want it at all.
-pub(super) fn matching_version(
-    rules: &[Rule],
+pub(super) fn matching_version<'r>(
+    rules: impl IntoIterator<Item = &'r Rule> + Clone,
     policy: MatchPolicy,
     request: &Attributes,
 ) -> Option<Invocation> {
     if rules
-        .iter()
+        .clone()
+        .into_iter()
         .any(|rule| rule_matches(rule, request, &request.version))
     {
         return Some(Invocation {
@@ -125,7 +126,7 @@ pub(super) fn matching_version(
     if policy == MatchPolicy::Exact {
         return None;
     }
-    let candidates = rules.iter().flat_map(|rule| {
+    let candidates = rules.into_iter().flat_map(|rule| {
         request
             .equivalent_versions
             .iter()
@@ -191,6 +192,7 @@ fn conditions_hold(
         object: &seen.object,
         old_object: &seen.old_object,
         request: &Value::Object(request.to_request(&invocation.kind, &invocation.version)),
+        attributes: Some(request),
     };
     conditions::all_hold(&hook.conditions, scene, hook.failure_policy)
         .map_err(|cause| forbidden(request, &cause))

@@ -4,21 +4,26 @@
 
 mod answer;
 mod attributes;
+mod authority;
 mod chain;
 mod client;
 mod condition_check;
 mod conditions;
 mod decode;
 mod endpoint;
+mod expression_check;
 mod hook;
 mod matching;
 mod patching;
+mod policy;
+mod policy_check;
 mod review;
 mod selector;
 mod status_text;
 mod warnings;
 
 pub use attributes::{Attributes, Conversion, Kind, Operation, UserInfo};
+pub use authority::Everything;
 pub use chain::{Chain, Settle};
 pub use condition_check::match_condition_faults;
 pub(crate) use decode::{document, unregistered};
@@ -26,4 +31,6 @@ pub(crate) use endpoint::Endpoint;
 pub use endpoint::Services;
 pub(crate) use hook::ClientConfig;
 pub use hook::Hooks;
+pub use policy::{ParamQuery, Policies, Surroundings};
+pub use policy_check::policy_faults;
 pub use warnings::Warnings;

@@ -56,6 +56,20 @@ const ZERO_IS_ABSENT: &[(&str, &[&str])] = &[
     ("core.v1.NamespaceCondition", &["reason", "message"]),
     ("rbac.v1.Subject", &["apiGroup", "namespace"]),
     ("admissionregistration.v1.WebhookClientConfig", &["caBundle"]),
+    ("admissionregistration.v1.ParamKind", &["apiVersion", "kind"]),
+    ("admissionregistration.v1.ParamRef", &["name", "namespace"]),
+    (
+        "admissionregistration.v1.Validation",
+        &["message", "messageExpression"],
+    ),
+    (
+        "admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec",
+        &["policyName"],
+    ),
+    (
+        "admissionregistration.v1.ValidatingAdmissionPolicyStatus",
+        &["observedGeneration"],
+    ),
     (
         "apiextensions.v1.CustomResourceDefinitionNames",
         &["singular", "listKind"],
@@ -151,7 +165,7 @@ pub(super) fn tidy(definition: &str, required: Option<&Value>, map: &mut Map<Str
     }
 }
 
-fn always() -> [(&'static str, &'static str, Value); 22] {
+fn always() -> [(&'static str, &'static str, Value); 25] {
     [
         ("core.v1.Namespace", "spec", json!({})),
         ("core.v1.Namespace", "status", json!({})),
@@ -169,6 +183,21 @@ fn always() -> [(&'static str, &'static str, Value); 22] {
         ("events.v1.Event", "deprecatedLastTimestamp", Value::Null),
         ("coordination.v1.Lease", "spec", json!({})),
         ("certificates.v1.CertificateSigningRequest", "status", json!({})),
+        (
+            "admissionregistration.v1.ValidatingAdmissionPolicy",
+            "spec",
+            json!({}),
+        ),
+        (
+            "admissionregistration.v1.ValidatingAdmissionPolicy",
+            "status",
+            json!({}),
+        ),
+        (
+            "admissionregistration.v1.ValidatingAdmissionPolicyBinding",
+            "spec",
+            json!({}),
+        ),
         ("rbac.v1.Role", "rules", Value::Null),
         ("rbac.v1.ClusterRole", "rules", Value::Null),
         ("authorization.v1.SelfSubjectAccessReview", "spec", json!({})),

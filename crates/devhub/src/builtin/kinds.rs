@@ -81,6 +81,19 @@ const ROWS: &[Row] = &[
         Scope::Cluster,
     ),
     row(
+        REGISTRATION,
+        "ValidatingAdmissionPolicy",
+        "validatingadmissionpolicies",
+        Scope::Cluster,
+    )
+    .status(),
+    row(
+        REGISTRATION,
+        "ValidatingAdmissionPolicyBinding",
+        "validatingadmissionpolicybindings",
+        Scope::Cluster,
+    ),
+    row(
         CERTIFICATES,
         "CertificateSigningRequest",
         "certificatesigningrequests",

@@ -15,16 +15,30 @@ const LISTS: &[(&str, &str, &[&str])] = &[
     ("MutatingWebhook", "matchConditions", &["name"]),
     ("ValidatingWebhook", "matchConditions", &["name"]),
     ("CertificateSigningRequestStatus", "conditions", &["type"]),
+    ("ValidatingAdmissionPolicySpec", "matchConditions", &["name"]),
+    ("ValidatingAdmissionPolicySpec", "variables", &["name"]),
+    ("ValidatingAdmissionPolicyStatus", "conditions", &["type"]),
+    ("ValidatingAdmissionPolicyBindingSpec", "validationActions", &[]),
     ("CustomResourceDefinitionStatus", "conditions", &["type"]),
     ("JSONSchemaProps", "x-kubernetes-validations", &["rule"]),
 ];
 
 /// Lists of [`LISTS`] that strategic patches do not merge, because their Go types carry no patch strategy.
-const NOT_STRATEGIC: &[&str] = &["CustomResourceDefinitionStatus", "JSONSchemaProps"];
+const NOT_STRATEGIC: &[&str] = &[
+    "CustomResourceDefinitionStatus",
+    "JSONSchemaProps",
+    "ValidatingAdmissionPolicyStatus",
+    "ValidatingAdmissionPolicyBindingSpec",
+];
 
 /// Definitions whose objects change as a whole.
 const ATOMIC_MAPS: &[&str] = &[
     "LabelSelector",
+    "MatchResources",
+    "NamedRuleWithOperations",
+    "ParamKind",
+    "ParamRef",
+    "Variable",
     "LocalObjectReference",
     "ObjectReference",
     "RoleRef",

@@ -15,6 +15,7 @@ mod managers;
 pub mod metadata;
 pub mod names;
 pub mod owners;
+mod policies;
 pub mod prepare;
 pub mod requests;
 pub mod schema;

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value, json};
 
-use super::requests;
+use super::{policies, requests};
 use crate::Resource;
 
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
@@ -25,6 +25,9 @@ pub fn create(resource: &Resource, object: &mut Value) {
         }
         put(object, "status", json!({ "phase": "Active" }));
     }
+    if resource.kind == "ValidatingAdmissionPolicy" {
+        put(object, "status", json!({}));
+    }
 }
 
 /// Fills in a changed object and carries over what its main endpoint does not change.
@@ -35,7 +38,8 @@ pub fn update(resource: &Resource, new: &mut Value, old: &Value) {
             carry(new, old, "spec");
             carry(new, old, "status");
         }
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => carry(new, old, "status"),
+        ("apiextensions.k8s.io", "CustomResourceDefinition")
+        | ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => carry(new, old, "status"),
         _ => {}
     }
 }
@@ -74,6 +78,8 @@ pub fn defaults(resource: &Resource, object: &mut Value) {
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration") => webhooks(object, true),
         ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration") => webhooks(object, false),
         (RBAC, "RoleBinding" | "ClusterRoleBinding") => binding(object),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => policies::fill_policy(object),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => policies::fill_binding(object),
         _ => {}
     }
 }

@@ -102,6 +102,8 @@ fn generate() -> Map<String, Value> {
         apiextensions::v1::CustomResourceDefinition,
         admissionregistration::v1::MutatingWebhookConfiguration,
         admissionregistration::v1::ValidatingWebhookConfiguration,
+        admissionregistration::v1::ValidatingAdmissionPolicy,
+        admissionregistration::v1::ValidatingAdmissionPolicyBinding,
         certificates::v1::CertificateSigningRequest,
         rbac::v1::ClusterRole,
         rbac::v1::ClusterRoleBinding,

@@ -7,6 +7,7 @@ mod catalogue;
 mod garbage;
 mod graph;
 mod namespaces;
+mod policies;
 mod start;
 
 pub(crate) use start::{Controllers, Switches};

@@ -6,7 +6,7 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{accounts, garbage, namespaces};
+use super::{accounts, garbage, namespaces, policies};
 
 /// Which controllers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,10 @@ impl Controllers {
             tasks.spawn(
                 stop.clone()
                     .run_until_cancelled_owned(namespaces::run(client.clone())),
+            );
+            tasks.spawn(
+                stop.clone()
+                    .run_until_cancelled_owned(policies::run(client.clone())),
             );
         }
         if switches.accounts {

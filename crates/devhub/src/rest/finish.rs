@@ -7,11 +7,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::call::Call;
-use crate::admission::Hooks;
+use crate::admission::{Hooks, Policies};
 use crate::error::ApiError;
 use crate::hub::Hub;
 use crate::registry::{Served, is_view};
-use crate::store::{Change, Unwritten, Write};
+use crate::store::{Change, Page, Unwritten, Write};
 use crate::{builtin, crd};
 
 /// Commits a write of an object in its stored version and lets the hub react.
@@ -61,32 +61,43 @@ pub(crate) fn after_commit(hub: &Arc<Hub>, served: &Served, name: &str) {
         ) => {
             install_webhooks(hub);
         }
+        (
+            "admissionregistration.k8s.io",
+            "validatingadmissionpolicies" | "validatingadmissionpolicybindings",
+        ) => {
+            install_policies(hub);
+        }
         _ => {}
     }
 }
 
 fn install_webhooks(hub: &Hub) {
     let _turn = hub.react_alone();
+    let mutating = registered(hub, "mutatingwebhookconfigurations");
+    let validating = registered(hub, "validatingwebhookconfigurations");
+    let hooks = Hooks::from_objects(&mutating, &validating, &hub.services);
+    hub.chain.install(hooks);
+}
+
+fn install_policies(hub: &Hub) {
+    let _turn = hub.react_alone();
+    let policies = registered(hub, "validatingadmissionpolicies");
+    let bindings = registered(hub, "validatingadmissionpolicybindings");
+    let policies = Policies::from_objects(&policies, &bindings);
+    hub.chain.install_policies(policies);
+}
+
+/// Returns all objects of a kind of admission.
+fn registered(hub: &Hub, plural: &str) -> Vec<Value> {
     let registry = hub.directory.load();
-    let all = |plural: &str| -> Vec<Value> {
-        let Some(served) = registry.find("admissionregistration.k8s.io", "v1", plural) else {
-            return Vec::new();
-        };
-        let snapshot = served.table.list(&crate::store::Page::default());
-        snapshot
-            .map(|snapshot| {
-                snapshot
-                    .records
-                    .iter()
-                    .map(|record| served.decode(record, record.version))
-                    .collect()
-            })
-            .unwrap_or_default()
+    let Some(served) = registry.find("admissionregistration.k8s.io", "v1", plural) else {
+        return Vec::new();
     };
-    let (mutating, validating) = (
-        all("mutatingwebhookconfigurations"),
-        all("validatingwebhookconfigurations"),
-    );
-    hub.chain
-        .install(Hooks::from_objects(&mutating, &validating, &hub.services));
+    let Ok(snapshot) = served.table.list(&Page::default()) else {
+        return Vec::new();
+    };
+    let records = snapshot.records.iter();
+    records
+        .map(|record| served.decode(record, record.version))
+        .collect()
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::call::Call;
+use super::surroundings::Around;
 use super::{metadata, shape};
 use crate::admission::{Attributes, Conversion, Kind, Operation, Warnings};
 use crate::error::ApiError;
@@ -68,6 +69,7 @@ impl Flow<'_> {
             dry_run: self.dry_run,
             equivalent_versions: others.unwrap_or_default(),
             conversion: self.conversion(),
+            surroundings: Some(Arc::new(Around::new(&self.call.hub))),
         }
     }
 

@@ -24,6 +24,7 @@ mod review;
 mod scale;
 mod selection;
 mod shape;
+mod surroundings;
 mod token;
 mod update;
 mod versioned;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::call::Call;
 use super::metadata;
 use super::update::Part;
-use crate::admission::{Warnings, match_condition_faults};
+use crate::admission::{Warnings, match_condition_faults, policy_faults};
 use crate::builtin::Dialect;
 use crate::hub::timestamp;
 use crate::managed;
@@ -182,10 +182,10 @@ fn judge_create(call: &Call, object: &Value, always: &mut Warnings) -> (Vec<Fiel
 
 fn condition_faults(call: &Call, object: &Value) -> Vec<FieldError> {
     let is_configuration = call.served.resource.group == "admissionregistration.k8s.io" && !call.is_custom();
-    if is_configuration {
-        match_condition_faults(object)
-    } else {
-        Vec::new()
+    match call.served.resource.kind.as_str() {
+        "ValidatingAdmissionPolicy" if is_configuration => policy_faults(object),
+        _ if is_configuration => match_condition_faults(object),
+        _ => Vec::new(),
     }
 }
 

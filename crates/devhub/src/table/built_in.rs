@@ -104,6 +104,41 @@ static WEBHOOKS: &[BuiltIn] = &[
     ),
     AGE,
 ];
+static POLICY: &[BuiltIn] = &[
+    column(
+        "Validations",
+        "integer",
+        "How many checks this policy makes of every write that its constraints mean",
+        |object, _| json!(size(object, "/spec/validations")),
+    ),
+    column(
+        "ParamKind",
+        "string",
+        "Version and kind of the objects that configure this policy, if there are any",
+        |object, _| {
+            let kind = object.pointer("/spec/paramKind").filter(|kind| kind.is_object());
+            json!(kind.map_or_else(unset, |kind| {
+                format!("{}/{}", text(kind, "/apiVersion"), text(kind, "/kind"))
+            }))
+        },
+    ),
+    AGE,
+];
+static POLICY_BINDING: &[BuiltIn] = &[
+    column(
+        "PolicyName",
+        "string",
+        "The policy that is bound; until there is one of that name the binding does nothing",
+        |object, _| json!(text(object, "/spec/policyName")),
+    ),
+    column(
+        "ParamRef",
+        "string",
+        "The objects with which the policy is configured, by their name or by a selector",
+        |object, _| json!(params(object)),
+    ),
+    AGE,
+];
 static BINDING: &[BuiltIn] = &[
     column(
         "Role",
@@ -227,6 +262,8 @@ pub(super) fn columns(resource: &Resource) -> &'static [BuiltIn] {
         ("", "ServiceAccount") => SERVICE_ACCOUNT,
         ("" | "events.k8s.io", "Event") => EVENT,
         ("coordination.k8s.io", "Lease") => LEASE,
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => POLICY,
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => POLICY_BINDING,
         ("admissionregistration.k8s.io", _) => WEBHOOKS,
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => BINDING,
         (crate::builtin::requests::GROUP, _) => SIGNING_REQUEST,
@@ -261,6 +298,46 @@ fn size(object: &Value, pointer: &str) -> usize {
         Some(Value::Object(map)) => map.len(),
         _ => 0,
     }
+}
+
+fn unset() -> String {
+    "<unset>".to_owned()
+}
+
+fn params(binding: &Value) -> String {
+    let Some(reference) = binding.pointer("/spec/paramRef").filter(|found| found.is_object()) else {
+        return unset();
+    };
+    match (text(reference, "/namespace"), text(reference, "/name")) {
+        (_, "") => reference.get("selector").map_or_else(unset, selector),
+        ("", name) => format!("*/{name}"),
+        (namespace, name) => format!("{namespace}/{name}"),
+    }
+}
+
+/// Prints a selector as its Go type does.
+fn selector(selector: &Value) -> String {
+    let labels = selector.get("matchLabels").and_then(Value::as_object);
+    let labels: String = labels
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| format!("{key}: {},", value.as_str().unwrap_or_default()))
+        .collect();
+    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
+    let expressions: String = expressions
+        .into_iter()
+        .flatten()
+        .map(|expression| {
+            let values = expression.get("values").and_then(Value::as_array);
+            let values: Vec<&str> = values.into_iter().flatten().filter_map(Value::as_str).collect();
+            let (key, operator) = (text(expression, "/key"), text(expression, "/operator"));
+            let values = values.join(" ");
+            format!("LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{values}],}},")
+        })
+        .collect();
+    format!(
+        "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )
 }
 
 fn age_at(object: &Value, pointer: &str, now: Timestamp) -> String {

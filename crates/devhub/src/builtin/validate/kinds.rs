@@ -5,7 +5,7 @@
 use ::schema::FieldError;
 use serde_json::Value;
 
-use super::{config, event, lease, rbac, secret, webhook};
+use super::{config, event, lease, policy, policy_binding, rbac, secret, webhook};
 use crate::Resource;
 use crate::builtin::{metadata, requests, traits};
 
@@ -70,6 +70,10 @@ fn validate_content(resource: &Resource, object: &Value) -> Vec<FieldError> {
         ("", "Event") => event::validate_core(object),
         ("events.k8s.io", "Event") => event::validate(object),
         ("coordination.k8s.io", "Lease") => lease::validate(object),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => policy::validate(object),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
+            policy_binding::validate(object)
+        }
         ("admissionregistration.k8s.io", _) => webhook::validate(object),
         (requests::GROUP, _) => requests::validate(object),
         ("rbac.authorization.k8s.io", "Role") => rbac::validate_role(object),

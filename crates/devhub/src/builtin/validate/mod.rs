@@ -6,6 +6,8 @@ mod config;
 mod event;
 mod kinds;
 mod lease;
+mod policy;
+mod policy_binding;
 mod rbac;
 mod review;
 mod secret;

@@ -200,7 +200,7 @@ pub(crate) fn validate_service(field: &str, service: &Value) -> Vec<FieldError> 
     errors
 }
 
-fn validate_conditions(field: &str, conditions: &[Value]) -> Vec<FieldError> {
+pub(super) fn validate_conditions(field: &str, conditions: &[Value]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut names = BTreeSet::new();
     for (index, condition) in conditions.iter().enumerate() {

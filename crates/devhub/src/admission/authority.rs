@@ -1,0 +1,50 @@
+//! The variable `authorizer` of admission's expressions.
+//!
+//! Decides what it is called and which resource is the request's own; who may do what is known elsewhere.
+
+use std::sync::Arc;
+
+use schema::cel::{Access, Authority, Decision, Program, Stage};
+use serde_json::json;
+
+use super::attributes::Attributes;
+
+/// Everybody may do everything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Everything;
+
+impl Authority for Everything {
+    fn decide(&self, _: &Access) -> Decision {
+        Decision::Allowed {
+            reason: String::new(),
+        }
+    }
+}
+
+/// Binds `authorizer` and `authorizer.requestResource`, if somebody knows the rights of the request's user.
+pub(super) fn admit(stage: &mut Stage<'_, '_>, request: &Attributes) {
+    let Some(surroundings) = &request.surroundings else {
+        return;
+    };
+    stage.authorize(Arc::clone(&surroundings.authority()));
+    let quoted = |text: &str| json!(text).to_string();
+    let mut source = format!(
+        "authorizer.group({}).resource({})",
+        quoted(&request.group),
+        quoted(&request.resource)
+    );
+    let parts = [
+        ("subresource", request.subresource.as_str()),
+        ("namespace", request.request_namespace()),
+        ("name", &request.name),
+    ];
+    for (part, value) in parts.into_iter().filter(|(_, value)| !value.is_empty()) {
+        source = format!("{source}.{part}({})", quoted(value));
+    }
+    let Ok(program) = Program::compile(&source) else {
+        return;
+    };
+    if let Ok(answer) = stage.answer(&program) {
+        stage.bind_answer("authorizer.requestResource", answer);
+    }
+}

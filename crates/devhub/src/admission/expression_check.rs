@@ -1,0 +1,170 @@
+//! Expressions of admission that are about to be stored.
+//!
+//! Decides which of them are refused: what does not compile, what reads a variable that is not there, what never has the
+//! wanted type. Never evaluates an expression that reads anything.
+
+use schema::cel::{Mention, Program, ResultKind, Step};
+use serde_json::Value;
+
+/// What an expression must come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// A truth value.
+    Bool,
+    /// A text.
+    Text,
+    /// A text or null.
+    TextOrNull,
+    /// Anything.
+    Any,
+}
+
+/// What an expression may read besides the request, its objects and the namespace.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Environment<'a> {
+    /// Whether there are parameters.
+    pub(super) params: bool,
+    /// Whether it may ask what the user may do.
+    pub(super) authorizer: bool,
+    /// Variables that are declared before it.
+    pub(super) variables: &'a [&'a str],
+}
+
+/// Returns why an expression is refused.
+pub(super) fn fault(expression: &str, environment: Environment<'_>, wanted: Wanted) -> Option<String> {
+    let program = match Program::compile(expression) {
+        Ok(program) => program,
+        Err(cause) => return Some(format!("compilation failed: {cause}")),
+    };
+    let mentions = program.mentions();
+    let unknown = mentions
+        .iter()
+        .find_map(|mention| Some((mention, misread(mention, environment)?)));
+    if let Some((mention, (offset, cause))) = unknown {
+        let (line, column) = start(expression, mention);
+        let place = located(expression, (line, column + offset), &cause);
+        return Some(format!("compilation failed: {place}"));
+    }
+    let found = kind(&program, mentions.is_empty())?;
+    let expected = match wanted {
+        Wanted::Bool if found != "bool" => "bool",
+        Wanted::Text if found != "string" => "string",
+        Wanted::TextOrNull if !matches!(found, "string" | "null_type") => "one of [string null_type]",
+        Wanted::Bool | Wanted::Text | Wanted::TextOrNull | Wanted::Any => return None,
+    };
+    Some(format!("must evaluate to {expected} but got {found}"))
+}
+
+/// Returns what is wrong with a name, and how far behind its beginning.
+fn misread(mention: &Mention, environment: Environment<'_>) -> Option<(usize, String)> {
+    let name = mention.name.as_str();
+    let known = match name {
+        "object" | "oldObject" | "request" | "namespaceObject" => true,
+        "params" => environment.params,
+        "authorizer" => environment.authorizer,
+        "variables" => {
+            let Some(Step::Member(member)) = mention.steps.first() else {
+                return None;
+            };
+            if environment.variables.contains(&member.as_str()) {
+                return None;
+            }
+            if !environment.variables.is_empty() {
+                return Some((9, format!("undefined field '{member}'")));
+            }
+            false
+        }
+        _ => false,
+    };
+    (!known).then(|| (0, format!("undeclared reference to '{name}' (in container '')")))
+}
+
+/// Returns line and column at which the name begins; a mention is placed at its last member.
+fn start(source: &str, mention: &Mention) -> (usize, usize) {
+    let (line, column) = mention.place;
+    let at = |place: isize| usize::try_from(place).unwrap_or(1).max(1);
+    let (line, column) = (at(line), at(column));
+    let text = source.lines().nth(line - 1).unwrap_or_default();
+    let end = text.char_indices().nth(column - 1).map_or(text.len(), |(end, _)| end);
+    let (before, rest) = text.split_at(end);
+    if rest.starts_with(&mention.name) {
+        return (line, column);
+    }
+    let found = before.rfind(&mention.name).and_then(|found| before.get(..found));
+    (line, found.map_or(column, |before| before.chars().count() + 1))
+}
+
+fn located(source: &str, (line, column): (usize, usize), cause: &str) -> String {
+    let text = source.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    let dots = ".".repeat(column.saturating_sub(1));
+    format!("ERROR: <input>:{line}:{column}: {cause}\n | {text}\n | {dots}^")
+}
+
+/// Returns the name of the type of the result, if it can be told without a request.
+fn kind(program: &Program, reads_nothing: bool) -> Option<&'static str> {
+    if reads_nothing {
+        return Some(match program.eval(&[]).ok()? {
+            Value::Bool(_) => "bool",
+            Value::Null => "null_type",
+            Value::String(_) => "string",
+            Value::Number(number) if number.is_f64() => "double",
+            Value::Number(_) => "int",
+            Value::Array(_) => "list",
+            Value::Object(_) => "map",
+        });
+    }
+    match program.result_kind() {
+        ResultKind::Bool => Some("bool"),
+        ResultKind::Text => Some("string"),
+        ResultKind::List => Some("list(dyn)"),
+        ResultKind::Map => Some("map(dyn, dyn)"),
+        ResultKind::Other | ResultKind::Unknown => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(expression: &str, wanted: Wanted, expected: Option<&str>) {
+        let environment = Environment {
+            params: false,
+            authorizer: true,
+            variables: &["big"],
+        };
+        assert_eq!(fault(expression, environment, wanted).as_deref(), expected);
+    }
+
+    #[test]
+    fn what_cannot_be_right_is_refused() {
+        check("object.spec.size > 1 && variables.big", Wanted::Bool, None);
+        check("authorizer.requestResource.check('get').allowed()", Wanted::Bool, None);
+        check("object.items.all(item, item > 1)", Wanted::Bool, None);
+        check("object.spec.name", Wanted::Text, None);
+        check("1 + 1", Wanted::Bool, Some("must evaluate to bool but got int"));
+        check("'a' + object.x", Wanted::Bool, Some("must evaluate to bool but got string"));
+        check("null", Wanted::TextOrNull, None);
+        check("1", Wanted::TextOrNull, Some("must evaluate to one of [string null_type] but got int"));
+        check(
+            "object.x == params.y",
+            Wanted::Bool,
+            Some("compilation failed: ERROR: <input>:1:13: undeclared reference to 'params' (in container '')\n | object.x == params.y\n | ............^"),
+        );
+        check(
+            "variables.huge",
+            Wanted::Any,
+            Some("compilation failed: ERROR: <input>:1:10: undefined field 'huge'\n | variables.huge\n | .........^"),
+        );
+        let text = "object.";
+        let environment = Environment {
+            params: true,
+            authorizer: false,
+            variables: &[],
+        };
+        let found = fault(text, environment, Wanted::Bool).unwrap_or_default();
+        assert!(found.starts_with("compilation failed: ERROR: <input>:1:8: "), "{found}");
+        assert!(fault("authorizer != null", environment, Wanted::Bool).is_some());
+        assert!(fault("variables.a", environment, Wanted::Any).is_some_and(|found| found.contains("undeclared reference to 'variables'")));
+    }
+}
