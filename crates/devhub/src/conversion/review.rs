@@ -111,28 +111,28 @@ mod tests {
         assert_eq!(found, expected.map_err(str::to_owned));
     }
 
-    fn answer(response: Value) -> Value {
+    fn answer(response: &Value) -> Value {
         json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response })
     }
 
     #[test]
     fn an_answer_names_its_kind_its_question_and_its_success() {
         let good = json!({ "uid": "u1", "result": { "status": "Success" }, "convertedObjects": [{}] });
-        check(Protocol::V1, answer(good.clone()), Ok(1));
-        check(Protocol::V1, answer(json!(null)), Err("no response provided"));
+        check(Protocol::V1, answer(&good), Ok(1));
+        check(Protocol::V1, answer(&json!(null)), Err("no response provided"));
         check(
             Protocol::V1,
-            answer(json!({ "uid": "zzz" })),
+            answer(&json!({ "uid": "zzz" })),
             Err("expected response.uid=\"u1\", got \"zzz\""),
         );
         check(
             Protocol::V1,
-            answer(json!({ "uid": "u1" })),
+            answer(&json!({ "uid": "u1" })),
             Err("response.result.status was '', not 'Success'"),
         );
         check(
             Protocol::V1,
-            answer(json!({ "uid": "u1", "result": { "status": "Failure", "message": "no" } })),
+            answer(&json!({ "uid": "u1", "result": { "status": "Failure", "message": "no" } })),
             Err("no"),
         );
         check(
@@ -142,7 +142,7 @@ mod tests {
         );
         check(
             Protocol::V1Beta1,
-            answer(good.clone()),
+            answer(&good),
             Err("converting (v1.ConversionReview) to (v1beta1.ConversionReview): unknown conversion"),
         );
         check(

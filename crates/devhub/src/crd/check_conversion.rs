@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(conversion: Value, expected: &[&str]) {
+    fn check(conversion: &Value, expected: &[&str]) {
         let definition = json!({ "spec": { "conversion": conversion } });
         let old = json!({ "status": { "conditions": [{ "type": "Established", "status": "True" }] } });
         let mut findings = Findings::default();
@@ -170,17 +170,17 @@ mod tests {
     fn conversions_are_refused_in_kubernetes_words() {
         let client = json!({ "url": "https://h/c" });
         let webhook = |webhook: Value| json!({ "strategy": "Webhook", "webhook": webhook });
-        check(json!({ "strategy": "None" }), &[]);
-        check(json!({}), &["spec.conversion.strategy: Required value"]);
+        check(&json!({ "strategy": "None" }), &[]);
+        check(&json!({}), &["spec.conversion.strategy: Required value"]);
         check(
-            json!({ "strategy": "None", "webhook": { "clientConfig": client, "conversionReviewVersions": ["v1"] } }),
+            &json!({ "strategy": "None", "webhook": { "clientConfig": client, "conversionReviewVersions": ["v1"] } }),
             &[
                 "spec.conversion.webhookClientConfig: Forbidden: should not be set when strategy is not set to Webhook",
                 "spec.conversion.conversionReviewVersions: Forbidden: should not be set when strategy is not set to Webhook",
             ],
         );
         check(
-            webhook(json!({ "clientConfig": {}, "conversionReviewVersions": ["v9", "v9", "V"] })),
+            &webhook(json!({ "clientConfig": {}, "conversionReviewVersions": ["v9", "v9", "V"] })),
             &[
                 "spec.conversion.webhookClientConfig: Required value: exactly one of url or service is required",
                 "spec.conversion.conversionReviewVersions[1]: Invalid value: \"v9\": duplicate version",
@@ -189,7 +189,7 @@ mod tests {
             ],
         );
         check(
-            webhook(
+            &webhook(
                 json!({ "clientConfig": { "url": "http://h", "caBundle": "AAAA" }, "conversionReviewVersions": ["v1"] }),
             ),
             &[
@@ -198,7 +198,7 @@ mod tests {
             ],
         );
         check(
-            webhook(
+            &webhook(
                 json!({ "clientConfig": { "service": { "name": "s" } }, "conversionReviewVersions": ["v1"] }),
             ),
             &[

@@ -15,7 +15,6 @@ use super::{lifecycle, represent, shape};
 use crate::admission::{Operation, Warnings};
 use crate::error::ApiError;
 use crate::http::Reply;
-use crate::hub::timestamp;
 use crate::store::{Unwritten, Write, key_of};
 
 /// How often another name is tried when a generated one is taken.
@@ -50,9 +49,7 @@ pub(super) async fn create_object(
     metadata::wipe(&mut object);
     if options.how == How::Update {
         let writer = call.writer(&options.manager, false, "");
-        object = call
-            .track(&call.scope(""), None, object, &writer, &timestamp())
-            .await;
+        object = call.track(&call.scope(""), (None, object), &writer).await;
     }
     let mut object = flow.mutate(&name, object, None, warnings).await?;
     let generated = text(&object, "name").is_empty() && !text(&object, "generateName").is_empty();

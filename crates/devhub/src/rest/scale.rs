@@ -2,6 +2,8 @@
 //!
 //! Decides how replicas are read from and written to the places that the definition names.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::apply::{Intent, is_apply};
@@ -31,6 +33,25 @@ fn paths(call: &Call) -> ScalePaths {
         status_replicas: String::new(),
         label_selector: None,
     })
+}
+
+/// Returns where the replicas are in the other served versions.
+fn other_paths(call: &Call) -> BTreeMap<String, Option<String>> {
+    let resource = &call.served.resource;
+    let registry = call.hub.directory.load();
+    let others = call
+        .served
+        .custom
+        .iter()
+        .flat_map(|custom| &custom.other_versions);
+    let found = others.filter_map(|version| registry.find(&resource.group, version, &resource.plural));
+    found
+        .map(|other| {
+            let scale = other.resource.scale.as_ref();
+            let path = scale.map(|scale| scale.spec_replicas.clone());
+            (other.resource.api_version(), path)
+        })
+        .collect()
 }
 
 fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
@@ -183,7 +204,7 @@ async fn write(
     options: &WriteOptions,
     warnings: &mut Warnings,
 ) -> Result<Reply, ApiError> {
-    let (key, paths) = (call.key(), paths(call));
+    let (key, paths, others) = (call.key(), paths(call), other_paths(call));
     let flow = Flow {
         call,
         operation: Operation::Update,
@@ -203,6 +224,7 @@ async fn write(
             list: managed::raw(&old),
             path: &paths.spec_replicas,
             version: &call.served.resource.api_version(),
+            others: &others,
         };
         let mut owned_scale = old_scale.clone();
         set_owners(&mut owned_scale, owners.to_scale());

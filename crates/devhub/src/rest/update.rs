@@ -16,7 +16,6 @@ use crate::admission::{Operation, Warnings};
 use crate::builtin::traits::Unconditional;
 use crate::error::ApiError;
 use crate::http::Reply;
-use crate::hub::timestamp;
 use crate::managed;
 use crate::store::{Record, Unwritten, Write};
 use schema::{ErrorClass, FieldError};
@@ -104,9 +103,7 @@ pub(super) async fn change(
         if options.how == How::Update {
             let writer = call.writer(&options.manager, false, part.subresource());
             let scope = call.scope(part.subresource());
-            wanted = call
-                .track(&scope, Some(&old), wanted, &writer, &timestamp())
-                .await;
+            wanted = call.track(&scope, (Some(&old), wanted), &writer).await;
         }
         let wanted = flow.mutate(&call.name, wanted, Some(&old), warnings).await?;
         check_version(call, &record, &wanted)?;

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::call::Call;
 use super::metadata;
 use crate::error::ApiError;
+use crate::hub::timestamp;
 use crate::managed::{self, Scope, Writer};
 use crate::store::Record;
 
@@ -77,6 +78,12 @@ impl Call {
         converted.into_iter().next().ok_or_else(lost)
     }
 
+    /// Tells whether a webhook converts the objects of the resource.
+    fn is_converted(&self) -> bool {
+        let custom = self.served.custom.as_ref();
+        custom.is_some_and(|custom| custom.versions.webhook.is_some())
+    }
+
     /// Finds out how objects look that ownership has to compare in other versions. True if it should compare again.
     pub(super) async fn fulfil(&self) -> Result<bool, ApiError> {
         let wishes = self.sights.wishes();
@@ -102,11 +109,14 @@ impl Call {
     pub(super) async fn track(
         &self,
         scope: &Scope,
-        old: Option<&Value>,
-        new: Value,
+        (old, mut new): (Option<&Value>, Value),
         writer: &Writer,
-        now: &str,
     ) -> Value {
+        let now = &timestamp();
+        if !self.is_converted() {
+            managed::track(scope, old, &mut new, writer, now);
+            return new;
+        }
         loop {
             let mut tracked = new.clone();
             managed::track(scope, old, &mut tracked, writer, now);

@@ -305,7 +305,10 @@ fn unset() -> String {
 }
 
 fn params(binding: &Value) -> String {
-    let Some(reference) = binding.pointer("/spec/paramRef").filter(|found| found.is_object()) else {
+    let Some(reference) = binding
+        .pointer("/spec/paramRef")
+        .filter(|found| found.is_object())
+    else {
         return unset();
     };
     match (text(reference, "/namespace"), text(reference, "/name")) {
@@ -318,13 +321,13 @@ fn params(binding: &Value) -> String {
 /// Prints a selector as its Go type does.
 fn selector(selector: &Value) -> String {
     let labels = selector.get("matchLabels").and_then(Value::as_object);
-    let labels: String = labels
-        .into_iter()
-        .flatten()
+    let labels = labels.into_iter().flatten();
+    let labels: Vec<String> = labels
         .map(|(key, value)| format!("{key}: {},", value.as_str().unwrap_or_default()))
         .collect();
+    let labels = labels.concat();
     let expressions = selector.get("matchExpressions").and_then(Value::as_array);
-    let expressions: String = expressions
+    let expressions: Vec<String> = expressions
         .into_iter()
         .flatten()
         .map(|expression| {
@@ -335,6 +338,7 @@ fn selector(selector: &Value) -> String {
             format!("LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{values}],}},")
         })
         .collect();
+    let expressions = expressions.concat();
     format!(
         "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
     )

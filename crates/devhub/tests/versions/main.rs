@@ -3,14 +3,17 @@
 mod conversion;
 mod failures;
 #[path = "../golden/hook/mod.rs"]
-#[expect(dead_code, reason = "the webhook of the recorded scenarios can do more than these tests need")]
+#[expect(
+    dead_code,
+    reason = "the webhook of the recorded scenarios can do more than these tests need"
+)]
 mod hook;
 mod policies;
 mod round_trip;
 mod storage;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use devhub::DevHub;
+use devhub::{Builder, DevHub};
 use http_body_util::BodyExt as _;
 use kube::Client;
 use kube::client::Body;
@@ -28,10 +31,14 @@ struct Scene {
 }
 
 impl Scene {
-    /// Starts a hub and a webhook; `v1` is stored.
+    /// Starts a hub and a webhook; `v1` is stored. No controller watches objects, so every conversion is the test's own.
     async fn new() -> Self {
+        Self::of(DevHub::builder().without_controllers()).await
+    }
+
+    async fn of(builder: Builder) -> Self {
         let webhook = Hook::start().await;
-        let hub = DevHub::builder()
+        let hub = builder
             .service("default", "hook", webhook.address)
             .crd(definition(&json!({
                 "strategy": "Webhook",
@@ -79,7 +86,9 @@ impl Scene {
         let answer = self.client.send(request).await.expect("an answer");
         let code = answer.status().as_u16();
         let warnings = answer.headers().get_all("warning");
-        let warnings = warnings.iter().map(|text| text.to_str().unwrap_or_default().to_owned());
+        let warnings = warnings
+            .iter()
+            .map(|text| text.to_str().unwrap_or_default().to_owned());
         let warnings = warnings.collect();
         let bytes = answer.into_body().collect().await.expect("a body").to_bytes();
         (code, serde_json::from_slice(&bytes).unwrap_or_default(), warnings)
@@ -143,8 +152,13 @@ fn version(name: &str, stored: bool, fields: &Value) -> Value {
 
 fn definition(conversion: &Value) -> Value {
     let (text, number) = (json!({ "type": "string" }), json!({ "type": "integer" }));
-    let mut newer = version("v2", false, &json!({ "host": text, "port": text, "replicas": number }));
-    newer["additionalPrinterColumns"] = json!([{ "name": "Host", "type": "string", "jsonPath": ".spec.host" }]);
+    let mut newer = version(
+        "v2",
+        false,
+        &json!({ "host": text, "port": text, "replicas": number }),
+    );
+    newer["additionalPrinterColumns"] =
+        json!([{ "name": "Host", "type": "string", "jsonPath": ".spec.host" }]);
     newer["selectableFields"] = json!([{ "jsonPath": ".spec.host" }]);
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

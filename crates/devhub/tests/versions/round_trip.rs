@@ -1,5 +1,7 @@
 //! Nothing is lost on the way from version to version.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
@@ -34,17 +36,21 @@ fn an_object_that_goes_through_the_other_version_comes_back_as_it_was() {
         proptest::collection::btree_map(label, ".{0,20}", 0..3),
         0..2_000_000_000_i64,
     );
-    let mut number = 0;
+    let numbers = AtomicUsize::new(0);
     let outcome = TestRunner::new(config).run(&object, |(host, port, labels, annotations, replicas)| {
-        number += 1;
-        let name = format!("o{number}");
+        let name = format!("o{}", numbers.fetch_add(1, Ordering::Relaxed));
         let mut object = new(&name, &host, &port);
         object["spec"]["replicas"] = json!(replicas);
         object["metadata"]["labels"] = json!(labels);
         object["metadata"]["annotations"] = json!(annotations);
         let (before, stored, after) = runtime.block_on(async {
             scene.create(&convs("v2"), &object).await;
-            let before = scene.patch(&format!("{}/status", conv("v2", &name)), &json!({ "status": { "phase": port } })).await;
+            let before = scene
+                .patch(
+                    &format!("{}/status", conv("v2", &name)),
+                    &json!({ "status": { "phase": port } }),
+                )
+                .await;
             let stored = scene.get(&conv("v1", &name)).await;
             scene.put(&conv("v1", &name), &stored).await;
             (before, stored, scene.get(&conv("v2", &name)).await)

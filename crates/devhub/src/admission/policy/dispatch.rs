@@ -134,7 +134,7 @@ impl<'a> Asked<'a> {
 
     fn misconfigured(&self, binding: Option<&'a Binding>, cause: &str) -> Option<Denied<'a>> {
         let what = if binding.is_some() { "binding" } else { "policy" };
-        match self.policy.failure_policy {
+        match self.policy.on_failure {
             FailurePolicy::Ignore => None,
             FailurePolicy::Fail => Some(Denied {
                 policy: self.policy,
@@ -192,7 +192,9 @@ impl<'a> Asked<'a> {
 impl Denied<'_> {
     fn refusal(self, request: &Attributes) -> ApiError {
         let (name, message) = (&self.policy.name, &self.message);
-        let bound = self.binding.map(|binding| format!(" with binding '{}'", binding.name));
+        let bound = self
+            .binding
+            .map(|binding| format!(" with binding '{}'", binding.name));
         let bound = bound.unwrap_or_default();
         let text = format!("ValidatingAdmissionPolicy '{name}'{bound} denied request: {message}");
         let mut error = matching::forbidden(request, &text);

@@ -63,18 +63,22 @@ pub(super) fn evaluate(policy: &Policy, scene: Scene<'_>) -> Verdict {
     }
     // Messages may not ask what the user may do.
     let messages = self::stage(policy, scene, &null);
-    let denials = policy.validations.iter().enumerate().filter_map(|(index, validation)| {
-        let (message, reason) = judged(policy.failure_policy, validation, &stage, &messages)?;
-        Some(Denial {
-            index,
-            message,
-            reason,
-        })
-    });
+    let denials = policy
+        .validations
+        .iter()
+        .enumerate()
+        .filter_map(|(index, validation)| {
+            let (message, reason) = judged(policy.on_failure, validation, &stage, &messages)?;
+            Some(Denial {
+                index,
+                message,
+                reason,
+            })
+        });
     let notes = policy
         .annotations
         .iter()
-        .filter_map(|(key, expression)| noted(policy.failure_policy, key, expression, &stage));
+        .filter_map(|(key, expression)| noted(policy.on_failure, key, expression, &stage));
     Verdict {
         denials: denials.collect(),
         notes: notes.collect(),
@@ -117,7 +121,7 @@ fn conditions_hold(policy: &Policy, stage: &Stage<'_, '_>) -> Result<bool, Strin
             Err(cause) => errors.push(cause),
         }
     }
-    match (errors.as_slice(), policy.failure_policy) {
+    match (errors.as_slice(), policy.on_failure) {
         ([], _) => Ok(true),
         (_, FailurePolicy::Ignore) => Ok(false),
         ([one], FailurePolicy::Fail) => Err(one.clone()),
@@ -132,7 +136,7 @@ fn refused(policy: &Policy, message: String) -> Verdict {
         reason: None,
     };
     Verdict {
-        denials: match policy.failure_policy {
+        denials: match policy.on_failure {
             FailurePolicy::Fail => vec![denial],
             FailurePolicy::Ignore => Vec::new(),
         },

@@ -21,7 +21,7 @@ pub struct Policies {
 #[derive(Debug)]
 pub(super) struct Policy {
     pub(super) name: String,
-    pub(super) failure_policy: FailurePolicy,
+    pub(super) on_failure: FailurePolicy,
     pub(super) param_kind: Option<ParamKind>,
     pub(super) constraints: MatchResources,
     pub(super) conditions: Vec<Expression>,
@@ -120,7 +120,7 @@ impl Policy {
         let conditions = spec.match_conditions.iter();
         Self {
             name,
-            failure_policy: spec.failure_policy.unwrap_or(FailurePolicy::Fail),
+            on_failure: spec.failure_policy.unwrap_or(FailurePolicy::Fail),
             param_kind: spec.param_kind,
             constraints: spec.match_constraints.unwrap_or_default(),
             conditions: conditions
