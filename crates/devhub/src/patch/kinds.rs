@@ -103,6 +103,27 @@ static WEBHOOK_CONFIGURATION: Node = Node(&[
     ),
 ]);
 
+static POLICY_SPEC: Node = Node(&[
+    (
+        "matchConditions",
+        Field::Merge {
+            key: "name",
+            item: &EMPTY,
+        },
+    ),
+    (
+        "variables",
+        Field::Merge {
+            key: "name",
+            item: &EMPTY,
+        },
+    ),
+]);
+static POLICY: Node = Node(&[
+    ("metadata", Field::Object(&METADATA)),
+    ("spec", Field::Object(&POLICY_SPEC)),
+]);
+
 /// Returns the table of a built-in kind.
 pub fn of(group: &str, kind: &str) -> &'static Node {
     match (group, kind) {
@@ -112,6 +133,7 @@ pub fn of(group: &str, kind: &str) -> &'static Node {
             "admissionregistration.k8s.io",
             "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
         ) => &WEBHOOK_CONFIGURATION,
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => &POLICY,
         _ => &PLAIN_KIND,
     }
 }

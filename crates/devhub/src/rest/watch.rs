@@ -245,8 +245,24 @@ impl Watcher {
         }
     }
 
+    /// Takes the definition as it is now: it may have changed since the watch began.
+    fn refresh(&mut self) {
+        let served = &self.call.served;
+        if served.custom.is_none() {
+            return;
+        }
+        let resource = &served.resource;
+        let registry = self.call.hub.directory.load();
+        let found = registry.find(&resource.group, &resource.version, &resource.plural);
+        let newer = found.filter(|newer| Arc::ptr_eq(&newer.table, &served.table));
+        if let Some(newer) = newer.map(Arc::clone) {
+            self.call.served = newer;
+        }
+    }
+
     /// Takes the next changes out of the history.
     async fn collect(&mut self) {
+        self.refresh();
         match self.call.served.table.events_after(self.cursor, BATCH) {
             Ok(events) => {
                 let previous = events

@@ -206,6 +206,26 @@ async fn watchers_see_their_version_and_share_what_was_converted() {
 }
 
 #[tokio::test]
+async fn a_running_watch_follows_the_definition() {
+    let scene = Scene::new().await;
+    let target = format!("{}?watch=true", convs("v2"));
+    let watched = events(&scene, &target, 2);
+    let changes = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        scene.create(&convs("v1"), &old("a", "h:1")).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        scene.converts("label").await;
+        scene.create(&convs("v1"), &old("b", "h:1")).await;
+    };
+    let (seen, ()) = tokio::join!(watched, changes);
+    let labels: Vec<&Value> = seen
+        .iter()
+        .map(|(_, object)| &object["metadata"]["labels"])
+        .collect();
+    assert_eq!(labels, [&Value::Null, &json!({ "converted": "v2" })]);
+}
+
+#[tokio::test]
 async fn an_admission_webhook_sees_the_version_that_it_asked_for() {
     let scene = Scene::new().await;
     let url = |path: &str| format!("{}{path}", scene.webhook.url());
