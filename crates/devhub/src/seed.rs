@@ -12,7 +12,7 @@ use crate::error::ApiError;
 use crate::http::{Query, Target};
 use crate::hub::Hub;
 use crate::identity::Peer;
-use crate::instance::{StartError, namespace, refused};
+use crate::builder::{StartError, namespace, refused};
 use crate::resource::Scope;
 use crate::rest::{self, Incoming};
 

@@ -8,6 +8,6 @@ mod tokens;
 mod users;
 
 pub(crate) use authority::{Authority, Credentials, IdentityError};
-pub(crate) use kubeconfig::{kubeconfig, write_private};
+pub(crate) use kubeconfig::kubeconfig;
 pub(crate) use tokens::{API_AUDIENCE, Named, Wish, uid};
 pub(crate) use users::{Peer, Users};
