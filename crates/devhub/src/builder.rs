@@ -4,24 +4,31 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::ServerConfig;
 use serde_json::{Value, json};
 
 use crate::admission::Services;
 use crate::controllers::{Controller, Controllers, Plan};
 use crate::error::ApiError;
+use crate::faults::Faults;
 use crate::http::{Server, tls_config};
-use crate::hub::Hub;
-use crate::identity::{Authority, IdentityError};
-use crate::instance::{DevHub, client_of};
-use crate::seed;
+use crate::hub::{Hub, Parts};
+use crate::identity::{Identity, IdentityError, VaultError};
+use crate::instance::{DevHub, controllers_client};
+use crate::rights::Authz;
+use crate::store::{FIRST_VERSION, Journal, JournalError, Store};
+use crate::{crd, program, rest, seed};
 
 /// Changes that are remembered per resource.
 const HISTORY: usize = 10_000;
 /// How long an event lives, as on a real server.
 const EVENT_TTL: Duration = Duration::from_hours(1);
+/// How often what is kept is made safe against loss of power.
+const KEEP_EVERY: Duration = Duration::from_secs(1);
 
 /// Why a hub did not start.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +49,12 @@ pub enum StartError {
     /// Certificates could not be made.
     #[error("cannot make the hub's certificates: {0}")]
     Certificates(String),
+    /// The kept data cannot be used.
+    #[error(transparent)]
+    Data(#[from] JournalError),
+    /// The kept keys cannot be used.
+    #[error(transparent)]
+    Keys(#[from] VaultError),
     /// A preloaded object was refused.
     #[error("cannot load {kind} \"{name}\": {message}")]
     Preload {
@@ -73,6 +86,9 @@ pub struct Builder {
     services: Services,
     controllers: BTreeSet<Controller>,
     event_ttl: Duration,
+    authz: Authz,
+    data_dir: Option<PathBuf>,
+    faults: Faults,
 }
 
 impl Builder {
@@ -85,6 +101,9 @@ impl Builder {
             services: Services::default(),
             controllers: [Controller::Garbage, Controller::Namespaces, Controller::Events].into(),
             event_ttl: EVENT_TTL,
+            authz: Authz::Allow,
+            data_dir: None,
+            faults: Faults::default(),
         }
     }
 
@@ -151,41 +170,134 @@ impl Builder {
         self
     }
 
+    /// Authorizes requests this way. Roles and bindings bring the default ones and the controller that keeps them.
+    #[must_use]
+    pub fn authz(mut self, authz: Authz) -> Self {
+        self.authz = authz;
+        match authz {
+            Authz::Allow => {}
+            Authz::Rbac => {
+                self.controllers.insert(Controller::Roles);
+            }
+        }
+        self
+    }
+
+    /// Keeps objects, keys and tokens in this folder and goes on from there at the next start.
+    #[must_use]
+    pub fn data_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.data_dir = Some(dir.into());
+        self
+    }
+
+    /// Lets things go wrong on purpose, for everybody but the hub's own controllers.
+    #[must_use]
+    pub fn faults(mut self, faults: Faults) -> Self {
+        self.faults = faults;
+        self
+    }
+
     /// Starts the hub. When this returns, everything is served.
     pub async fn start(self) -> Result<DevHub, StartError> {
         if !self.bind.ip().is_loopback() {
             return Err(StartError::NotLoopback(self.bind.ip()));
         }
-        let authority = Authority::new()?;
-        let serving = authority.serving()?;
-        let admin = authority.client("admin", "system:masters")?;
-        let token = self
-            .token
-            .unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());
-        let hub = Hub::new(&token, self.history, self.services);
+        let (store, identity) = open(self.data_dir.as_deref(), self.history, self.token)?;
+        let serving = identity.authority.serving()?;
+        let tls = tls_config(&identity.authority, &serving)?;
+        let hub = Hub::new(Parts {
+            store,
+            users: identity.users(),
+            services: self.services,
+            authz: self.authz,
+            faults: self.faults,
+        });
+        crd::recover(&hub);
+        rest::install_webhooks(&hub);
         seed::namespaces(&hub).await?;
+        if self.authz == Authz::Rbac {
+            seed::roles(&hub).await?;
+        }
         load(&hub, &self.definitions).await?;
-        let address = self.bind;
-        let server = Server::start(Arc::clone(&hub), address, tls_config(&authority, &serving)?)
-            .await
-            .map_err(|source| StartError::Listen { address, source })?;
+        let server = listen(&hub, self.bind, tls).await?;
         hub.listens_on(server.address());
+        keep(&hub);
         let plan = Plan {
             which: self.controllers,
             event_ttl: self.event_ttl,
-            ca_pem: authority.pem.clone(),
+            ca_pem: identity.authority.pem.clone(),
         };
-        let controllers = Controllers::start(&client_of(&hub), &plan);
+        let controllers = Controllers::start(&controllers_client(&hub), &plan);
         Ok(DevHub {
             hub,
             server,
             controllers,
             ca_pem: plan.ca_pem,
-            ca_der: authority.root().to_vec(),
-            admin,
-            token,
+            ca_der: identity.authority.root().to_vec(),
+            admin: identity.admin,
+            token: identity.token,
         })
     }
+}
+
+/// Returns the objects and the keys of a hub, those of a folder if there is one.
+fn open(dir: Option<&Path>, history: usize, token: Option<String>) -> Result<(Store, Identity), StartError> {
+    let Some(dir) = dir else {
+        return Ok((Store::new(history), Identity::new(token)?));
+    };
+    let (journal, replay) = Journal::at(dir, FIRST_VERSION)?;
+    let identity = Identity::kept(dir, token)?;
+    Ok((Store::from_log(history, journal, &replay), identity))
+}
+
+/// Listens on an address; where any port will do, on that of the last time if it is free, so that a kubeconfig still holds.
+async fn listen(hub: &Arc<Hub>, address: SocketAddr, tls: ServerConfig) -> Result<Server, StartError> {
+    let note = hub.store.folder().map(|folder| folder.join("port"));
+    let last = note
+        .as_ref()
+        .filter(|_| address.port() == 0)
+        .and_then(|note| std::fs::read_to_string(note).ok())
+        .and_then(|text| text.trim().parse().ok());
+    let again = last.map(|port| SocketAddr::new(address.ip(), port));
+    let mut server = None;
+    if let Some(again) = again {
+        server = Server::start(Arc::clone(hub), again, tls.clone()).await.ok();
+    }
+    let server = match server {
+        Some(server) => server,
+        None => Server::start(Arc::clone(hub), address, tls)
+            .await
+            .map_err(|source| StartError::Listen { address, source })?,
+    };
+    if let Some(note) = note {
+        let port = server.address().port().to_string();
+        if let Err(error) = program::write_private(&note, &port) {
+            tracing::warn!(%error, "the port cannot be noted for the next start");
+        }
+    }
+    Ok(server)
+}
+
+/// Makes what is kept safe, once a second and at the end.
+fn keep(hub: &Arc<Hub>) {
+    if hub.store.folder().is_none() {
+        return;
+    }
+    let hub = Arc::clone(hub);
+    hub.clone().tasks.spawn(async move {
+        let mut goes_on = true;
+        while goes_on {
+            goes_on = tokio::select! {
+                () = hub.stop.cancelled() => false,
+                () = tokio::time::sleep(KEEP_EVERY) => true,
+            };
+            let tended = Arc::clone(&hub);
+            let outcome = tokio::task::spawn_blocking(move || tended.store.tend()).await;
+            if let Ok(Err(error)) = outcome {
+                tracing::error!(%error, "the log of the hub cannot be rewritten");
+            }
+        }
+    });
 }
 
 /// Loads definitions; tells all that are refused.

@@ -20,6 +20,11 @@ pub(crate) fn client_of(hub: &Arc<Hub>) -> kube::Client {
     kube::Client::new(InProcess::new(Arc::clone(hub)), "default")
 }
 
+/// Returns the client of the hub's own controllers: an ordinary one that meets no faults on purpose.
+pub(crate) fn controllers_client(hub: &Arc<Hub>) -> kube::Client {
+    kube::Client::new(InProcess::spared(Arc::clone(hub)), "default")
+}
+
 /// A running hub.
 #[derive(Debug)]
 pub struct DevHub {
@@ -96,5 +101,6 @@ impl DevHub {
         self.hub.tasks.close();
         self.hub.tasks.wait().await;
         self.server.finished().await;
+        self.hub.store.close();
     }
 }

@@ -10,6 +10,8 @@ use clap::Parser;
 use kube::core::Duration as GoDuration;
 
 use crate::controllers::Controller;
+use crate::faults::Faults;
+use crate::rights::Authz;
 
 /// A Kubernetes API server for tests and demos, ready in milliseconds. Not for production.
 #[derive(Clone, Debug, Parser)]
@@ -24,9 +26,18 @@ pub struct Args {
     /// Custom resource definitions to load before anybody can connect: a YAML or JSON file, or a folder of such files.
     #[arg(long, value_name = "PATH")]
     pub crds: Vec<PathBuf>,
+    /// Who may do what: allow (every authenticated user everything) or rbac (roles and bindings decide).
+    #[arg(long, value_name = "MODE", default_value = "allow")]
+    pub authz: String,
+    /// Folder in which objects, keys and tokens are kept over the end of the hub; without it everything is in memory.
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
     /// Which controllers run: all, none, or a list of garbage, namespaces, accounts, events, roles.
     #[arg(long, value_name = "LIST", default_value = "all")]
     pub controllers: String,
+    /// What goes wrong on purpose, for tests of clients: seed=7,409=0.01,410=0.01,429=0.01,500=0.01,watch-drop=0.1,delay=5ms,crd-delay=2s.
+    #[arg(long, value_name = "SPEC", default_value = "")]
+    pub faults: String,
     /// How long an event lives that nobody writes again, such as 1h or 30s.
     #[arg(long, value_name = "DURATION", default_value = "1h")]
     pub event_ttl: String,
@@ -44,7 +55,9 @@ Logs go to standard error; DEVHUB_LOG=debug shows more (syntax: tracing filter d
 /// The values of the flags that have a syntax of their own.
 #[derive(Clone, Debug)]
 pub(super) struct Wishes {
+    pub(super) authz: Authz,
     pub(super) controllers: BTreeSet<Controller>,
+    pub(super) faults: Faults,
     pub(super) event_ttl: Duration,
 }
 
@@ -52,16 +65,26 @@ impl Args {
     /// Reads the flags; every one that makes no sense adds a fault.
     pub(super) fn wishes(&self, faults: &mut Vec<String>) -> Wishes {
         let mut told = |flag: &str, fault: String| faults.push(format!("--{flag}: {fault}"));
+        let authz = Authz::parse(&self.authz).unwrap_or_else(|fault| {
+            told("authz", fault);
+            Authz::Allow
+        });
         let controllers = Controller::parse_list(&self.controllers).unwrap_or_else(|fault| {
             told("controllers", fault);
             BTreeSet::new()
+        });
+        let faults = Faults::parse(&self.faults).unwrap_or_else(|fault| {
+            told("faults", fault);
+            Faults::default()
         });
         let event_ttl = duration(&self.event_ttl).unwrap_or_else(|fault| {
             told("event-ttl", fault);
             Duration::ZERO
         });
         Wishes {
+            authz,
             controllers,
+            faults,
             event_ttl,
         }
     }
@@ -93,9 +116,9 @@ mod tests {
 
     #[test]
     fn every_wrong_flag_is_told_at_once() {
-        let args = Args::parse_from(["devhub", "--dir", "x", "--controllers=nodes", "--event-ttl=soon"]);
+        let args = Args::parse_from(["devhub", "--dir=x", "--authz=no", "--faults=418=1", "--controllers=nodes", "--event-ttl=soon"]);
         let mut faults = Vec::new();
         args.wishes(&mut faults);
-        assert_eq!(faults.len(), 2, "{faults:?}");
+        assert_eq!(faults.len(), 4, "{faults:?}");
     }
 }

@@ -109,8 +109,13 @@ async fn serve(args: &Args, wishes: Wishes, definitions: &[Definition]) -> Resul
     let folder = program::prepare(&args.dir)?;
     let mut builder = DevHub::builder()
         .bind(SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)))
+        .authz(wishes.authz)
         .controllers(wishes.controllers)
+        .faults(wishes.faults)
         .event_ttl(wishes.event_ttl);
+    if let Some(dir) = &args.data_dir {
+        builder = builder.data_dir(dir);
+    }
     for definition in definitions {
         builder = builder.crd(definition.object.clone());
     }
@@ -147,8 +152,10 @@ fn explained(error: StartError, definitions: &[Definition]) -> Failure {
     match &error {
         StartError::Preload { .. } => Failure::Asked(vec![told(&error)]),
         StartError::Several(all) => Failure::Asked(all.iter().map(told).collect()),
-        StartError::NotLoopback(_) | StartError::Listen { .. } | StartError::Certificates(_) => {
-            Failure::Hub(error)
-        }
+        StartError::NotLoopback(_)
+        | StartError::Listen { .. }
+        | StartError::Certificates(_)
+        | StartError::Data(_)
+        | StartError::Keys(_) => Failure::Hub(error),
     }
 }

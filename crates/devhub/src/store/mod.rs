@@ -2,11 +2,14 @@
 //!
 //! Decides what a write does to the stored state and which resource version it gets; knows no kind and no rule about objects.
 
+mod journal;
 mod record;
 mod table;
 mod tables;
 
+pub use journal::JournalError;
+pub(crate) use journal::Journal;
 pub use record::{Labels, Record, key_of};
 pub use table::{Change, Event, EventKind, Page, Snapshot, Table, TooOld, Unwritten, Write};
-pub(crate) use tables::Clock;
+pub(crate) use tables::{Clock, FIRST_VERSION};
 pub use tables::Store;
