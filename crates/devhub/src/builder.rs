@@ -67,7 +67,7 @@ pub enum StartError {
     },
     /// Several preloaded objects were refused.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Several(Vec<StartError>),
+    Several(Vec<Self>),
 }
 
 impl From<IdentityError> for StartError {

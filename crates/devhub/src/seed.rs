@@ -8,10 +8,10 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use crate::admission::Warnings;
+use crate::builder::{StartError, namespace, refused};
 use crate::error::ApiError;
 use crate::http::{Query, Target};
 use crate::hub::Hub;
-use crate::builder::{StartError, namespace, refused};
 use crate::resource::Scope;
 use crate::rest::{self, Incoming};
 use crate::rights;

@@ -48,44 +48,72 @@ async fn a_definition_is_served(hub: &TestHub) {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("test.example.io", "v1", "Thing"));
     let things: Api<DynamicObject> = Api::default_namespaced_with(hub.client(), &resource);
     let thing = DynamicObject::new("a", &resource);
-    let made = things.create(&PostParams::default(), &thing).await.expect("a thing");
+    let made = things
+        .create(&PostParams::default(), &thing)
+        .await
+        .expect("a thing");
     assert!(made.uid().is_some());
 }
 
 async fn a_namespace_is_equipped_and_goes(hub: &TestHub) {
     let spaces: Api<Namespace> = Api::all(hub.client());
-    let space: Namespace = serde_json::from_value(json!({ "metadata": { "name": "team" } })).unwrap();
-    spaces.create(&PostParams::default(), &space).await.expect("a namespace");
+    let space: Namespace =
+        serde_json::from_value(json!({ "metadata": { "name": "team" } })).expect("an answer");
+    spaces
+        .create(&PostParams::default(), &space)
+        .await
+        .expect("a namespace");
     let accounts: Api<ServiceAccount> = Api::namespaced(hub.client(), "team");
     let maps: Api<ConfigMap> = Api::namespaced(hub.client(), "team");
     let equipped = async || {
-        let account = accounts.get_opt("default").await.unwrap();
-        let map = maps.get_opt("kube-root-ca.crt").await.unwrap();
+        let account = accounts.get_opt("default").await.expect("an answer");
+        let map = maps.get_opt("kube-root-ca.crt").await.expect("an answer");
         let text = map.and_then(|map| map.data).unwrap_or_default().remove("ca.crt");
         account.is_some() && text.is_some_and(|text| text.contains("BEGIN CERTIFICATE"))
     };
     eventually("equipment", equipped).await;
-    accounts.delete("default", &DeleteParams::default()).await.unwrap();
+    accounts
+        .delete("default", &DeleteParams::default())
+        .await
+        .expect("an answer");
     let patch = kube::api::Patch::Merge(json!({ "data": { "ca.crt": "nonsense" } }));
     maps.patch("kube-root-ca.crt", &kube::api::PatchParams::default(), &patch)
         .await
-        .unwrap();
+        .expect("an answer");
     eventually("new equipment", equipped).await;
-    spaces.delete("team", &DeleteParams::default()).await.unwrap();
-    eventually("the end of a namespace", async || spaces.get_opt("team").await.unwrap().is_none()).await;
+    spaces
+        .delete("team", &DeleteParams::default())
+        .await
+        .expect("an answer");
+    eventually("the end of a namespace", async || {
+        spaces.get_opt("team").await.expect("an answer").is_none()
+    })
+    .await;
 }
 
 async fn garbage_is_collected(hub: &TestHub) {
     let maps: Api<ConfigMap> = Api::default_namespaced(hub.client());
-    let owner: ConfigMap = serde_json::from_value(json!({ "metadata": { "name": "owner" } })).unwrap();
-    let owner = maps.create(&PostParams::default(), &owner).await.expect("an owner");
-    let owned: ConfigMap = serde_json::from_value(json!({ "metadata": { "name": "owned", "ownerReferences": [
+    let owner: ConfigMap =
+        serde_json::from_value(json!({ "metadata": { "name": "owner" } })).expect("an answer");
+    let owner = maps
+        .create(&PostParams::default(), &owner)
+        .await
+        .expect("an owner");
+    let owned: ConfigMap =
+        serde_json::from_value(json!({ "metadata": { "name": "owned", "ownerReferences": [
         { "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.uid() },
     ] } }))
-    .unwrap();
-    maps.create(&PostParams::default(), &owned).await.expect("an owned one");
-    maps.delete("owner", &DeleteParams::default()).await.unwrap();
-    eventually("garbage collection", async || maps.get_opt("owned").await.unwrap().is_none()).await;
+        .expect("an answer");
+    maps.create(&PostParams::default(), &owned)
+        .await
+        .expect("an owned one");
+    maps.delete("owner", &DeleteParams::default())
+        .await
+        .expect("an answer");
+    eventually("garbage collection", async || {
+        maps.get_opt("owned").await.expect("an answer").is_none()
+    })
+    .await;
 }
 
 async fn rights_are_asked(hub: &TestHub) {
@@ -94,8 +122,11 @@ async fn rights_are_asked(hub: &TestHub) {
         let review: SubjectAccessReview = serde_json::from_value(json!({
             "spec": { "user": user, "groups": [group], "resourceAttributes": { "verb": "list", "resource": "secrets" } },
         }))
-        .unwrap();
-        let answer = reviews.create(&PostParams::default(), &review).await.expect("an answer");
+        .expect("an answer");
+        let answer = reviews
+            .create(&PostParams::default(), &review)
+            .await
+            .expect("an answer");
         answer.status.is_some_and(|status| status.allowed)
     };
     assert!(ask("jane", "system:masters").await);
@@ -106,5 +137,9 @@ async fn rights_are_asked(hub: &TestHub) {
 async fn a_folder_without_programs_is_told_before_anything_starts() {
     let folder = tempfile::tempdir().expect("a folder");
     let error = Choice::from_value(Some(folder.path().as_os_str())).expect_err("it is empty");
-    assert!(error.to_string().contains("there is no etcd in it and there is no kube-apiserver in it"));
+    assert!(
+        error
+            .to_string()
+            .contains("there is no etcd in it and there is no kube-apiserver in it")
+    );
 }

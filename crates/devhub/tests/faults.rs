@@ -12,11 +12,15 @@ use kube::runtime::{WatchStreamExt as _, reflector, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 async fn start(wish: &str) -> DevHub {
     let faults = Faults::parse(wish).expect("a wish");
-    DevHub::builder().faults(faults).start().await.expect("a hub starts")
+    DevHub::builder()
+        .faults(faults)
+        .start()
+        .await
+        .expect("a hub starts")
 }
 
 fn map(name: &str, value: &str) -> ConfigMap {
@@ -52,11 +56,17 @@ async fn a_reflector_converges_under_every_fault() {
     let mut met = 0;
     for number in 0..60 {
         let name = format!("map-{number}");
-        met += insist(async || api.create(&PostParams::default(), &map(&name, "1")).await).await.1;
+        met += insist(async || api.create(&PostParams::default(), &map(&name, "1")).await)
+            .await
+            .1;
         let patch = Patch::Merge(json!({ "data": { "key": number.to_string() } }));
-        met += insist(async || api.patch(&name, &PatchParams::default(), &patch).await).await.1;
+        met += insist(async || api.patch(&name, &PatchParams::default(), &patch).await)
+            .await
+            .1;
         if number % 3 == 0 {
-            met += insist(async || api.delete(&name, &DeleteParams::default()).await).await.1;
+            met += insist(async || api.delete(&name, &DeleteParams::default()).await)
+                .await
+                .1;
         }
     }
     assert!(met > 5, "only {met} faults were met");
@@ -114,16 +124,21 @@ async fn a_torn_watch_ends_after_an_event_and_a_fault_names_itself() {
     let hub = start("watch-drop=1,429=0").await;
     let api: Api<ConfigMap> = Api::default_namespaced(hub.client());
     for name in ["a", "b"] {
-        api.create(&PostParams::default(), &map(name, "1")).await.unwrap();
+        api.create(&PostParams::default(), &map(name, "1"))
+            .await
+            .expect("an answer");
     }
-    let events = api.watch(&kube::api::WatchParams::default(), "0").await.unwrap();
+    let events = api
+        .watch(&kube::api::WatchParams::default(), "0")
+        .await
+        .expect("an answer");
     assert_eq!(events.collect::<Vec<_>>().await.len(), 1);
     hub.shutdown().await;
 
     let hub = start("429=1").await;
     let request = http::Request::get("/api/v1/namespaces/default/configmaps");
-    let request = request.body(kube::client::Body::empty()).unwrap();
-    let answer = hub.client().send(request).await.unwrap();
+    let request = request.body(kube::client::Body::empty()).expect("an answer");
+    let answer = hub.client().send(request).await.expect("an answer");
     assert_eq!(answer.status(), 429);
     assert_eq!(answer.headers()["x-devhub-fault"], "429");
     assert_eq!(answer.headers()["retry-after"], "1");
@@ -134,10 +149,13 @@ async fn a_torn_watch_ends_after_an_event_and_a_fault_names_itself() {
 async fn a_slow_definition_is_served_after_its_time() {
     let hub = start("crd-delay=400ms").await;
     let started = Instant::now();
-    hub.preload(&definition()).await.unwrap();
+    hub.preload(&definition()).await.expect("an answer");
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("test.example.io", "v1", "Thing"));
     let things: Api<DynamicObject> = Api::default_namespaced_with(hub.client(), &resource);
-    assert!(things.list(&ListParams::default()).await.is_err(), "not served yet");
+    assert!(
+        things.list(&ListParams::default()).await.is_err(),
+        "not served yet"
+    );
     while things.list(&ListParams::default()).await.is_err() {
         assert!(started.elapsed() < PATIENCE);
         tokio::time::sleep(Duration::from_millis(20)).await;

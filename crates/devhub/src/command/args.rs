@@ -92,9 +92,10 @@ impl Args {
 
 /// Reads a duration such as `1h30m` or `200ms`.
 fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("\"{text}\" is no duration of at least 1ms; right is for instance 1h, 30s or 200ms");
-    let read: GoDuration = text.parse().map_err(|_| wrong())?;
-    let read = Duration::from(read);
+    let wrong =
+        || format!("\"{text}\" is no duration of at least 1ms; right is for instance 1h, 30s or 200ms");
+    let read: Option<GoDuration> = text.parse().ok();
+    let read = read.map(Duration::from).ok_or_else(wrong)?;
     if read < Duration::from_millis(1) || text.starts_with('-') {
         return Err(wrong());
     }
@@ -116,7 +117,14 @@ mod tests {
 
     #[test]
     fn every_wrong_flag_is_told_at_once() {
-        let args = Args::parse_from(["devhub", "--dir=x", "--authz=no", "--faults=418=1", "--controllers=nodes", "--event-ttl=soon"]);
+        let args = Args::parse_from([
+            "devhub",
+            "--dir=x",
+            "--authz=no",
+            "--faults=418=1",
+            "--controllers=nodes",
+            "--event-ttl=soon",
+        ]);
         let mut faults = Vec::new();
         args.wishes(&mut faults);
         assert_eq!(faults.len(), 4, "{faults:?}");

@@ -109,7 +109,12 @@ fn documents(file: &Path, faults: &mut Vec<String>) -> Vec<Definition> {
 
 /// Returns why a document is no definition.
 fn fault(object: &Value) -> Option<String> {
-    let part = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let part = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     let (version, kind) = (part("/apiVersion"), part("/kind"));
     if (version, kind) != (API_VERSION, KIND) {
         return Some(format!(
@@ -129,11 +134,18 @@ mod tests {
     fn every_file_and_document_that_cannot_be_used_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = |name: &str| folder.path().join(name);
-        let good = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.b}\n";
+        let good =
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.b}\n";
         for (name, text) in [
-            ("1.yaml", format!("{good}---\n---\napiVersion: v1\nkind: ConfigMap\n")),
+            (
+                "1.yaml",
+                format!("{good}---\n---\napiVersion: v1\nkind: ConfigMap\n"),
+            ),
             ("2.yml", "a: [".to_owned()),
-            ("3.json", r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}"#.to_owned()),
+            (
+                "3.json",
+                r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}"#.to_owned(),
+            ),
             ("4.yaml", good.to_owned()),
             ("notes.txt", "no definition".to_owned()),
         ] {
@@ -142,10 +154,7 @@ mod tests {
         let empty = place("empty");
         fs::create_dir(&empty).expect("writable");
         let mut faults = Vec::new();
-        let found = read(
-            &[folder.path().to_owned(), empty, place("absent")],
-            &mut faults,
-        );
+        let found = read(&[folder.path().to_owned(), empty, place("absent")], &mut faults);
         assert_eq!(found.iter().map(Definition::name).collect::<Vec<_>>(), ["a.b"]);
         let expected = [
             "1.yaml: document 2: apiVersion \"v1\" and kind \"ConfigMap\" are not",
@@ -156,7 +165,10 @@ mod tests {
             "absent: No such file",
         ];
         for text in expected {
-            assert!(faults.iter().any(|fault| fault.contains(text)), "{text}: {faults:#?}");
+            assert!(
+                faults.iter().any(|fault| fault.contains(text)),
+                "{text}: {faults:#?}"
+            );
         }
         assert_eq!(faults.len(), expected.len(), "{faults:#?}");
     }

@@ -53,7 +53,7 @@ fn touched(client: &Client) -> impl Stream<Item = String> + use<> {
     let streams: [BoxStream<'static, Option<String>>; 3] = [
         watcher(namespaces, watcher::Config::default())
             .default_backoff()
-            .map(|event| place(event, |namespace| namespace.name_any()))
+            .map(|event| place(event, Namespace::name_any))
             .boxed(),
         watcher(accounts, named(ACCOUNT))
             .default_backoff()

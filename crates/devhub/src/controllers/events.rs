@@ -16,7 +16,7 @@ use kube::{Api, Client, ResourceExt as _};
 use tokio::time::sleep;
 
 /// The longest time between two looks at the clock.
-const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+const LONGEST_SLEEP: Duration = Duration::from_mins(1);
 /// How soon an event that could not be removed is tried again.
 const AGAIN: Duration = Duration::from_millis(200);
 
@@ -67,9 +67,7 @@ impl Ends {
 /// Removes every event that nobody has written for `ttl`, for ever.
 pub(super) async fn run(client: Client, ttl: Duration) {
     let all: Api<PartialObjectMeta<Event>> = Api::all(client.clone());
-    let mut changes = watcher(all, watcher::Config::default())
-        .default_backoff()
-        .boxed();
+    let mut changes = watcher(all, watcher::Config::default()).default_backoff().boxed();
     let mut ends = Ends::default();
     loop {
         tokio::select! {
@@ -105,7 +103,10 @@ fn note(ends: &mut Ends, change: Change<PartialObjectMeta<Event>>, ttl: Duration
 
 /// Returns when an event was last written, as its owners tell.
 fn written(event: &PartialObjectMeta<Event>) -> Timestamp {
-    let times = event.managed_fields().iter().filter_map(|entry| entry.time.as_ref());
+    let times = event
+        .managed_fields()
+        .iter()
+        .filter_map(|entry| entry.time.as_ref());
     times
         .chain(&event.metadata.creation_timestamp)
         .map(|time| time.0)

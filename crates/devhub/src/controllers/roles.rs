@@ -48,7 +48,9 @@ pub(super) async fn run(client: Client) {
 
 async fn settle(api: &Api<ClusterRole>, roles: &BTreeMap<String, ClusterRole>) {
     for (name, role) in roles {
-        let Some(wanted) = gathered(role, roles) else { continue };
+        let Some(wanted) = gathered(role, roles) else {
+            continue;
+        };
         if role.rules.as_deref().unwrap_or_default() == wanted {
             continue;
         }

@@ -28,7 +28,9 @@ pub(crate) fn recover(hub: &Arc<Hub>) {
         .partition(|definition| is_true(definition, "Established"));
     for definition in settled.into_iter().chain(open) {
         let part = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str);
-        let Some(name) = part("/metadata/name") else { continue };
+        let Some(name) = part("/metadata/name") else {
+            continue;
+        };
         react(hub, name);
         // What was begun before the end is begun anew; what was not is begun by the reaction.
         if is_cleaning(definition) {

@@ -48,9 +48,8 @@ impl Faults {
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "seed" => {
-                self.seed = value
-                    .parse()
-                    .map_err(|_| format!("seed=\"{value}\" is no whole number"))?;
+                let read = value.parse().ok();
+                self.seed = read.ok_or_else(|| format!("seed=\"{value}\" is no whole number"))?;
             }
             "409" => self.conflict = share(name, value)?,
             "410" => self.gone = share(name, value)?,
@@ -88,7 +87,9 @@ mod tests {
 
     #[test]
     fn a_wish_is_read_whole() {
-        let read = Faults::parse("seed=7, 409=0.01,410=0.02,429=0.03,500=0.04,watch-drop=0.5,delay=5ms,crd-delay=2s");
+        let read = Faults::parse(
+            "seed=7, 409=0.01,410=0.02,429=0.03,500=0.04,watch-drop=0.5,delay=5ms,crd-delay=2s",
+        );
         let expected = Faults {
             seed: 7,
             conflict: 0.01,

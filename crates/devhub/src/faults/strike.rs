@@ -188,7 +188,11 @@ mod tests {
             ("500=1", "POST", all, "", Some(500)),
             ("seed=3", "PUT", one, "", None),
         ] {
-            assert_eq!(code(wish, method, path, query), expected, "{wish} {method} {path}?{query}");
+            assert_eq!(
+                code(wish, method, path, query),
+                expected,
+                "{wish} {method} {path}?{query}"
+            );
         }
     }
 

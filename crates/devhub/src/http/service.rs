@@ -125,7 +125,11 @@ where
                 user,
             };
             let reply = rest::answer(hub, incoming, warnings).await?;
-            Ok(if spared { reply } else { hub.mischief.tear(path, reply) })
+            Ok(if spared {
+                reply
+            } else {
+                hub.mischief.tear(path, reply)
+            })
         }
         _ => Err(rest::method_not_allowed()),
     }

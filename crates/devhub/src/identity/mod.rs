@@ -12,5 +12,4 @@ pub(crate) use authority::{Authority, Credentials, IdentityError};
 pub(crate) use kubeconfig::kubeconfig;
 pub(crate) use tokens::{API_AUDIENCE, Named, Wish, uid};
 pub(crate) use users::{ADMINS, ANONYMOUS, AUTHENTICATED, Peer, UNAUTHENTICATED, Users, anonymous};
-pub use vault::VaultError;
-pub(crate) use vault::Identity;
+pub(crate) use vault::{Identity, VaultError};

@@ -85,11 +85,10 @@ impl Identity {
     pub(crate) fn kept(dir: &Path, token: Option<String>) -> Result<Self, VaultError> {
         let path = dir.join(FILE);
         let identity = match std::fs::read_to_string(&path) {
-            Ok(text) => Self::read(&text, token.as_ref())
-                .map_err(|reason| VaultError::Unreadable {
-                    path: path.clone(),
-                    reason,
-                })?,
+            Ok(text) => Self::read(&text, token.as_ref()).map_err(|reason| VaultError::Unreadable {
+                path: path.clone(),
+                reason,
+            })?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::new(token)?,
             Err(source) => return Err(VaultError::System { path, source }),
         };
@@ -154,7 +153,11 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_read_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
-        for (text, told) in [("{", "EOF"), ("{\"token\": \"x\"}", "missing field"), ("[]", "invalid")] {
+        for (text, told) in [
+            ("{", "EOF"),
+            ("{\"token\": \"x\"}", "missing field"),
+            ("[]", "invalid"),
+        ] {
             std::fs::write(folder.path().join(FILE), text).expect("writable");
             let error = Identity::kept(folder.path(), None).expect_err("it cannot be read");
             let said = error.to_string();

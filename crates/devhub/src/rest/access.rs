@@ -41,9 +41,8 @@ pub(super) fn rules(call: &Call, spec: &Value) -> Result<Value, ApiError> {
     }
     let (rules, fault) = call.hub.rights.rules(&call.user, &namespace);
     let (paths, resources): (Vec<_>, Vec<_>) = rules.iter().partition(|rule| !rule.urls.is_empty());
-    let shown = |rules: &[&crate::rights::Rule]| -> Vec<Value> {
-        rules.iter().map(|rule| rule.shown()).collect()
-    };
+    let shown =
+        |rules: &[&crate::rights::Rule]| -> Vec<Value> { rules.iter().map(|rule| rule.shown()).collect() };
     let mut status = json!({
         "resourceRules": shown(&resources), "nonResourceRules": shown(&paths), "incomplete": fault.is_some(),
     });

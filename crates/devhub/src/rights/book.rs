@@ -55,7 +55,11 @@ impl Grant<'_> {
         } else {
             ("RoleBinding", format!("{}/{}", binding.name, binding.namespace))
         };
-        let role = if binding.role.cluster { "ClusterRole" } else { "Role" };
+        let role = if binding.role.cluster {
+            "ClusterRole"
+        } else {
+            "Role"
+        };
         format!(
             "RBAC: allowed by {kind} {} of {role} {} to {}",
             quote(&name),
@@ -188,7 +192,11 @@ fn rules_of(name: &str, all: &BTreeMap<String, &Value>, seen: &mut BTreeSet<Stri
 
 fn read_binding(binding: &Value) -> Binding {
     let namespace = part(binding, "/metadata/namespace");
-    let subjects = binding.get("subjects").and_then(Value::as_array).into_iter().flatten();
+    let subjects = binding
+        .get("subjects")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     Binding {
         name: part(binding, "/metadata/name"),
         role: RoleRef::read(binding),
@@ -235,7 +243,11 @@ mod tests {
 
     fn verbs(book: &Book, user: &UserInfo, namespace: &str) -> Vec<String> {
         let grants = book.grants(user, namespace);
-        grants.list.iter().flat_map(|grant| grant.rule.verbs.clone()).collect()
+        grants
+            .list
+            .iter()
+            .flat_map(|grant| grant.rule.verbs.clone())
+            .collect()
     }
 
     #[test]
@@ -245,7 +257,11 @@ mod tests {
             cluster_roles: vec![
                 cluster_role("admin", &json!({"to-admin": "true"}), &selects("to-admin")),
                 cluster_role("edit", &json!({"to-admin": "true"}), &selects("to-edit")),
-                cluster_role("leaf", &json!({"to-edit": "true"}), &json!({"rules": [rule("get")]})),
+                cluster_role(
+                    "leaf",
+                    &json!({"to-edit": "true"}),
+                    &json!({"rules": [rule("get")]}),
+                ),
                 cluster_role("other", &json!({}), &json!({"rules": [rule("watch")]})),
             ],
             cluster_bindings: vec![json!({
@@ -265,7 +281,11 @@ mod tests {
                    "subjects": [{"kind": "ServiceAccount", "name": "robot"}]})
         };
         let book = Book::read(&Pages {
-            cluster_roles: vec![cluster_role("wide", &json!({}), &json!({"rules": [rule("list")]}))],
+            cluster_roles: vec![cluster_role(
+                "wide",
+                &json!({}),
+                &json!({"rules": [rule("list")]}),
+            )],
             roles: vec![json!({"metadata": {"name": "own", "namespace": "team"}, "rules": [rule("get")]})],
             bindings: vec![
                 binding("a", "Role", "own"),
@@ -277,7 +297,10 @@ mod tests {
         let robot = user("system:serviceaccount:team:robot", &[]);
         assert_eq!(verbs(&book, &robot, "team"), ["get", "list"]);
         assert_eq!(verbs(&book, &robot, "other"), [""; 0]);
-        assert_eq!(verbs(&book, &user("system:serviceaccount:other:robot", &[]), "team"), [""; 0]);
+        assert_eq!(
+            verbs(&book, &user("system:serviceaccount:other:robot", &[]), "team"),
+            [""; 0]
+        );
         let grants = book.grants(&robot, "team");
         assert_eq!(
             grants.faults,

@@ -19,40 +19,136 @@ type Row = (
 
 /// What viewers may do: read everything that holds no secrets.
 const VIEW: &[Row] = &[
-    ("", &["bindings", "configmaps", "endpoints", "events", "limitranges"], &[READ]),
-    ("", &["namespaces", "namespaces/status", "resourcequotas", "resourcequotas/status"], &[READ]),
-    ("", &["persistentvolumeclaims", "persistentvolumeclaims/status"], &[READ]),
-    ("", &["pods", "pods/log", "pods/status", "serviceaccounts", "services", "services/status"], &[READ]),
     (
         "",
-        &["replicationcontrollers", "replicationcontrollers/scale", "replicationcontrollers/status"],
+        &["bindings", "configmaps", "endpoints", "events", "limitranges"],
         &[READ],
     ),
-    ("apps", &["controllerrevisions", "daemonsets", "daemonsets/status"], &[READ]),
-    ("apps", &["deployments", "deployments/scale", "deployments/status"], &[READ]),
-    ("apps", &["replicasets", "replicasets/scale", "replicasets/status"], &[READ]),
-    ("apps", &["statefulsets", "statefulsets/scale", "statefulsets/status"], &[READ]),
+    (
+        "",
+        &[
+            "namespaces",
+            "namespaces/status",
+            "resourcequotas",
+            "resourcequotas/status",
+        ],
+        &[READ],
+    ),
+    (
+        "",
+        &["persistentvolumeclaims", "persistentvolumeclaims/status"],
+        &[READ],
+    ),
+    (
+        "",
+        &[
+            "pods",
+            "pods/log",
+            "pods/status",
+            "serviceaccounts",
+            "services",
+            "services/status",
+        ],
+        &[READ],
+    ),
+    (
+        "",
+        &[
+            "replicationcontrollers",
+            "replicationcontrollers/scale",
+            "replicationcontrollers/status",
+        ],
+        &[READ],
+    ),
+    (
+        "apps",
+        &["controllerrevisions", "daemonsets", "daemonsets/status"],
+        &[READ],
+    ),
+    (
+        "apps",
+        &["deployments", "deployments/scale", "deployments/status"],
+        &[READ],
+    ),
+    (
+        "apps",
+        &["replicasets", "replicasets/scale", "replicasets/status"],
+        &[READ],
+    ),
+    (
+        "apps",
+        &["statefulsets", "statefulsets/scale", "statefulsets/status"],
+        &[READ],
+    ),
     (
         "autoscaling",
         &["horizontalpodautoscalers", "horizontalpodautoscalers/status"],
         &[READ],
     ),
-    ("batch", &["cronjobs", "cronjobs/status", "jobs", "jobs/status"], &[READ]),
+    (
+        "batch",
+        &["cronjobs", "cronjobs/status", "jobs", "jobs/status"],
+        &[READ],
+    ),
     ("discovery.k8s.io", &["endpointslices"], &[READ]),
-    ("networking.k8s.io", &["ingresses", "ingresses/status", "networkpolicies"], &[READ]),
-    ("policy", &["poddisruptionbudgets", "poddisruptionbudgets/status"], &[READ]),
+    (
+        "networking.k8s.io",
+        &["ingresses", "ingresses/status", "networkpolicies"],
+        &[READ],
+    ),
+    (
+        "policy",
+        &["poddisruptionbudgets", "poddisruptionbudgets/status"],
+        &[READ],
+    ),
 ];
 
 /// What editors may do besides: change it, read secrets and act as service accounts.
 const EDIT: &[Row] = &[
-    ("", &["pods/attach", "pods/exec", "pods/portforward", "pods/proxy"], &[READ, WRITE]),
+    (
+        "",
+        &["pods/attach", "pods/exec", "pods/portforward", "pods/proxy"],
+        &[READ, WRITE],
+    ),
     ("", &["secrets", "services/proxy"], &[READ, WRITE]),
     ("", &["serviceaccounts"], &[&["impersonate"], WRITE]),
-    ("", &["pods", "configmaps", "events", "persistentvolumeclaims", "services"], &[WRITE]),
-    ("", &["replicationcontrollers", "replicationcontrollers/scale"], &[WRITE]),
+    (
+        "",
+        &[
+            "pods",
+            "configmaps",
+            "events",
+            "persistentvolumeclaims",
+            "services",
+        ],
+        &[WRITE],
+    ),
+    (
+        "",
+        &["replicationcontrollers", "replicationcontrollers/scale"],
+        &[WRITE],
+    ),
     ("", &["pods/eviction", "serviceaccounts/token"], &[CREATE]),
-    ("apps", &["daemonsets", "deployments", "deployments/rollback", "deployments/scale"], &[WRITE]),
-    ("apps", &["replicasets", "replicasets/scale", "statefulsets", "statefulsets/scale"], &[WRITE]),
+    (
+        "apps",
+        &[
+            "daemonsets",
+            "deployments",
+            "deployments/rollback",
+            "deployments/scale",
+        ],
+        &[WRITE],
+    ),
+    (
+        "apps",
+        &[
+            "replicasets",
+            "replicasets/scale",
+            "statefulsets",
+            "statefulsets/scale",
+        ],
+        &[WRITE],
+    ),
     ("autoscaling", &["horizontalpodautoscalers"], &[WRITE]),
     ("batch", &["cronjobs", "jobs"], &[WRITE]),
     ("coordination.k8s.io", &["leases"], &[READ, WRITE]),
@@ -106,7 +202,12 @@ pub(crate) fn bootstrap() -> Vec<Value> {
         role("system:basic-user", None, BASIC, (&[], &[])),
         role("system:aggregate-to-view", Some(label("view")), VIEW, (&[], &[])),
         role("system:aggregate-to-edit", Some(label("edit")), EDIT, (&[], &[])),
-        role("system:aggregate-to-admin", Some(label("admin")), ADMIN, (&[], &[])),
+        role(
+            "system:aggregate-to-admin",
+            Some(label("admin")),
+            ADMIN,
+            (&[], &[]),
+        ),
         aggregated("view", Some(label("edit")), &label("view")),
         aggregated("edit", Some(label("admin")), &label("edit")),
         aggregated("admin", None, &label("admin")),

@@ -60,7 +60,12 @@ fn same_rights(old: &Value, new: &Value) -> bool {
     let relevant = |object: &Value| {
         let mut object = object.clone();
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-            let ignored = ["finalizers", "ownerReferences", "managedFields", "resourceVersion"];
+            let ignored = [
+                "finalizers",
+                "ownerReferences",
+                "managedFields",
+                "resourceVersion",
+            ];
             metadata.retain(|member, _| !ignored.contains(&member.as_str()));
         }
         object
@@ -95,8 +100,10 @@ impl Write<'_> {
             .map(Rule::read)
             .collect();
         self.has_all(&rules).map_err(|missing| self.refusal(&missing))?;
-        let aggregates =
-            |role: &Value| role.get("aggregationRule").is_some_and(|aggregation| !aggregation.is_null());
+        let aggregates = |role: &Value| {
+            role.get("aggregationRule")
+                .is_some_and(|aggregation| !aggregation.is_null())
+        };
         if (aggregates(role) || old.is_some_and(aggregates)) && self.has_all(&Rule::everything()).is_err() {
             return Err(self.refusal(AGGREGATION));
         }

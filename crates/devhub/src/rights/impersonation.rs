@@ -107,7 +107,11 @@ impl Mask {
             ];
         }
         let everybody = [AUTHENTICATED, UNAUTHENTICATED];
-        if !self.groups.iter().any(|group| everybody.contains(&group.as_str())) {
+        if !self
+            .groups
+            .iter()
+            .any(|group| everybody.contains(&group.as_str()))
+        {
             let group = if self.name == ANONYMOUS {
                 UNAUTHENTICATED
             } else {

@@ -74,15 +74,45 @@ mod tests {
     fn verbs_and_attributes_follow_from_method_path_and_query() {
         for (method, path, query, expected) in [
             ("GET", "/api/v1/namespaces/a/pods", "", "list /pods/ a ''"),
-            ("GET", "/api/v1/namespaces/a/pods", "watch=true", "watch /pods/ a ''"),
-            ("GET", "/api/v1/namespaces/a/pods", "fieldSelector=metadata.name%3Dx", "list /pods/ a 'x'"),
+            (
+                "GET",
+                "/api/v1/namespaces/a/pods",
+                "watch=true",
+                "watch /pods/ a ''",
+            ),
+            (
+                "GET",
+                "/api/v1/namespaces/a/pods",
+                "fieldSelector=metadata.name%3Dx",
+                "list /pods/ a 'x'",
+            ),
             ("GET", "/api/v1/watch/namespaces/a/pods", "", "watch /pods/ a ''"),
-            ("GET", "/api/v1/namespaces/a/pods/x", "watch=true", "get /pods/ a 'x'"),
-            ("PATCH", "/apis/g/v1/things/x/status", "", "patch g/things/status  'x'"),
-            ("DELETE", "/apis/g/v1/things", "", "deletecollection g/things/  ''"),
+            (
+                "GET",
+                "/api/v1/namespaces/a/pods/x",
+                "watch=true",
+                "get /pods/ a 'x'",
+            ),
+            (
+                "PATCH",
+                "/apis/g/v1/things/x/status",
+                "",
+                "patch g/things/status  'x'",
+            ),
+            (
+                "DELETE",
+                "/apis/g/v1/things",
+                "",
+                "deletecollection g/things/  ''",
+            ),
             ("DELETE", "/apis/g/v1/things/x", "", "delete g/things/  'x'"),
             ("GET", "/api/v1/namespaces/a", "", "get /namespaces/ a 'a'"),
-            ("PUT", "/api/v1/namespaces/a/finalize", "", "update /namespaces/finalize a 'a'"),
+            (
+                "PUT",
+                "/api/v1/namespaces/a/finalize",
+                "",
+                "update /namespaces/finalize a 'a'",
+            ),
             ("POST", "/api/v1/namespaces", "", "create /namespaces/  ''"),
             ("GET", "/apis/g/v1", "", "get /apis/g/v1"),
             ("HEAD", "/metrics", "", "head /metrics"),
@@ -95,7 +125,11 @@ mod tests {
                     asked.group, asked.resource, asked.subresource, asked.namespace, asked.name
                 ),
             };
-            assert_eq!(format!("{} {about}", question.verb), expected, "{method} {path}?{query}");
+            assert_eq!(
+                format!("{} {about}", question.verb),
+                expected,
+                "{method} {path}?{query}"
+            );
         }
     }
 }

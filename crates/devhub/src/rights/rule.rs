@@ -279,7 +279,8 @@ mod tests {
     #[test]
     fn a_piece_is_covered_by_a_rule_that_allows_at_least_as_much() {
         let piece = |value: Value| rule(&value);
-        let own = rule(&json!({"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods", "*/status"]}));
+        let own =
+            rule(&json!({"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods", "*/status"]}));
         let named = rule(
             &json!({"verbs": ["*"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"]}),
         );
@@ -311,14 +312,18 @@ mod tests {
             ),
             (
                 &named,
-                piece(json!({"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"]})),
+                piece(
+                    json!({"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"]}),
+                ),
                 true,
             ),
         ] {
             assert_eq!(owner.covers(&other), expected, "{other:?}");
         }
         let url = rule(&json!({"verbs": ["get"], "nonResourceURLs": ["/api/*"]}));
-        assert!(url.covers(&piece(json!({"verbs": ["get"], "nonResourceURLs": ["/api/v1/*"]}))));
+        assert!(url.covers(&piece(
+            json!({"verbs": ["get"], "nonResourceURLs": ["/api/v1/*"]})
+        )));
         assert!(!url.covers(&piece(json!({"verbs": ["get"], "nonResourceURLs": ["*"]}))));
     }
 

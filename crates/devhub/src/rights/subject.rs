@@ -21,7 +21,13 @@ pub(super) enum Subject {
 impl Subject {
     /// Reads a subject; an account without namespace is in that of the binding.
     pub(super) fn read(subject: &Value, binding: &str) -> Option<Self> {
-        let part = |name: &str| subject.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let part = |name: &str| {
+            subject
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
         match part("kind").as_str() {
             "User" => Some(Self::User(part("name"))),
             "Group" => Some(Self::Group(part("name"))),

@@ -7,9 +7,9 @@ mod record;
 mod table;
 mod tables;
 
-pub use journal::JournalError;
 pub(crate) use journal::Journal;
+pub use journal::JournalError;
 pub use record::{Labels, Record, key_of};
 pub use table::{Change, Event, EventKind, Page, Snapshot, Table, TooOld, Unwritten, Write};
-pub(crate) use tables::{Clock, FIRST_VERSION};
 pub use tables::Store;
+pub(crate) use tables::{Clock, FIRST_VERSION};

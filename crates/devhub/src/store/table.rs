@@ -265,6 +265,7 @@ impl Table {
             shaped: event.record.shape != 0,
             table: self.name.to_string(),
             key: event.record.key.to_string(),
+            written_in: String::new(),
             body,
         }
     }

@@ -129,6 +129,7 @@ impl Store {
                 shaped: record.shape != 0,
                 table: name.clone(),
                 key: record.key.to_string(),
+                written_in: String::new(),
                 body: record.body.to_vec(),
             }));
         }

@@ -20,7 +20,7 @@ use crate::instance::DevHub;
 use crate::rights::Authz;
 
 /// How long a real API server may take until it is ready.
-const READY_WITHIN: Duration = Duration::from_secs(60);
+const READY_WITHIN: Duration = Duration::from_mins(1);
 /// How long a definition may take until it is served.
 const SERVED_WITHIN: Duration = Duration::from_secs(30);
 
@@ -47,9 +47,7 @@ impl TestHub {
     pub async fn start(choice: &Choice) -> Result<Self, TestHubError> {
         let inner = match choice {
             Choice::Embedded => {
-                let builder = DevHub::builder()
-                    .authz(Authz::Rbac)
-                    .controllers(Controller::ALL);
+                let builder = DevHub::builder().authz(Authz::Rbac).controllers(Controller::ALL);
                 Inner::Embedded(Box::new(builder.start().await?))
             }
             Choice::Real(assets) => Inner::Real(Box::new(RealHub::start(assets, READY_WITHIN).await?)),

@@ -127,14 +127,18 @@ mod tests {
     #[test]
     fn without_the_variable_the_hub_is_embedded() {
         assert_eq!(Choice::from_value(None).ok(), Some(Choice::Embedded));
-        assert_eq!(Choice::from_value(Some(OsStr::new(""))).ok(), Some(Choice::Embedded));
+        assert_eq!(
+            Choice::from_value(Some(OsStr::new(""))).ok(),
+            Some(Choice::Embedded)
+        );
     }
 
     #[test]
     fn a_folder_that_lacks_programs_is_told_with_all_that_it_lacks() {
         let folder = tempfile::tempdir().expect("a folder");
         let told = |expected: &[&str]| {
-            let error = Choice::from_value(Some(folder.path().as_os_str())).expect_err("programs are missing");
+            let error =
+                Choice::from_value(Some(folder.path().as_os_str())).expect_err("programs are missing");
             let said = error.to_string();
             for text in expected {
                 assert!(said.contains(text), "{text}: {said}");

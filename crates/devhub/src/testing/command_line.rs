@@ -96,7 +96,10 @@ mod tests {
             etcd(&assets, Path::new("/run"), ports),
             apiserver(&assets, Path::new("/run"), ports),
         );
-        assert_eq!((&store.program, &server.program), (&assets.etcd, &assets.apiserver));
+        assert_eq!(
+            (&store.program, &server.program),
+            (&assets.etcd, &assets.apiserver)
+        );
         assert_eq!(
             store.arguments,
             [
@@ -121,7 +124,10 @@ mod tests {
             "--service-account-key-file=/run/accounts.key",
             "--service-account-signing-key-file=/run/accounts.key",
         ] {
-            assert!(server.arguments.iter().any(|given| given == argument), "{argument}");
+            assert!(
+                server.arguments.iter().any(|given| given == argument),
+                "{argument}"
+            );
         }
     }
 }

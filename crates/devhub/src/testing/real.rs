@@ -137,7 +137,10 @@ async fn ready(
     loop {
         let request = http::Request::get("/readyz").body(Vec::new());
         let answer = match request {
-            Ok(request) => client.request_text(request).await.map_err(|error| error.to_string()),
+            Ok(request) => client
+                .request_text(request)
+                .await
+                .map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
         etcd.check()?;
@@ -169,7 +172,10 @@ mod tests {
         let make = |name: &str, does: &str| {
             let path = folder.join(name);
             let note = folder.join(format!("{name}.noted"));
-            let text = format!("#!/bin/sh\necho $$ \"$@\" > {}\necho {name} begins\n{does}\n", note.display());
+            let text = format!(
+                "#!/bin/sh\necho $$ \"$@\" > {}\necho {name} begins\n{does}\n",
+                note.display()
+            );
             std::fs::write(&path, text).expect("writable");
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("ours");
             path
@@ -191,7 +197,9 @@ mod tests {
     async fn a_server_that_never_gets_ready_is_told_and_both_programs_end() {
         let folder = tempfile::tempdir().expect("a folder");
         let assets = fake(folder.path(), "exec sleep 600", "exec sleep 600");
-        let error = RealHub::start(&assets, Duration::from_secs(1)).await.expect_err("it sleeps");
+        let error = RealHub::start(&assets, Duration::from_secs(1))
+            .await
+            .expect_err("it sleeps");
         let said = error.to_string();
         assert!(said.contains("kube-apiserver was not ready within 1 s"), "{said}");
         assert!(said.contains("kube-apiserver begins"), "{said}");
@@ -206,21 +214,32 @@ mod tests {
             let parent = Path::new(own.expect("a folder")).parent().expect("a folder");
             assert!(!parent.exists(), "the folder goes with the hub");
         }
-        let (etcd, server) = (noted(folder.path(), "etcd").1, noted(folder.path(), "kube-apiserver").1);
+        let (etcd, server) = (
+            noted(folder.path(), "etcd").1,
+            noted(folder.path(), "kube-apiserver").1,
+        );
         let port = etcd
             .split_once("--listen-client-urls=http://127.0.0.1:")
             .and_then(|(_, rest)| rest.split_whitespace().next())
             .expect("a port");
-        assert!(server.contains(&format!("--etcd-servers=http://127.0.0.1:{port} ")), "{server}");
+        assert!(
+            server.contains(&format!("--etcd-servers=http://127.0.0.1:{port} ")),
+            "{server}"
+        );
     }
 
     #[tokio::test]
     async fn a_program_that_ends_early_is_told_with_its_last_words() {
         let folder = tempfile::tempdir().expect("a folder");
         let assets = fake(folder.path(), "exec sleep 600", "echo no such flag\nexit 3");
-        let error = RealHub::start(&assets, Duration::from_secs(20)).await.expect_err("it ends");
+        let error = RealHub::start(&assets, Duration::from_secs(20))
+            .await
+            .expect_err("it ends");
         let said = error.to_string();
-        assert!(said.contains("kube-apiserver ended early (exit status: 3)"), "{said}");
+        assert!(
+            said.contains("kube-apiserver ended early (exit status: 3)"),
+            "{said}"
+        );
         assert!(said.contains("no such flag"), "{said}");
         assert!(!Path::new("/proc").join(noted(folder.path(), "etcd").0).exists());
     }

@@ -97,8 +97,8 @@ impl Rig {
 }
 
 impl Running {
-    /// Sends a signal and returns the exit status.
-    pub(crate) fn end(mut self, signal: &str) -> Option<i32> {
+    /// Sends a signal and returns the exit status, or the negative number of the signal that ended the program.
+    pub(crate) fn end(mut self, signal: &str) -> i32 {
         let id = self.child.id().to_string();
         let sent = Command::new("kill").args([signal, &id]).status();
         assert!(sent.expect("kill runs").success());
@@ -107,7 +107,7 @@ impl Running {
         let out = self.child.stdout.as_mut().expect("stdout is piped");
         out.read_to_string(&mut rest).expect("text");
         assert_eq!(rest, "", "nothing is printed behind the line");
-        status.code().or_else(|| status.signal().map(|signal| -signal))
+        status.code().unwrap_or_else(|| status.signal().map_or(i32::MIN, |signal| -signal))
     }
 }
 

@@ -17,7 +17,10 @@ fn prepare(rig: &Rig) -> crate::rig::Running {
     ] {
         rig.says(words, "created");
     }
-    rig.says(&format!("create secret generic {SECRET} -n team --from-literal=a=b"), "created");
+    rig.says(
+        &format!("create secret generic {SECRET} -n team --from-literal=a=b"),
+        "created",
+    );
     running
 }
 
@@ -34,12 +37,24 @@ fn roles_and_bindings_decide_what_kubectl_may_do() {
         "delete configmap settings -n team --as jane",
         "configmaps \"settings\" is forbidden: User \"jane\" cannot delete resource \"configmaps\" in API group \"\" in the namespace \"team\"",
     );
-    rig.says(&format!("get secret {SECRET} -n team --as jim --as-group devs"), SECRET);
-    rig.refuses("get secret other -n team --as jim --as-group devs", "cannot get resource \"secrets\"");
-    rig.says("create configmap more -n team --from-literal=a=b --as boss", "created");
+    rig.says(
+        &format!("get secret {SECRET} -n team --as jim --as-group devs"),
+        SECRET,
+    );
+    rig.refuses(
+        "get secret other -n team --as jim --as-group devs",
+        "cannot get resource \"secrets\"",
+    );
+    rig.says(
+        "create configmap more -n team --from-literal=a=b --as boss",
+        "created",
+    );
     rig.refuses("get nodes --as jane", "the server doesn't have a resource type");
-    rig.refuses("get --raw /metrics --as jane", "forbidden: User \"jane\" cannot get path \"/metrics\"");
-    assert_eq!(running.end("-TERM"), Some(0));
+    rig.refuses(
+        "get --raw /metrics --as jane",
+        "forbidden: User \"jane\" cannot get path \"/metrics\"",
+    );
+    assert_eq!(running.end("-TERM"), 0);
 }
 
 #[test]
@@ -65,23 +80,34 @@ fn can_i_answers_from_the_same_rules() {
     }
     let (succeeded, list) = rig.kubectl("auth can-i --list -n team --as jane");
     assert!(succeeded, "{list}");
-    for text in ["configmaps", "[get list watch]", "selfsubjectaccessreviews.authorization.k8s.io", "[/healthz]"] {
+    for text in [
+        "configmaps",
+        "[get list watch]",
+        "selfsubjectaccessreviews.authorization.k8s.io",
+        "[/healthz]",
+    ] {
         assert!(list.contains(text), "{text}: {list}");
     }
     assert!(!list.contains("secrets"), "{list}");
-    assert_eq!(running.end("-TERM"), Some(0));
+    assert_eq!(running.end("-TERM"), 0);
 }
 
 #[test]
 fn nobody_gives_more_than_he_has_unless_he_may() {
     let rig = Rig::new();
     let running = prepare(&rig);
-    rig.says("create role own -n team --verb=get --resource=configmaps --as boss", "created");
+    rig.says(
+        "create role own -n team --verb=get --resource=configmaps --as boss",
+        "created",
+    );
     rig.refuses(
         "create role wide -n team --verb=get,list --resource=customresourcedefinitions --as boss",
         "roles.rbac.authorization.k8s.io \"wide\" is forbidden: user \"boss\" (groups=[\"system:authenticated\"]) is attempting to grant RBAC permissions not currently held:",
     );
-    rig.says("create rolebinding own -n team --role=own --user=jim --as boss", "created");
+    rig.says(
+        "create rolebinding own -n team --role=own --user=jim --as boss",
+        "created",
+    );
     rig.refuses(
         "create rolebinding root -n team --clusterrole=cluster-admin --user=jim --as boss",
         "{APIGroups:[\"*\"], Resources:[\"*\"], Verbs:[\"*\"]}",
@@ -90,16 +116,31 @@ fn nobody_gives_more_than_he_has_unless_he_may() {
         "create rolebinding none -n team --clusterrole=none --user=jim --as boss",
         "clusterrole.rbac.authorization.k8s.io \"none\" not found",
     );
-    rig.says("create role binder -n team --verb=bind --resource=clusterroles --resource-name=cluster-admin", "created");
-    rig.says("create rolebinding binder -n team --role=binder --user=boss", "created");
-    rig.says("create rolebinding root -n team --clusterrole=cluster-admin --user=jim --as boss", "created");
-    rig.says("create clusterrole writer --verb=create,patch,update --resource=clusterroles", "created");
-    rig.says("create clusterrolebinding writer --clusterrole=writer --user=ann", "created");
+    rig.says(
+        "create role binder -n team --verb=bind --resource=clusterroles --resource-name=cluster-admin",
+        "created",
+    );
+    rig.says(
+        "create rolebinding binder -n team --role=binder --user=boss",
+        "created",
+    );
+    rig.says(
+        "create rolebinding root -n team --clusterrole=cluster-admin --user=jim --as boss",
+        "created",
+    );
+    rig.says(
+        "create clusterrole writer --verb=create,patch,update --resource=clusterroles",
+        "created",
+    );
+    rig.says(
+        "create clusterrolebinding writer --clusterrole=writer --user=ann",
+        "created",
+    );
     rig.refuses(
         "create clusterrole all --aggregation-rule=a=b --as ann",
         "must have cluster-admin privileges to use the aggregationRule",
     );
-    assert_eq!(running.end("-TERM"), Some(0));
+    assert_eq!(running.end("-TERM"), 0);
 }
 
 #[test]
@@ -107,12 +148,23 @@ fn acting_as_somebody_needs_the_right_to_impersonate_every_part() {
     let rig = Rig::new();
     let running = prepare(&rig);
     rig.says("create clusterrole actor --verb=impersonate --resource=users,groups --resource-name=jane --resource-name=devs", "created");
-    rig.says("create clusterrolebinding actor --clusterrole=actor --serviceaccount=team:robot", "created");
+    rig.says(
+        "create clusterrolebinding actor --clusterrole=actor --serviceaccount=team:robot",
+        "created",
+    );
     rig.says("create serviceaccount robot -n team", "created");
     let (succeeded, token) = rig.kubectl("create token robot -n team");
     assert!(succeeded, "{token}");
-    let as_robot = |words: &str| format!("{words} --kubeconfig /dev/null --insecure-skip-tls-verify --token {token} --server {}", running.line.trim().rsplit_once("hub=").expect("a url").1);
-    rig.says(&as_robot("get configmaps -n team --as jane --as-group devs"), "settings");
+    let as_robot = |words: &str| {
+        format!(
+            "{words} --kubeconfig /dev/null --insecure-skip-tls-verify --token {token} --server {}",
+            running.line.trim().rsplit_once("hub=").expect("a url").1
+        )
+    };
+    rig.says(
+        &as_robot("get configmaps -n team --as jane --as-group devs"),
+        "settings",
+    );
     rig.refuses(
         &as_robot("get configmaps -n team --as boss"),
         "users \"boss\" is forbidden: User \"system:serviceaccount:team:robot\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope",
@@ -125,9 +177,12 @@ fn acting_as_somebody_needs_the_right_to_impersonate_every_part() {
         &as_robot("get configmaps -n team"),
         "configmaps is forbidden: User \"system:serviceaccount:team:robot\" cannot list",
     );
-    rig.says("create rolebinding robot -n team --clusterrole=view --serviceaccount=team:robot", "created");
+    rig.says(
+        "create rolebinding robot -n team --clusterrole=view --serviceaccount=team:robot",
+        "created",
+    );
     rig.says(&as_robot("get configmaps -n team"), "settings");
-    assert_eq!(running.end("-TERM"), Some(0));
+    assert_eq!(running.end("-TERM"), 0);
 }
 
 #[test]
@@ -144,8 +199,10 @@ fn aggregated_roles_take_in_new_ones_at_once_and_show_them() {
     rig.says("auth can-i get things -n team --as boss", "yes");
     let shown = (0..100).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(50));
-        rig.kubectl("get clusterrole admin -o yaml").1.contains("- things")
+        rig.kubectl("get clusterrole admin -o yaml")
+            .1
+            .contains("- things")
     });
     assert!(shown, "the controller writes the rules of aggregated roles");
-    assert_eq!(running.end("-TERM"), Some(0));
+    assert_eq!(running.end("-TERM"), 0);
 }

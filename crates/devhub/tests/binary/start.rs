@@ -23,7 +23,13 @@ fn serves_kubectl_until_it_is_asked_to_end() {
     rig.write("crds/things.yaml", DEFINITION);
     for signal in ["-INT", "-TERM"] {
         let running = rig.start(&["--crds", "crds"]);
-        let hub = running.line.trim().rsplit_once(" hub=").expect("two members").1.to_owned();
+        let hub = running
+            .line
+            .trim()
+            .rsplit_once(" hub=")
+            .expect("two members")
+            .1
+            .to_owned();
         assert_eq!(
             running.line,
             format!("READY kubeconfig={} hub={hub}\n", rig.kubeconfig().display())
@@ -32,11 +38,23 @@ fn serves_kubectl_until_it_is_asked_to_end() {
         assert_eq!(mode(&rig.kubeconfig()), 0o600);
         assert_eq!(mode(&rig.path("hub/hub-ca.crt")), 0o600);
         rig.says("api-resources --api-group=test.example.io", "things");
-        let file = rig.write("thing.yaml", "#\n{apiVersion: test.example.io/v1, kind: Thing, metadata: {name: a}, spec: {size: 3}}");
-        rig.says(&format!("apply -f {}", file.display()), "thing.test.example.io/a created");
-        rig.says("wait --for=create serviceaccount/default --timeout=10s", "condition met");
-        rig.says("wait --for=create configmap/kube-root-ca.crt --timeout=10s", "condition met");
-        assert_eq!(running.end(signal), Some(0), "{signal}");
+        let file = rig.write(
+            "thing.yaml",
+            "#\n{apiVersion: test.example.io/v1, kind: Thing, metadata: {name: a}, spec: {size: 3}}",
+        );
+        rig.says(
+            &format!("apply -f {}", file.display()),
+            "thing.test.example.io/a created",
+        );
+        rig.says(
+            "wait --for=create serviceaccount/default --timeout=10s",
+            "condition met",
+        );
+        rig.says(
+            "wait --for=create configmap/kube-root-ca.crt --timeout=10s",
+            "condition met",
+        );
+        assert_eq!(running.end(signal), 0, "{signal}");
     }
 }
 
@@ -48,7 +66,7 @@ fn runs_only_the_controllers_that_are_asked_for() {
     rig.says("create configmap a -n team --from-literal=a=b", "created");
     rig.says("delete namespace team --timeout=20s", "deleted");
     rig.refuses("get serviceaccount default", "not found");
-    assert_eq!(running.end("-TERM"), Some(0));
+    assert_eq!(running.end("-TERM"), 0);
 }
 
 #[test]
@@ -63,7 +81,7 @@ fn an_event_that_nobody_repeats_goes_after_its_time() {
     rig.says("get event e -o name", "event/e");
     rig.says("wait --for=delete event/e --timeout=20s", "");
     rig.refuses("get event e", "not found");
-    assert_eq!(running.end("-INT"), Some(0));
+    assert_eq!(running.end("-INT"), 0);
 }
 
 #[test]
@@ -71,7 +89,16 @@ fn all_faults_of_flags_and_files_are_told_at_once() {
     let rig = Rig::new();
     rig.write("bad/1.yaml", "{apiVersion: v1, kind: ConfigMap}");
     rig.write("bad/2.yaml", "a: [");
-    let output = rig.run(&["--controllers", "nodes", "--event-ttl", "soon", "--crds", "bad", "--crds", "absent"]);
+    let output = rig.run(&[
+        "--controllers",
+        "nodes",
+        "--event-ttl",
+        "soon",
+        "--crds",
+        "bad",
+        "--crds",
+        "absent",
+    ]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
     for text in [
@@ -90,15 +117,26 @@ fn all_faults_of_flags_and_files_are_told_at_once() {
 #[test]
 fn definitions_that_the_hub_refuses_are_told_with_their_files() {
     let rig = Rig::new();
-    rig.write("crds/1.yaml", &DEFINITION.replace("storage: true", "storage: false"));
+    rig.write(
+        "crds/1.yaml",
+        &DEFINITION.replace("storage: true", "storage: false"),
+    );
     rig.write(
         "crds/2.yaml",
-        &DEFINITION.replace("things", "others").replace("Namespaced", "Everywhere"),
+        &DEFINITION
+            .replace("things", "others")
+            .replace("Namespaced", "Everywhere"),
     );
     let output = rig.run(&["--crds", "crds"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    for text in ["2 faults", "crds/1.yaml: cannot load", "exactly one version", "crds/2.yaml: cannot load", "spec.scope"] {
+    for text in [
+        "2 faults",
+        "crds/1.yaml: cannot load",
+        "exactly one version",
+        "crds/2.yaml: cannot load",
+        "spec.scope",
+    ] {
         assert!(said.contains(text), "{text}: {said}");
     }
 }
@@ -111,7 +149,10 @@ fn a_port_that_is_taken_is_told() {
     let output = rig.run(&["--port", &port]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains(&format!("cannot listen on 127.0.0.1:{port}: ")), "{said}");
+    assert!(
+        said.contains(&format!("cannot listen on 127.0.0.1:{port}: ")),
+        "{said}"
+    );
 }
 
 #[test]
@@ -124,4 +165,20 @@ fn unknown_flags_and_a_missing_folder_are_told() {
     let output = rig.run(&[]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write into folder"));
+}
+
+#[test]
+fn the_readme_names_every_flag() {
+    let rig = Rig::new();
+    let help = String::from_utf8(rig.run(&["--help"]).stdout).expect("text");
+    let readme = include_str!("../../README.md");
+    let flags: Vec<&str> = help
+        .split_whitespace()
+        .filter(|word| word.starts_with("--") && word.len() > 2)
+        .filter(|word| !["--help", "--version", "--kubeconfig"].contains(word))
+        .collect();
+    assert!(flags.len() >= 8, "{help}");
+    for flag in flags {
+        assert!(readme.contains(&format!("| `{flag} ")), "the README does not name {flag}");
+    }
 }

@@ -100,7 +100,10 @@ impl Journal {
             );
         }
         let length = u64::try_from(replay.good).unwrap_or(u64::MAX);
-        let mut file = OpenOptions::new().write(true).open(&path).map_err(failed(&path))?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .map_err(failed(&path))?;
         file.set_len(length)
             .and_then(|()| file.seek(SeekFrom::End(0)))
             .map_err(failed(&path))?;

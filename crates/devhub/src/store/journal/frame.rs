@@ -52,6 +52,8 @@ pub(crate) struct Entry {
     pub(crate) table: String,
     /// Key of the object.
     pub(crate) key: String,
+    /// API version in which the object was written; may be empty.
+    pub(crate) written_in: String,
     /// The stored body of the object; empty for a removal.
     pub(crate) body: Vec<u8>,
 }
@@ -65,6 +67,7 @@ impl Entry {
             shaped: false,
             table: String::new(),
             key: String::new(),
+            written_in: String::new(),
             body: objects.to_le_bytes().to_vec(),
         }
     }
@@ -75,7 +78,7 @@ impl Entry {
         payload.extend(self.version.to_le_bytes());
         payload.push(self.kind.byte());
         payload.push(u8::from(self.shaped));
-        for text in [&self.table, &self.key] {
+        for text in [&self.table, &self.key, &self.written_in] {
             // Names of Kubernetes are far shorter; one that is not makes a record that cannot be read back, and says so.
             payload.extend(u16::try_from(text.len()).unwrap_or(u16::MAX).to_le_bytes());
             payload.extend(text.as_bytes());
@@ -104,13 +107,15 @@ impl Entry {
         let (version, rest) = payload.split_first_chunk::<8>()?;
         let ([kind, shaped], rest) = rest.split_first_chunk::<2>()?;
         let (table, rest) = text(rest)?;
-        let (key, body) = text(rest)?;
+        let (key, rest) = text(rest)?;
+        let (written_in, body) = text(rest)?;
         let entry = Self {
             kind: EntryKind::read(*kind)?,
             version: u64::from_le_bytes(*version),
             shaped: *shaped != 0,
             table,
             key,
+            written_in,
             body: body.to_vec(),
         };
         Some((entry, HEAD + size))
@@ -177,6 +182,7 @@ mod tests {
             shaped: true,
             table: "things.example.io".to_owned(),
             key: "ns/a".to_owned(),
+            written_in: "v1".to_owned(),
             body: b"\"name\":\"a\"}}".to_vec(),
         };
         let mut bytes = Vec::new();

@@ -6,7 +6,7 @@ mod disk;
 mod frame;
 mod replay;
 
-pub use disk::JournalError;
 pub(crate) use disk::Journal;
+pub use disk::JournalError;
 pub(crate) use frame::{Entry, EntryKind};
 pub(crate) use replay::Replay;

@@ -151,6 +151,7 @@ mod tests {
             shaped: false,
             table: "things.example.io".to_owned(),
             key: key.to_owned(),
+            written_in: String::new(),
             body: body.as_bytes().to_vec(),
         }
     }
@@ -173,7 +174,12 @@ mod tests {
     fn sample() -> (Vec<Entry>, Vec<Entry>) {
         let state = vec![entry(EntryKind::State, 40, "a", "\"name\":\"a\"}}")];
         let events = vec![
-            entry(EntryKind::Put, 101, "b", "\"name\":\"b\"},\"data\":{\"ä\":\"x\"}}"),
+            entry(
+                EntryKind::Put,
+                101,
+                "b",
+                "\"name\":\"b\"},\"data\":{\"ä\":\"x\"}}",
+            ),
             entry(EntryKind::Remove, 102, "a", ""),
             entry(EntryKind::Put, 105, "b", "\"name\":\"b\"}}"),
         ];
@@ -193,7 +199,10 @@ mod tests {
             let whole = ends.iter().filter(|end| **end <= length).count() - 1;
             let read = read.unwrap_or_else(|damage| panic!("cut at {length}: {damage}"));
             assert_eq!(read.events, events[..whole], "cut at {length}");
-            assert_eq!((read.state.as_slice(), read.good), (state.as_slice(), ends[whole]));
+            assert_eq!(
+                (read.state.as_slice(), read.good),
+                (state.as_slice(), ends[whole])
+            );
         }
     }
 
