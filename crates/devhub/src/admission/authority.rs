@@ -4,22 +4,10 @@
 
 use std::sync::Arc;
 
-use schema::cel::{Access, Authority, Decision, Program, Stage};
+use schema::cel::{Program, Stage};
 use serde_json::json;
 
 use super::attributes::Attributes;
-
-/// Everybody may do everything.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Everything;
-
-impl Authority for Everything {
-    fn decide(&self, _: &Access) -> Decision {
-        Decision::Allowed {
-            reason: String::new(),
-        }
-    }
-}
 
 /// Binds `authorizer` and `authorizer.requestResource`, if somebody knows the rights of the request's user.
 pub(super) fn admit(stage: &mut Stage<'_, '_>, request: &Attributes) {

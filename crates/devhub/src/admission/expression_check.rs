@@ -85,7 +85,10 @@ fn start(source: &str, mention: &Mention) -> (usize, usize) {
     let at = |place: isize| usize::try_from(place).unwrap_or(1).max(1);
     let (line, column) = (at(line), at(column));
     let text = source.lines().nth(line - 1).unwrap_or_default();
-    let end = text.char_indices().nth(column - 1).map_or(text.len(), |(end, _)| end);
+    let end = text
+        .char_indices()
+        .nth(column - 1)
+        .map_or(text.len(), |(end, _)| end);
     let (before, rest) = text.split_at(end);
     if rest.starts_with(&mention.name) {
         return (line, column);
@@ -139,22 +142,38 @@ mod tests {
     #[test]
     fn what_cannot_be_right_is_refused() {
         check("object.spec.size > 1 && variables.big", Wanted::Bool, None);
-        check("authorizer.requestResource.check('get').allowed()", Wanted::Bool, None);
+        check(
+            "authorizer.requestResource.check('get').allowed()",
+            Wanted::Bool,
+            None,
+        );
         check("object.items.all(item, item > 1)", Wanted::Bool, None);
         check("object.spec.name", Wanted::Text, None);
         check("1 + 1", Wanted::Bool, Some("must evaluate to bool but got int"));
-        check("'a' + object.x", Wanted::Bool, Some("must evaluate to bool but got string"));
+        check(
+            "'a' + object.x",
+            Wanted::Bool,
+            Some("must evaluate to bool but got string"),
+        );
         check("null", Wanted::TextOrNull, None);
-        check("1", Wanted::TextOrNull, Some("must evaluate to one of [string null_type] but got int"));
+        check(
+            "1",
+            Wanted::TextOrNull,
+            Some("must evaluate to one of [string null_type] but got int"),
+        );
         check(
             "object.x == params.y",
             Wanted::Bool,
-            Some("compilation failed: ERROR: <input>:1:13: undeclared reference to 'params' (in container '')\n | object.x == params.y\n | ............^"),
+            Some(
+                "compilation failed: ERROR: <input>:1:13: undeclared reference to 'params' (in container '')\n | object.x == params.y\n | ............^",
+            ),
         );
         check(
             "variables.huge",
             Wanted::Any,
-            Some("compilation failed: ERROR: <input>:1:10: undefined field 'huge'\n | variables.huge\n | .........^"),
+            Some(
+                "compilation failed: ERROR: <input>:1:10: undefined field 'huge'\n | variables.huge\n | .........^",
+            ),
         );
         let text = "object.";
         let environment = Environment {
@@ -163,8 +182,14 @@ mod tests {
             variables: &[],
         };
         let found = fault(text, environment, Wanted::Bool).unwrap_or_default();
-        assert!(found.starts_with("compilation failed: ERROR: <input>:1:8: "), "{found}");
+        assert!(
+            found.starts_with("compilation failed: ERROR: <input>:1:8: "),
+            "{found}"
+        );
         assert!(fault("authorizer != null", environment, Wanted::Bool).is_some());
-        assert!(fault("variables.a", environment, Wanted::Any).is_some_and(|found| found.contains("undeclared reference to 'variables'")));
+        assert!(
+            fault("variables.a", environment, Wanted::Any)
+                .is_some_and(|found| found.contains("undeclared reference to 'variables'"))
+        );
     }
 }

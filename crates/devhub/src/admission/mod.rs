@@ -23,7 +23,6 @@ mod status_text;
 mod warnings;
 
 pub use attributes::{Attributes, Conversion, Kind, Operation, UserInfo};
-pub use authority::Everything;
 pub use chain::{Chain, Settle};
 pub use condition_check::match_condition_faults;
 pub(crate) use decode::{document, unregistered};

@@ -104,7 +104,10 @@ mod tests {
             "validations": [{ "expression": "'x'", "messageExpression": "authorizer" }, { "expression": "variables.two == 1" }],
             "auditAnnotations": [{ "key": "k", "valueExpression": "1" }],
         } });
-        let fields: Vec<String> = policy_faults(&policy).into_iter().map(|fault| fault.field).collect();
+        let fields: Vec<String> = policy_faults(&policy)
+            .into_iter()
+            .map(|fault| fault.field)
+            .collect();
         assert_eq!(
             fields,
             [

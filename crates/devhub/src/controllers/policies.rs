@@ -34,7 +34,10 @@ async fn observe(
     policy: &ValidatingAdmissionPolicy,
 ) -> Result<(), kube::Error> {
     let generation = policy.metadata.generation;
-    let observed = policy.status.as_ref().and_then(|status| status.observed_generation);
+    let observed = policy
+        .status
+        .as_ref()
+        .and_then(|status| status.observed_generation);
     if observed == generation {
         return Ok(());
     }

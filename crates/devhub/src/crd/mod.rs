@@ -7,12 +7,14 @@ mod check_conversion;
 mod check_version;
 mod prepare;
 mod react;
+mod recover;
 mod served;
 mod status;
 
 pub(crate) use check::{check_changed, check_new, check_status};
 pub(crate) use prepare::{fill, prepare_changed, prepare_new, storage_version};
 pub(crate) use react::react;
+pub(crate) use recover::recover;
 pub(crate) use status::mark_terminating;
 
 /// Finalizer that keeps a definition until its last instance is gone.

@@ -53,7 +53,7 @@ pub(crate) fn after_commit(hub: &Arc<Hub>, served: &Served, name: &str) {
     let resource = &served.resource;
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
-            crd::react(hub, name);
+            react(hub, name);
         }
         (
             "admissionregistration.k8s.io",
@@ -71,7 +71,25 @@ pub(crate) fn after_commit(hub: &Arc<Hub>, served: &Served, name: &str) {
     }
 }
 
-fn install_webhooks(hub: &Hub) {
+/// Lets a definition take effect, after a while if that is asked for.
+fn react(hub: &Arc<Hub>, name: &str) {
+    let delay = hub.mischief.crd_delay();
+    // What is loaded before the hub listens is served when it does.
+    if delay.is_zero() || hub.address().is_empty() {
+        crd::react(hub, name);
+        return;
+    }
+    let (late, name) = (Arc::clone(hub), name.to_owned());
+    hub.tasks.spawn(async move {
+        tokio::select! {
+            () = late.stop.cancelled() => {}
+            () = tokio::time::sleep(delay) => crd::react(&late, &name),
+        }
+    });
+}
+
+/// Lets the stored webhook configurations take effect.
+pub(crate) fn install_webhooks(hub: &Hub) {
     let _turn = hub.react_alone();
     let mutating = registered(hub, "mutatingwebhookconfigurations");
     let validating = registered(hub, "validatingwebhookconfigurations");
@@ -79,7 +97,8 @@ fn install_webhooks(hub: &Hub) {
     hub.chain.install(hooks);
 }
 
-fn install_policies(hub: &Hub) {
+/// Lets the stored policies and bindings take effect.
+pub(crate) fn install_policies(hub: &Hub) {
     let _turn = hub.react_alone();
     let policies = registered(hub, "validatingadmissionpolicies");
     let bindings = registered(hub, "validatingadmissionpolicybindings");

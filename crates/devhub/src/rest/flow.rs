@@ -69,7 +69,7 @@ impl Flow<'_> {
             dry_run: self.dry_run,
             equivalent_versions: others.unwrap_or_default(),
             conversion: self.conversion(),
-            surroundings: Some(Arc::new(Around::new(&self.call.hub))),
+            surroundings: Some(Arc::new(Around::new(&self.call.hub, &self.call.user))),
         }
     }
 

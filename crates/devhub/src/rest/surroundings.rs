@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use schema::cel::Authority;
+use schema::cel::{Access, Authority, Decision};
 use serde_json::Value;
 
-use crate::admission::{Everything, ParamQuery, Surroundings};
+use crate::admission::{ParamQuery, Surroundings, UserInfo};
 use crate::hub::Hub;
 use crate::registry::Served;
 use crate::resource::Scope;
+use crate::rights::{About, Asked, Question};
 use crate::selector::LabelSelector;
 use crate::store::{Page, Record, key_of};
 
@@ -20,12 +21,16 @@ use crate::store::{Page, Record, key_of};
 #[derive(Clone, Debug)]
 pub(super) struct Around {
     hub: Arc<Hub>,
+    user: UserInfo,
 }
 
 impl Around {
     /// Returns the surroundings of a request.
-    pub(super) fn new(hub: &Arc<Hub>) -> Self {
-        Self { hub: Arc::clone(hub) }
+    pub(super) fn new(hub: &Arc<Hub>, user: &UserInfo) -> Self {
+        Self {
+            hub: Arc::clone(hub),
+            user: user.clone(),
+        }
     }
 
     fn find(&self, api_version: &str, kind: &str) -> Option<Arc<Served>> {
@@ -78,8 +83,52 @@ impl Surroundings for Around {
     }
 
     fn authority(&self) -> Arc<dyn Authority> {
-        // Every authenticated user may do everything.
-        Arc::new(Everything)
+        Arc::new(self.clone())
+    }
+}
+
+impl Authority for Around {
+    fn decide(&self, access: &Access) -> Decision {
+        let about = match &access.path {
+            Some(path) => About::Path(path.clone()),
+            None => About::Resource(Asked {
+                group: access.group.clone(),
+                resource: access.resource.clone(),
+                subresource: access.subresource.clone(),
+                namespace: access.namespace.clone(),
+                name: access.name.clone(),
+            }),
+        };
+        let question = Question {
+            verb: access.verb.clone(),
+            about,
+        };
+        let account = access.service_account.as_ref();
+        let account = account.map(|(namespace, name)| account_user(namespace, name));
+        let verdict = self
+            .hub
+            .rights
+            .decide(account.as_ref().unwrap_or(&self.user), &question);
+        let reason = verdict.reason;
+        if verdict.allowed {
+            Decision::Allowed { reason }
+        } else {
+            Decision::Denied { reason }
+        }
+    }
+}
+
+/// Returns a service account as a user.
+fn account_user(namespace: &str, name: &str) -> UserInfo {
+    let groups = [
+        "system:serviceaccounts".to_owned(),
+        format!("system:serviceaccounts:{namespace}"),
+        "system:authenticated".to_owned(),
+    ];
+    UserInfo {
+        name: format!("system:serviceaccount:{namespace}:{name}"),
+        groups: groups.into(),
+        ..UserInfo::default()
     }
 }
 

@@ -31,7 +31,7 @@ use scenario::Scenario;
 use target::Target;
 
 /// Scenarios that nobody had to have and that are there all the same.
-const DELIVERED: [&str; 2] = ["conversion-", "vap-"];
+const DELIVERED: [&str; 3] = ["conversion-", "rbac-", "vap-"];
 
 /// Returns why a scenario is not replayed.
 fn out_of_scope(scenario: &Scenario) -> Option<&'static str> {
@@ -187,7 +187,7 @@ mod tests {
     fn a_row_for_a_step_that_is_not_replayed_fails() {
         let mut report = Report::default();
         check_rows(
-            &Known::parse("rbac-01\trbac-01-001\twhy\ncrud-cr-01\tnope\twhy\n"),
+            &Known::parse("selectable-01\tselectable-01-001\twhy\ncrud-cr-01\tnope\twhy\n"),
             &scenario::all(),
             &mut report,
         );
