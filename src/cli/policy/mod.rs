@@ -6,6 +6,7 @@ mod args;
 mod bench;
 mod export;
 mod files;
+mod form;
 mod hub;
 mod lint;
 mod run;

@@ -7,6 +7,5 @@ mod expect;
 mod run;
 mod suite;
 
-pub(super) use case::resource;
 pub(super) use run::run;
 pub use run::{CaseResult, TestReport, run_tests};
