@@ -15,4 +15,4 @@ mod test;
 pub use args::{BenchArgs, ExportArgs, LintArgs, PolicyArgs, PolicyCommand, TestArgs, TestOutput};
 pub(super) use files::read_folder;
 pub(super) use run::run;
-pub use test::{CaseResult, TestReport, run_tests};
+pub use test::{CaseResult, Mutation, TestReport, run_tests};
