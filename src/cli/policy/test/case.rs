@@ -82,10 +82,12 @@ fn operation(case: &Case) -> Result<Operation, String> {
     match (case.operation.as_deref(), &case.old) {
         (Some("CREATE") | None, None) => Ok(Operation::Create),
         (Some("UPDATE") | None, Some(_)) => Ok(Operation::Update),
+        (Some("DELETE"), None) => Ok(Operation::Delete),
         (Some("CREATE"), Some(_)) => Err("CREATE has no old object".to_owned()),
+        (Some("DELETE"), Some(_)) => Err("DELETE has no old object: the object is what is stored".to_owned()),
         (Some("UPDATE"), None) => Err("UPDATE needs an old object".to_owned()),
         (Some(other), _) => Err(format!(
-            "operation must be CREATE or UPDATE, not {other:?}: the gate asks about no other"
+            "operation must be CREATE, UPDATE or DELETE, not {other:?}: the gate asks about no other"
         )),
     }
 }
