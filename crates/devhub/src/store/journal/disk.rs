@@ -128,6 +128,9 @@ impl Journal {
         if let Some(broken) = &open.broken {
             return Err(broken.clone());
         }
+        if entry.is_too_long() {
+            return Err("the object is too large".to_owned());
+        }
         let mut bytes = Vec::new();
         entry.write(&mut bytes);
         if let Err(error) = open.file.write_all(&bytes) {

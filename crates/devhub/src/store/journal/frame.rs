@@ -72,19 +72,25 @@ impl Entry {
         }
     }
 
-    /// Writes the record behind others.
+    /// Tells whether the record would not be believed when it is read again.
+    pub(super) fn is_too_long(&self) -> bool {
+        let texts = [&self.table, &self.key, &self.written_in];
+        let texts: usize = texts.iter().map(|text| text.len()).sum();
+        self.body.len() + texts + HEAD > LONGEST - 64
+    }
+
+    /// Writes the record behind others. It must not be too long.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         let mut payload = Vec::with_capacity(self.body.len() + self.key.len() + self.table.len() + 16);
         payload.extend(self.version.to_le_bytes());
         payload.push(self.kind.byte());
         payload.push(u8::from(self.shaped));
         for text in [&self.table, &self.key, &self.written_in] {
-            // Names of Kubernetes are far shorter; one that is not makes a record that cannot be read back, and says so.
-            payload.extend(u16::try_from(text.len()).unwrap_or(u16::MAX).to_le_bytes());
+            payload.extend(length(text.len()));
             payload.extend(text.as_bytes());
         }
         payload.extend(&self.body);
-        let length = u32::try_from(payload.len()).unwrap_or(u32::MAX).to_le_bytes();
+        let length = length(payload.len());
         out.extend(MARK);
         out.extend(length);
         out.extend(checksum(&[&length, &payload]).to_le_bytes());
@@ -122,9 +128,13 @@ impl Entry {
     }
 }
 
+fn length(size: usize) -> [u8; 4] {
+    u32::try_from(size).unwrap_or(u32::MAX).to_le_bytes()
+}
+
 fn text(bytes: &[u8]) -> Option<(String, &[u8])> {
-    let (length, rest) = bytes.split_first_chunk::<2>()?;
-    let (text, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let (text, rest) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
     Some((String::from_utf8(text.to_vec()).ok()?, rest))
 }
 
@@ -172,6 +182,21 @@ mod tests {
     #[test]
     fn the_checksum_is_the_standard_one() {
         assert_eq!(checksum(&[b"1234", b"56789"]), 0xCBF4_3926);
+    }
+
+    #[test]
+    fn names_of_any_length_survive_and_a_record_that_cannot_be_read_again_is_known() {
+        let mut entry = Entry::mark(7, 0);
+        entry.key = "x".repeat(100_000);
+        let mut bytes = Vec::new();
+        entry.write(&mut bytes);
+        assert_eq!(
+            Entry::read(&bytes).map(|(entry, _)| entry.key.len()),
+            Some(100_000)
+        );
+        assert!(!entry.is_too_long());
+        entry.body = vec![b'x'; LONGEST];
+        assert!(entry.is_too_long());
     }
 
     #[test]
