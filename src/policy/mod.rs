@@ -32,6 +32,7 @@ mod values;
 #[cfg(test)]
 mod semantics_tests;
 
+pub use exception::is_excused;
 pub use document::{Origin, Source, is_policy};
 pub use export::{NotNative, native};
 pub use fact::{Fact, KnownFacts, NoFacts};

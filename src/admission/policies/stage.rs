@@ -109,9 +109,21 @@ impl Asked<'_> {
         match self.request.circumstances.unknown {
             UnknownFacts::Fail => Vec::new(),
             UnknownFacts::SetAside => findings
-                .extract_if(.., |finding| finding.judgement == Judgement::Unknown)
+                .extract_if(.., |finding| self.is_open(finding))
                 .map(|finding| finding.violation())
                 .collect(),
+        }
+    }
+
+    /// Tells whether a finding hangs on what nobody knows here: a fact, or who asks.
+    fn is_open(&self, finding: &Finding) -> bool {
+        match finding.judgement {
+            Judgement::Unknown => true,
+            Judgement::Failed => {
+                let asks = finding.violation().detail().ends_with("no such key: userInfo");
+                asks && self.request.circumstances.user.is_none()
+            }
+            Judgement::Broken => false,
         }
     }
 
@@ -126,6 +138,7 @@ impl Asked<'_> {
         old: Option<&Value>,
         answer: impl FnOnce(&Question<'_>) -> T,
     ) -> T {
+        let circumstances = &self.request.circumstances;
         let request = value(self.request, self.name);
         let fleet = FleetFacts {
             facts: self.facts,
@@ -133,7 +146,8 @@ impl Asked<'_> {
             name: self.name,
             namespace: self.request.namespace,
             object,
-            now: self.request.circumstances.now,
+            // Whoever sets aside what nobody knows asks without a request, and a stored object has no time of one.
+            now: circumstances.now.filter(|_| circumstances.unknown == UnknownFacts::Fail),
         };
         answer(&Question {
             target: target(self.request, self.name),
@@ -142,7 +156,7 @@ impl Asked<'_> {
             old,
             namespace: None,
             facts: &fleet,
-            now: self.request.circumstances.now,
+            now: circumstances.now,
         })
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::reload;
-use crate::cli::{CliError, LeasePlace, ServeArgs, connect, policies, rulebook, signals};
+use crate::cli::{CliError, LeasePlace, ServeArgs, audit, connect, policies, rulebook, signals};
 use crate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
 use crate::server::{Exposition, Gate, GateOptions, Limits};
 use crate::telemetry::Metrics;
@@ -33,6 +33,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         election: args.elect.clone().map(election),
         ..TideOptions::from(&args.tide)
     };
+    let (options, sightings) = args.audit.hear(options);
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
@@ -52,6 +53,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         ),
         None => None,
     };
+    let auditor = args.audit.start((client.clone(), &tide), sightings, &rulebook, metrics.clone());
     let options = GateOptions {
         metrics,
         bind: args.bind,
@@ -75,6 +77,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
             () = rulebook::follow(&args.gate, &rulebook) => {}
         }
     }
+    audit::end(auditor).await;
     // The gate answers to the end, from facts that no longer move: a hub must not be left without an answer.
     tide.shutdown().await;
     policies.shutdown().await;
