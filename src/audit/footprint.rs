@@ -65,7 +65,8 @@ impl Footprint {
                     strategy.is_some_and(|strategy| strategy.get("labelSelector").is_some());
                 found.placements = named(strategy);
                 let absent = |(namespace, name): &(Name, Name)| facts.placement(namespace, name).is_none();
-                found.whole.placements = found.placements.iter().any(absent);
+                found.whole.placements =
+                    found.placements.iter().any(absent) || mentions(object, "rollingUpdateWithPlacement");
             }
             Kind::Template => found.whole.configs = true,
             Kind::HubConfig => found.whole.addons = true,
@@ -119,6 +120,11 @@ fn filed(reference: &ConfigReference) -> Name {
     let of = reference.config();
     let namespace = reference.namespace().unwrap_or_default();
     Name::from(config_key(of.group(), of.resource(), namespace, reference.name()))
+}
+
+/// Tells whether a word stands anywhere in the spec. There are few add-ons, and a strategy may stand in several places.
+fn mentions(object: &Value, word: &str) -> bool {
+    object.get("spec").is_some_and(|spec| spec.to_string().contains(word))
 }
 
 fn named(strategy: Option<&Value>) -> Box<[(Name, Name)]> {

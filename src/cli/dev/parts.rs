@@ -56,7 +56,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     let progress = tide.progress();
-    let (policies, rulebook) = policies::start(client.clone(), opened, rulebook).await;
+    let (policies, rulebook) = policies::start(client.clone(), opened, rulebook, Metrics::default()).await;
     let auditor = args
         .audit
         .start((client.clone(), &tide), sightings, &rulebook, Metrics::default());

@@ -39,7 +39,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         .map_err(|error| cannot_start("the controllers", error))?;
     // Nothing passes a gate that has not read its policies yet.
     let (policies, rulebook) = tokio::select! {
-        started = policies::start(client.clone(), opened, rulebook) => started,
+        started = policies::start(client.clone(), opened, rulebook, metrics.clone()) => started,
         () = end.requested() => {
             tide.shutdown().await;
             return Ok(());
