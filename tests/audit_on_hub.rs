@@ -11,6 +11,7 @@ use kube::api::{DeleteParams, PostParams};
 use scene::{Audited, addon, hub, instance, objects, policy, reports, store, until};
 use serde_json::{Value, json};
 use tidegate::audit::Rulebook;
+use tokio::sync::watch;
 
 const UNKNOWN: &str = "metadata.name: Not found: \"helo\": no ClusterManagementAddOn has this name; hint: did you mean \"hello\"? \
      [naming/unknown-addon]";
@@ -44,8 +45,14 @@ async fn what_is_stored_is_reported_as_soon_as_reports_are_served() {
     reports(&hub, "policyreports.yaml").await;
     let report = until("a report", || audited.report("policyreports", "c1")).await;
     assert_eq!(summary(&report), "pass 0, fail 0, warn 1, error 0, skip 0");
-    assert_eq!(report["metadata"]["labels"]["app.kubernetes.io/managed-by"], "tidegate");
-    assert_eq!(report["scope"], json!({"apiVersion": "v1", "kind": "Namespace", "name": "c1"}));
+    assert_eq!(
+        report["metadata"]["labels"]["app.kubernetes.io/managed-by"],
+        "tidegate"
+    );
+    assert_eq!(
+        report["scope"],
+        json!({"apiVersion": "v1", "kind": "Namespace", "name": "c1"})
+    );
     let mut result = report["results"][0].clone();
     let uid = result["resources"][0]["uid"].take();
     assert!(uid.as_str().is_some_and(|uid| !uid.is_empty()));
@@ -61,15 +68,24 @@ async fn what_is_stored_is_reported_as_soon_as_reports_are_served() {
                 "name": "helo", "namespace": "c1", "uid": null}],
         })
     );
-    let whole = until("a report of the hub", || audited.report("clusterpolicyreports", "")).await;
+    let whole = until("a report of the hub", || {
+        audited.report("clusterpolicyreports", "")
+    })
+    .await;
     assert_eq!(summary(&whole), "pass 1, fail 1, warn 0, error 0, skip 0");
     let result = &whole["results"][0];
-    assert_eq!((&result["rule"], &result["result"]), (&json!("template/unclosed-braces"), &json!("fail")));
+    assert_eq!(
+        (&result["rule"], &result["result"]),
+        (&json!("template/unclosed-braces"), &json!("fail"))
+    );
     assert_eq!(result["severity"], "high");
 
     reports(&hub, "openreports.yaml").await;
     let open = until("a report of the other kind", || audited.report("reports", "c1")).await;
-    assert_eq!((&open["source"], summary(&open)), (&json!("tidegate"), summary(&report)));
+    assert_eq!(
+        (&open["source"], summary(&open)),
+        (&json!("tidegate"), summary(&report))
+    );
     assert_eq!(open["results"][0]["message"], UNKNOWN);
     audited.stop().await;
     hub.shutdown().await;
@@ -89,7 +105,9 @@ async fn a_report_follows_what_it_is_about_and_is_written_only_then() {
     tokio::time::sleep(Duration::from_millis(1500)).await;
     assert_eq!(counted(), before, "a steady hub is neither judged nor written to");
 
-    audited.rulebook.store(Arc::new(policy("team", "has(object.metadata.labels)")));
+    audited
+        .rulebook
+        .store(Arc::new(policy("team", "has(object.metadata.labels)")));
     let second = until("a report with the policy", || async {
         let report = audited.report("policyreports", "c1").await?;
         (report["summary"]["fail"] == 1).then_some(report)
@@ -101,7 +119,10 @@ async fn a_report_follows_what_it_is_about_and_is_written_only_then() {
         second["results"][1], first["results"][0],
         "what was told before is told as before, its time included"
     );
-    assert!(second["results"][0]["timestamp"]["seconds"].as_i64() > first["results"][0]["timestamp"]["seconds"].as_i64());
+    assert!(
+        second["results"][0]["timestamp"]["seconds"].as_i64()
+            > first["results"][0]["timestamp"]["seconds"].as_i64()
+    );
 
     // The add-on that was missing comes: nothing about the faulty object itself has changed.
     store(&hub, &addon("helo")).await;
@@ -112,7 +133,11 @@ async fn a_report_follows_what_it_is_about_and_is_written_only_then() {
     .await;
     audited.rulebook.store(Arc::new(Rulebook::default()));
     until("no report", || async {
-        audited.report("policyreports", "c1").await.is_none().then_some(())
+        audited
+            .report("policyreports", "c1")
+            .await
+            .is_none()
+            .then_some(())
     })
     .await;
     audited.stop().await;
@@ -135,7 +160,11 @@ async fn a_report_that_somebody_takes_away_comes_again() {
         .await
         .expect("deleted");
     until("no report of an object that is gone", || async {
-        audited.report("policyreports", "c1").await.is_none().then_some(())
+        audited
+            .report("policyreports", "c1")
+            .await
+            .is_none()
+            .then_some(())
     })
     .await;
     audited.stop().await;
@@ -162,13 +191,25 @@ async fn whoever_leads_next_writes_nothing_twice_and_takes_away_what_is_over() {
     }
     let second = Audited::start(hub.client()).await;
     until("the report that is over is gone", || async {
-        second.report("policyreports", "default").await.is_none().then_some(())
+        second
+            .report("policyreports", "default")
+            .await
+            .is_none()
+            .then_some(())
     })
     .await;
     tokio::time::sleep(A_WHILE).await;
     let again = second.report("policyreports", "c1").await.expect("it stands");
-    assert_eq!(again["metadata"]["resourceVersion"], standing["metadata"]["resourceVersion"]);
-    assert_eq!(second.writes(), 1, "only what is over was written:\n{}", second.metrics());
+    assert_eq!(
+        again["metadata"]["resourceVersion"],
+        standing["metadata"]["resourceVersion"]
+    );
+    assert_eq!(
+        second.writes(),
+        1,
+        "only what is over was written:\n{}",
+        second.metrics()
+    );
     let theirs = scene::api(hub.client(), "policyreports", "default");
     assert!(theirs.get_opt("foreign").await.expect("an answer").is_some());
     second.stop().await;
@@ -198,11 +239,16 @@ async fn a_crowd_is_read_page_by_page_and_its_report_stays_small() {
         last["message"],
         "and 501 more findings, which the summary counts and this report does not list"
     );
-    assert_eq!(report["metadata"]["annotations"]["tidegate.io/audit-left-out"], "501");
+    assert_eq!(
+        report["metadata"]["annotations"]["tidegate.io/audit-left-out"],
+        "501"
+    );
     let judged = audited.count("tidegate_audit_judgements_total");
     // All of them are judged again, page by page, and one write tells it.
     let writes = audited.writes();
-    audited.rulebook.store(Arc::new(policy("team", "has(object.metadata.labels)")));
+    audited
+        .rulebook
+        .store(Arc::new(policy("team", "has(object.metadata.labels)")));
     until("the policy in the report", || async {
         let report = audited.report("policyreports", "c1").await?;
         (report["summary"]["fail"] == 701).then_some(())
@@ -210,6 +256,41 @@ async fn a_crowd_is_read_page_by_page_and_its_report_stays_small() {
     .await;
     assert!(audited.count("tidegate_audit_judgements_total") >= judged + 701);
     assert_eq!(audited.writes(), writes + 1, "{}", audited.metrics());
+    audited.stop().await;
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_does_not_lead_neither_judges_nor_writes() {
+    let hub = hub().await;
+    for object in objects() {
+        store(&hub, &object).await;
+    }
+    reports(&hub, "policyreports.yaml").await;
+    let (leads, leading) = watch::channel(false);
+    let audited = Audited::led(hub.client(), leading).await;
+    let counted = || (audited.count("tidegate_audit_judgements_total"), audited.writes());
+    tokio::time::sleep(A_WHILE).await;
+    assert_eq!(counted(), (0, 0));
+    leads.send_replace(true);
+    until("a report", || audited.report("policyreports", "c1")).await;
+    until("the other report", || audited.report("clusterpolicyreports", "")).await;
+    leads.send_replace(false);
+    until("nothing is told by one that does not lead", || async {
+        (!audited.metrics().contains("tidegate_audit_findings{")).then_some(())
+    })
+    .await;
+    let (judged, written) = counted();
+    store(&hub, &instance("nobody")).await;
+    tokio::time::sleep(A_WHILE).await;
+    assert_eq!(counted(), (judged, written), "somebody else does it now");
+    leads.send_replace(true);
+    until("both in the report", || async {
+        let report = audited.report("policyreports", "c1").await?;
+        (report["summary"]["warn"] == 2).then_some(())
+    })
+    .await;
+    assert_eq!(audited.writes(), written + 1, "{}", audited.metrics());
     audited.stop().await;
     hub.shutdown().await;
 }

@@ -46,9 +46,8 @@ impl Way {
     fn cannot_ask(self, example: &Example) -> Option<&'static str> {
         let asked = &example.asked;
         match self {
-            Self::Decide | Self::Webhook => None,
             Self::Check | Self::Audit if !asked.subresource.is_empty() => Some("is about a status"),
-            Self::Check => None,
+            Self::Decide | Self::Webhook | Self::Check => None,
             Self::Audit => match asked.operation {
                 Operation::Update => Some("is an update: it compares with what was there before"),
                 Operation::Delete => Some("is a deletion"),
@@ -108,7 +107,7 @@ async fn every_example_gets_the_same_verdict_at_every_door() {
         let (count, what) = (asked[&(*way, *why_not)], why_not.unwrap_or("the same verdict"));
         writeln!(counted, "{:?}: {count} {what}", WAYS[*way]).expect("a string");
     }
-    expect![[r#"
+    expect![[r"
         Decide: 203 the same verdict
         Webhook: 203 the same verdict
         Check: 202 the same verdict
@@ -118,5 +117,6 @@ async fn every_example_gets_the_same_verdict_at_every_door() {
         Audit: 1 is about a kind that the gate is not asked about
         Audit: 1 is about a status
         Audit: 30 is an update: it compares with what was there before
-    "#]].assert_eq(&counted);
+    "]]
+    .assert_eq(&counted);
 }

@@ -4,8 +4,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use devhub::DevHub;
-use kube::{Api, Client};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
 use serde_json::{Value, json};
 use tidegate::api::v1alpha1::AddOnPolicy;
 use tidegate::controllers::{PolicyDocuments, PolicyWatch};
@@ -134,9 +134,10 @@ async fn a_hub_without_policies_is_no_hindrance() {
 async fn refusing() -> Client {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
-    let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
+    let body =
+        json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
         "message": "addonpolicies is forbidden"})
-    .to_string();
+        .to_string();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let answer = format!(

@@ -14,7 +14,12 @@ impl Digest {
     /// Returns the digest of an object.
     pub fn of(object: &Value) -> Self {
         let mut hash = Sha256::new();
-        for pointer in ["/spec", "/metadata/labels", "/metadata/annotations", "/metadata/uid"] {
+        for pointer in [
+            "/spec",
+            "/metadata/labels",
+            "/metadata/annotations",
+            "/metadata/uid",
+        ] {
             // The text of a value that is there is never empty, so that the parts cannot run together.
             let part = object.pointer(pointer).map(Value::to_string).unwrap_or_default();
             hash.update(part.len().to_be_bytes());
@@ -35,7 +40,8 @@ mod tests {
 
     #[test]
     fn only_what_the_gate_looks_at_counts() {
-        let object = json!({"metadata": {"uid": "u", "labels": {"a": "b"}, "resourceVersion": "1"}, "spec": {"x": 1}});
+        let object =
+            json!({"metadata": {"uid": "u", "labels": {"a": "b"}, "resourceVersion": "1"}, "spec": {"x": 1}});
         let with = |pointer: &str, value: Value| {
             let mut other = object.clone();
             let (parent, name) = pointer.rsplit_once('/').expect("a pointer");

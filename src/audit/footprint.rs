@@ -11,17 +11,17 @@ use crate::admission::{Facts, references};
 use crate::model::ConfigReference;
 use crate::snapshot::{AddonFacts, ConfigPresence, Kind, Name, ObjectKey, config_key};
 
-/// Parts of the facts that count as a whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Whole {
+/// A part of the facts that may count as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
     /// All add-ons and their versions.
-    pub addons: bool,
+    AddOns,
     /// All clusters.
-    pub clusters: bool,
+    Clusters,
     /// All configurations.
-    pub configs: bool,
+    Configs,
     /// All placements.
-    pub placements: bool,
+    Placements,
 }
 
 /// What the judgement of one object may rest on.
@@ -36,7 +36,7 @@ pub struct Footprint {
     /// Placements: namespace and name.
     pub placements: Box<[(Name, Name)]>,
     /// What counts as a whole: where something is absent, a suggestion may come from anywhere.
-    pub whole: Whole,
+    pub whole: BTreeSet<Part>,
 }
 
 impl Footprint {
@@ -52,8 +52,8 @@ impl Footprint {
             Kind::Instance => {
                 let addon = facts.addon(&key.name);
                 found.cluster = Some(key.namespace.clone());
-                found.whole.addons = addon.is_none();
-                found.whole.clusters = !facts.clusters.contains(&key.namespace);
+                found.rests_on(Part::AddOns, addon.is_none());
+                found.rests_on(Part::Clusters, !facts.clusters.contains(&key.namespace));
                 configs.extend(addon.into_iter().flat_map(inherited));
                 let places = addon.into_iter().flat_map(|addon| &addon.placements);
                 let places = places.map(|place| (Name::from(&*place.namespace), Name::from(&*place.name)));
@@ -61,15 +61,18 @@ impl Footprint {
             }
             Kind::AddOn => {
                 let strategy = object.pointer("/spec/installStrategy");
-                found.whole.clusters =
-                    strategy.is_some_and(|strategy| strategy.get("labelSelector").is_some());
+                let selects = strategy.is_some_and(|strategy| strategy.get("labelSelector").is_some());
+                found.rests_on(Part::Clusters, selects);
                 found.placements = named(strategy);
                 let absent = |(namespace, name): &(Name, Name)| facts.placement(namespace, name).is_none();
-                found.whole.placements =
-                    found.placements.iter().any(absent) || mentions(object, "rollingUpdateWithPlacement");
+                let any = found.placements.iter().any(absent);
+                found.rests_on(
+                    Part::Placements,
+                    any || mentions(object, "rollingUpdateWithPlacement"),
+                );
             }
-            Kind::Template => found.whole.configs = true,
-            Kind::HubConfig => found.whole.addons = true,
+            Kind::Template => found.rests_on(Part::Configs, true),
+            Kind::HubConfig => found.rests_on(Part::AddOns, true),
             Kind::DeploymentConfig => {}
             // Nobody is asked about these.
             Kind::Cluster
@@ -81,11 +84,16 @@ impl Footprint {
             | Kind::RoleBinding
             | Kind::SigningRequest => return Self::default(),
         }
-        let lost = |reference: &&ConfigReference| !matches!(facts.config(reference), ConfigPresence::Exists(_));
-        found.whole.configs |= configs.iter().any(lost);
+        let lost =
+            |reference: &&ConfigReference| !matches!(facts.config(reference), ConfigPresence::Exists(_));
+        found.rests_on(Part::Configs, configs.iter().any(lost));
         let keys: BTreeSet<Name> = configs.into_iter().map(filed).collect();
         found.configs = keys.into_iter().collect();
         found
+    }
+
+    fn rests_on(&mut self, part: Part, does: bool) {
+        self.whole.extend(does.then_some(part));
     }
 }
 
@@ -124,7 +132,9 @@ fn filed(reference: &ConfigReference) -> Name {
 
 /// Tells whether a word stands anywhere in the spec. There are few add-ons, and a strategy may stand in several places.
 fn mentions(object: &Value, word: &str) -> bool {
-    object.get("spec").is_some_and(|spec| spec.to_string().contains(word))
+    object
+        .get("spec")
+        .is_some_and(|spec| spec.to_string().contains(word))
 }
 
 fn named(strategy: Option<&Value>) -> Box<[(Name, Name)]> {

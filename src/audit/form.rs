@@ -91,27 +91,30 @@ pub fn report(form: Form, namespace: &str, sheet: &Sheet) -> Value {
         "summary": summary,
         "results": results,
     });
-    let mut put = |name: &str, value: Value| {
-        if let Some(fields) = body.as_object_mut() {
-            fields.insert(name.to_owned(), value);
-        }
-    };
     if form.is_namespaced() {
-        put("scope", json!({"apiVersion": "v1", "kind": "Namespace", "name": namespace}));
+        let scope = json!({"apiVersion": "v1", "kind": "Namespace", "name": namespace});
+        put(&mut body, "scope", scope);
     }
     if matches!(form, Form::Open | Form::ClusterOpen) {
-        put("source", json!(BUILT_IN));
+        put(&mut body, "source", json!(BUILT_IN));
     }
     let mut annotations = json!({(CONTENT): hash(&body)});
     if sheet.left_out > 0 {
-        annotations[LEFT_OUT] = json!(sheet.left_out.to_string());
+        put(&mut annotations, LEFT_OUT, json!(sheet.left_out.to_string()));
     }
-    let mut metadata = json!({"name": NAME, "labels": {(MANAGED_BY): MANAGER}, "annotations": annotations});
+    let labels = json!({(MANAGED_BY): MANAGER});
+    let mut metadata = json!({"name": NAME, "labels": labels, "annotations": annotations});
     if form.is_namespaced() {
-        metadata["namespace"] = json!(namespace);
+        put(&mut metadata, "namespace", json!(namespace));
     }
-    body["metadata"] = metadata;
+    put(&mut body, "metadata", metadata);
     body
+}
+
+fn put(at: &mut Value, name: &str, value: Value) {
+    if let Some(fields) = at.as_object_mut() {
+        fields.insert(name.to_owned(), value);
+    }
 }
 
 /// Returns the hash of what a report says, as the report itself tells it.
@@ -155,7 +158,7 @@ fn more(form: Form, left_out: usize) -> Value {
 /// OpenReports names the source once, for the whole report.
 fn say_source(form: Form, result: &mut Value) {
     match form {
-        Form::Policy | Form::ClusterPolicy => result["source"] = json!(BUILT_IN),
+        Form::Policy | Form::ClusterPolicy => put(result, "source", json!(BUILT_IN)),
         Form::Open | Form::ClusterOpen => {}
     }
 }
@@ -179,7 +182,7 @@ fn resource(entry: &Entry) -> Value {
         "uid": &*entry.uid,
     });
     if !key.namespace.is_empty() {
-        found["namespace"] = json!(&*key.namespace);
+        put(&mut found, "namespace", json!(&*key.namespace));
     }
     found
 }

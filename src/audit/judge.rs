@@ -22,13 +22,7 @@ const LONGEST: usize = 1024;
 /// Returns what is wrong with a stored object, the worst first. One that is going away is nobody's business any more.
 ///
 /// `now` ends exceptions. Policies are not told: a stored object has no time of a request.
-pub fn judge(
-    kind: Kind,
-    object: &Value,
-    facts: &Facts,
-    rulebook: &Rulebook,
-    now: Timestamp,
-) -> Vec<Finding> {
+pub fn judge(kind: Kind, object: &Value, facts: &Facts, rulebook: &Rulebook, now: Timestamp) -> Vec<Finding> {
     if is_going(object) {
         return Vec::new();
     }
@@ -195,12 +189,16 @@ mod tests {
     #[test]
     fn an_exception_is_skipped_while_it_holds() {
         let with = |until: &str| {
-            rulebook(json!({"exceptions": [{"names": ["old"], "reason": "being replaced", "until": until}],
-                "validations": [{"id": "a", "expression": "false", "message": "never"}]}))
+            rulebook(
+                json!({"exceptions": [{"names": ["old"], "reason": "being replaced", "until": until}],
+                "validations": [{"id": "a", "expression": "false", "message": "never"}]}),
+            )
         };
         assert_eq!(
             told(&object(), &with("2026-12-31")),
-            ["excepted <nil>: Invalid value: never (excepted until 2026-12-31: being replaced) [policy/own/a]"]
+            [
+                "excepted <nil>: Invalid value: never (excepted until 2026-12-31: being replaced) [policy/own/a]"
+            ]
         );
         assert_eq!(
             told(&object(), &with("2026-10-31")),
@@ -218,12 +216,10 @@ mod tests {
         );
         for rulebook in [who, when] {
             let told = told(&object(), &rulebook);
-            assert!(
-                told.len() == 1 && told[0].starts_with("undecided "),
-                "{told:?}"
-            );
+            assert!(told.len() == 1 && told[0].starts_with("undecided "), "{told:?}");
         }
-        let broken = rulebook(json!({"validations": [{"id": "a", "expression": "object.spec.nothing == ''"}]}));
+        let broken =
+            rulebook(json!({"validations": [{"id": "a", "expression": "object.spec.nothing == ''"}]}));
         let told = told(&object(), &broken);
         assert!(told[0].starts_with("error "), "{told:?}");
     }
@@ -239,8 +235,13 @@ mod tests {
     #[test]
     fn a_very_long_message_is_cut() {
         let long = "é".repeat(LONGEST);
-        let rulebook = rulebook(json!({"validations": [{"id": "a", "expression": "false", "message": long}]}));
+        let rulebook =
+            rulebook(json!({"validations": [{"id": "a", "expression": "false", "message": long}]}));
         let told = told(&object(), &rulebook);
-        assert!(told[0].ends_with('…') && told[0].len() <= LONGEST + 20, "{}", told[0].len());
+        assert!(
+            told[0].ends_with('…') && told[0].len() <= LONGEST + 20,
+            "{}",
+            told[0].len()
+        );
     }
 }

@@ -100,7 +100,9 @@ impl Ledger {
             return false;
         }
         let mut counts = Counts::default();
-        findings.iter().for_each(|finding| counts.add(finding.standing));
+        for finding in findings {
+            counts.add(finding.standing);
+        }
         let kept = findings.iter().take(MOST_OF_AN_OBJECT);
         let names = &mut self.names;
         let findings: Box<[Finding]> = kept

@@ -22,7 +22,7 @@ mod stamp;
 
 pub use digest::Digest;
 pub use finding::{Counts, Finding, Standing};
-pub use footprint::Footprint;
+pub use footprint::{Footprint, Part};
 pub use form::{CONTENT, Form, MANAGED_BY, MANAGER, NAME, content_of, report};
 pub use judge::{is_going, judge};
 pub use ledger::{Ledger, Seen, Tally};

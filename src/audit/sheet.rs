@@ -52,10 +52,7 @@ impl Sheet {
     pub(super) fn settle(&mut self) {
         let rank = |entry: &Entry| {
             let Finding {
-                standing,
-                path,
-                rule,
-                ..
+                standing, path, rule, ..
             } = &entry.finding;
             (*standing, entry.key.clone(), path.clone(), rule.clone())
         };

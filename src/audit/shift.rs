@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::footprint::Footprint;
+use super::footprint::{Footprint, Part};
 use crate::admission::{Facts, Rulebook};
 use crate::policy::Fact;
 use crate::snapshot::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts};
@@ -91,14 +91,20 @@ impl Shift {
         });
         self.everything
             || addon
-            || (whole.addons && !(self.addons.is_empty() && self.versions.is_empty()))
-            || (whole.clusters && !self.clusters.is_empty())
-            || (whole.configs && !self.configs.is_empty())
-            || (whole.placements && !self.placements.is_empty())
+            || whole.iter().any(|part| self.changes(*part))
             || cluster.as_ref().is_some_and(|name| self.clusters.contains(name))
             || configs.iter().any(|config| self.configs.contains(config))
             || placements.iter().any(|place| self.moves(place, cluster.as_ref()))
             || self.declares(key)
+    }
+
+    fn changes(&self, part: Part) -> bool {
+        match part {
+            Part::AddOns => !(self.addons.is_empty() && self.versions.is_empty()),
+            Part::Clusters => !self.clusters.is_empty(),
+            Part::Configs => !self.configs.is_empty(),
+            Part::Placements => !self.placements.is_empty(),
+        }
     }
 
     /// Rules ask of a placement of an instance only whether it selects the cluster.
@@ -112,9 +118,7 @@ impl Shift {
     fn declares(&self, key: &ObjectKey) -> bool {
         key.kind == Kind::Instance
             && !self.declared.is_empty()
-            && self
-                .declared
-                .contains(&(key.namespace.clone(), key.name.clone()))
+            && self.declared.contains(&(key.namespace.clone(), key.name.clone()))
     }
 }
 

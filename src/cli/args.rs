@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::{AuditArgs, CheckArgs, CompletionsArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs, SnapshotArgs, WhyArgs};
+use super::{
+    AuditArgs, CheckArgs, CompletionsArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs, SnapshotArgs, WhyArgs,
+};
 use crate::admission::BlastRadius;
 use crate::controllers::TideOptions;
 use crate::model::GoDuration;

@@ -9,9 +9,7 @@ use clap::Args;
 use kube::Client;
 
 use crate::admission::Rulebook;
-use crate::controllers::{
-    AuditOptions, AuditPace, Auditor, Reports, Sightings, Tap, Tide, TideOptions, tap,
-};
+use crate::controllers::{AuditOptions, AuditPace, Auditor, Reports, Sightings, Tap, Tide, TideOptions, tap};
 use crate::telemetry::Metrics;
 
 /// Whether stored objects are audited.

@@ -114,11 +114,7 @@ fn read_whole(folder: &Path) -> Result<(PolicyDocuments, PolicySet), CliError> {
     }
 }
 
-async fn publish(
-    mut set: watch::Receiver<PolicySet>,
-    rulebook: Arc<ArcSwap<Rulebook>>,
-    metrics: Metrics,
-) {
+async fn publish(mut set: watch::Receiver<PolicySet>, rulebook: Arc<ArcSwap<Rulebook>>, metrics: Metrics) {
     while set.changed().await.is_ok() {
         let policies = set.borrow_and_update().clone();
         metrics.holds_policies(policies.len());

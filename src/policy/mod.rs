@@ -32,8 +32,8 @@ mod values;
 #[cfg(test)]
 mod semantics_tests;
 
-pub use exception::is_excused;
 pub use document::{Origin, Source, is_policy};
+pub use exception::is_excused;
 pub use export::{NotNative, native};
 pub use fact::{Fact, KnownFacts, NoFacts};
 pub use fault::{Caret, PolicyFault};

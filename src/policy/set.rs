@@ -145,13 +145,18 @@ impl PolicySet {
 
     /// Returns the facts that any of the policies asks for.
     pub fn facts(&self) -> BTreeSet<Fact> {
-        self.policies().flat_map(|policy| policy.facts.iter().copied()).collect()
+        self.policies()
+            .flat_map(|policy| policy.facts.iter().copied())
+            .collect()
     }
 
     /// Returns when the next exception ends after a moment.
     pub fn next_end(&self, after: Timestamp) -> Option<Timestamp> {
         let exceptions = self.policies().flat_map(|policy| &policy.exceptions);
-        exceptions.filter_map(Exception::end).filter(|end| *end > after).min()
+        exceptions
+            .filter_map(Exception::end)
+            .filter(|end| *end > after)
+            .min()
     }
 
     /// Returns the policies in the order of their names.

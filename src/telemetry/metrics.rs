@@ -292,7 +292,9 @@ impl Metrics {
     ) {
         for (resource, count) in objects {
             let count = i64::try_from(count).unwrap_or(i64::MAX);
-            self.audit_objects.get_or_create(&Resource { resource }).set(count);
+            self.audit_objects
+                .get_or_create(&Resource { resource })
+                .set(count);
         }
         // A rule that nobody breaks any more has no line.
         self.audit_findings.clear();

@@ -16,6 +16,7 @@ use tidegate::audit::{Form, Rulebook};
 use tidegate::controllers::{AuditOptions, AuditPace, Auditor, Reports, Tide, TideOptions, tap};
 use tidegate::policy::{Origin, PolicySet, Source};
 use tidegate::telemetry::Metrics;
+use tokio::sync::watch;
 
 const ADDON: &str = "addon.open-cluster-management.io/v1alpha1";
 
@@ -30,17 +31,26 @@ pub(crate) struct Audited {
 
 impl Audited {
     pub(crate) async fn start(client: Client) -> Self {
+        // The sender is kept by nobody: whoever leads goes on to lead.
+        let (_always, leading) = watch::channel(true);
+        Self::led(client, leading).await
+    }
+
+    /// Starts an audit that writes while `leading` says so.
+    pub(crate) async fn led(client: Client, leading: watch::Receiver<bool>) -> Self {
         let (tap, sightings) = tap();
         let options = TideOptions {
             tap: Some(tap),
             ..TideOptions::default()
         };
-        let tide = Tide::start(client.clone(), options).await.expect("the tide starts");
+        let tide = Tide::start(client.clone(), options)
+            .await
+            .expect("the tide starts");
         let (metrics, rulebook) = (Metrics::default(), Arc::new(ArcSwap::default()));
         let options = AuditOptions {
             facts: tide.facts(),
             rulebook: Arc::clone(&rulebook),
-            leading: tide.leading(),
+            leading,
             metrics: metrics.clone(),
             reports: Reports::Written,
             pace: AuditPace {
@@ -80,7 +90,9 @@ impl Audited {
     /// Returns how many reports were written or taken away.
     pub(crate) fn writes(&self) -> u64 {
         let text = self.metrics();
-        let lines = text.lines().filter(|line| line.starts_with("tidegate_writes_total{"));
+        let lines = text
+            .lines()
+            .filter(|line| line.starts_with("tidegate_writes_total{"));
         lines
             .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
             .sum()

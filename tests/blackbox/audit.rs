@@ -34,9 +34,24 @@ fn what_was_there_before_a_policy_is_reported_and_shown_in_columns() {
     });
     let mut lines = shown.stdout.lines();
     let head = lines.next().map(columns).unwrap_or_default();
-    assert_eq!(head, ["NAMESPACE", "NAME", "PASS", "FAIL", "WARN", "ERROR", "SKIP", "AGE"]);
+    assert_eq!(
+        head,
+        [
+            "NAMESPACE",
+            "NAME",
+            "PASS",
+            "FAIL",
+            "WARN",
+            "ERROR",
+            "SKIP",
+            "AGE"
+        ]
+    );
     let first = lines.next().map(columns).unwrap_or_default();
-    assert_eq!(first.get(..7).unwrap_or_default(), ["cluster1", "tidegate-audit", "0", "1", "0", "0", "0"]);
+    assert_eq!(
+        first.get(..7).unwrap_or_default(),
+        ["cluster1", "tidegate-audit", "0", "1", "0", "0", "0"]
+    );
     let report = dev.read(&["policyreport", "tidegate-audit", "-n", "cluster1"]);
     assert_eq!(
         report["results"][0]["message"],
@@ -44,14 +59,24 @@ fn what_was_there_before_a_policy_is_reported_and_shown_in_columns() {
     );
     let policies = dev.succeed(&["get", "addonpolicies"]);
     let line = policies.lines().nth(1).map(columns).unwrap_or_default();
-    assert_eq!(line.get(..4).unwrap_or_default(), ["owned", "True", "InForce", "Deny"], "{policies}");
+    assert_eq!(
+        line.get(..4).unwrap_or_default(),
+        ["owned", "True", "InForce", "Deny"],
+        "{policies}"
+    );
 
     dev.succeed(&["label", "mca", "helloworld", "-n", "cluster1", "team=x"]);
-    dev.until_run("one report", &["get", "policyreports", "-A", "--no-headers"], "", |run| {
-        run.ok && run.stdout.lines().count() == 1 && run.stdout.starts_with("cluster2 ")
-    });
+    dev.until_run(
+        "one report",
+        &["get", "policyreports", "-A", "--no-headers"],
+        "",
+        |run| run.ok && run.stdout.lines().count() == 1 && run.stdout.starts_with("cluster2 "),
+    );
     dev.succeed(&["delete", "addonpolicy", "owned"]);
-    dev.until_run("no report", &["get", "policyreports", "-A", "--no-headers"], "", |run| {
-        run.ok && run.stdout.is_empty()
-    });
+    dev.until_run(
+        "no report",
+        &["get", "policyreports", "-A", "--no-headers"],
+        "",
+        |run| run.ok && run.stdout.is_empty(),
+    );
 }

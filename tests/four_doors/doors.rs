@@ -150,7 +150,8 @@ pub(crate) fn at_audit(example: &Example) -> Answer {
     let found = judge(kind, object, &example.facts, &Rulebook::default(), now);
     let of = |standing: Standing| {
         let some = found.iter().filter(|finding| finding.standing == standing);
-        some.map(|finding| finding.message.to_string()).collect::<Vec<String>>()
+        some.map(|finding| finding.message.to_string())
+            .collect::<Vec<String>>()
     };
     let violations = of(Standing::Denied);
     Answer {

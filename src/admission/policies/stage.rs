@@ -147,7 +147,9 @@ impl Asked<'_> {
             namespace: self.request.namespace,
             object,
             // Whoever sets aside what nobody knows asks without a request, and a stored object has no time of one.
-            now: circumstances.now.filter(|_| circumstances.unknown == UnknownFacts::Fail),
+            now: circumstances
+                .now
+                .filter(|_| circumstances.unknown == UnknownFacts::Fail),
         };
         answer(&Question {
             target: target(self.request, self.name),

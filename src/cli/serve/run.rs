@@ -3,6 +3,7 @@
 //! Starts both, tells when they serve, and ends them in order. Decides nothing about add-ons.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,15 +46,10 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
             return Ok(());
         }
     };
-    let _page = match args.metrics {
-        Some(bind) => Some(
-            Exposition::start(bind, metrics.clone())
-                .await
-                .map_err(|error| cannot_start("the page of metrics", error))?,
-        ),
-        None => None,
-    };
-    let auditor = args.audit.start((client.clone(), &tide), sightings, &rulebook, metrics.clone());
+    let _page = page(args.metrics, &metrics).await?;
+    let auditor = args
+        .audit
+        .start((client.clone(), &tide), sightings, &rulebook, metrics.clone());
     let options = GateOptions {
         metrics,
         bind: args.bind,
@@ -83,6 +79,14 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     policies.shutdown().await;
     gate.shutdown().await;
     told
+}
+
+/// Serves the page of metrics, if it is asked for.
+async fn page(bind: Option<SocketAddr>, metrics: &Metrics) -> Result<Option<Exposition>, CliError> {
+    let Some(bind) = bind else { return Ok(None) };
+    let page = Exposition::start(bind, metrics.clone()).await;
+    page.map(Some)
+        .map_err(|error| cannot_start("the page of metrics", error))
 }
 
 /// The name of a pod says where a leader runs; the rest tells two lives of the same pod apart.

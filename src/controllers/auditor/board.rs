@@ -50,11 +50,7 @@ struct Job {
 }
 
 impl Board {
-    pub(super) fn new(
-        client: Client,
-        options: &AuditOptions,
-        retries: mpsc::UnboundedSender<News>,
-    ) -> Self {
+    pub(super) fn new(client: Client, options: &AuditOptions, retries: mpsc::UnboundedSender<News>) -> Self {
         Self {
             client,
             leading: options.leading.clone(),
@@ -85,7 +81,9 @@ impl Board {
                 self.check_all(ledger);
             }
             News::Written(form, namespace, content) => {
-                let Some(known) = self.standing.get_mut(&form) else { return };
+                let Some(known) = self.standing.get_mut(&form) else {
+                    return;
+                };
                 if known.get(&namespace) != Some(&content) {
                     known.insert(namespace.clone(), content);
                     self.mark(&namespace);
@@ -134,7 +132,9 @@ impl Board {
             .buffer_unordered(self.at_once)
             .collect()
             .await;
-        done.into_iter().for_each(|(job, put)| self.settle(job, put));
+        for (job, put) in done {
+            self.settle(job, put);
+        }
     }
 
     fn jobs(&self, namespace: &Name, ledger: &Ledger) -> Vec<Job> {
@@ -183,7 +183,9 @@ impl Board {
             Put::Done | Put::Unchanged => {
                 let content = body.as_ref().and_then(content_of);
                 info!(kind = form.kind(), %namespace, deleted = body.is_none(), "report written");
-                let Some(known) = self.standing.get_mut(&form) else { return };
+                let Some(known) = self.standing.get_mut(&form) else {
+                    return;
+                };
                 match content {
                     Some(content) => known.insert(namespace, content.to_owned()),
                     None => known.remove(&namespace),

@@ -99,7 +99,9 @@ impl Desk {
                 for key in self.ledger.lost(kind, &existing) {
                     self.remove(&key);
                 }
-                all.into_iter().for_each(|one| self.note(one));
+                for one in all {
+                    self.note(one);
+                }
             }
         }
     }
@@ -108,15 +110,12 @@ impl Desk {
         if !self.ledger.see(&seen) {
             return;
         }
-        match object.filter(|_| self.leads()) {
-            Some(object) => {
-                self.stale.remove(&seen.key);
-                self.carried.insert(seen.key, object);
-            }
-            None => {
-                self.carried.remove(&seen.key);
-                self.stale.insert(seen.key);
-            }
+        if let Some(object) = object.filter(|_| self.leads()) {
+            self.stale.remove(&seen.key);
+            self.carried.insert(seen.key, object);
+        } else {
+            self.carried.remove(&seen.key);
+            self.stale.insert(seen.key);
         }
     }
 

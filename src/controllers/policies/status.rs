@@ -53,7 +53,9 @@ pub(super) fn wanted(object: &Value, report: &Report, now: Timestamp) -> Option<
 
 /// Returns what happens when an expression does not hold, with the default of the field.
 fn actions(object: &Value) -> String {
-    let written = object.pointer("/spec/validationActions").and_then(Value::as_array);
+    let written = object
+        .pointer("/spec/validationActions")
+        .and_then(Value::as_array);
     let words: Vec<&str> = written.into_iter().flatten().filter_map(Value::as_str).collect();
     if words.is_empty() {
         return "Deny".to_owned();
@@ -134,7 +136,11 @@ mod tests {
         let first = wanted(&json!({}), &good, now).expect("a new status");
         assert_eq!(first["activeGeneration"], 1);
         assert_eq!(first["actions"], "Deny", "the default is told");
-        let both = wanted(&json!({"spec": {"validationActions": ["Warn", "Audit"]}}), &good, now);
+        let both = wanted(
+            &json!({"spec": {"validationActions": ["Warn", "Audit"]}}),
+            &good,
+            now,
+        );
         assert_eq!(both.expect("a status")["actions"], "Warn, Audit");
         assert_eq!(first["conditions"][1]["reason"], "InForce");
         assert_eq!(
