@@ -294,3 +294,32 @@ async fn whoever_does_not_lead_neither_judges_nor_writes() {
     audited.stop().await;
     hub.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_that_takes_no_report_is_not_pressed() {
+    let (hub, audited) = started().await;
+    // A definition that no report fits.
+    scene::define(&hub, "policyreports.yaml", |definition| {
+        let schema = "/spec/versions/0/schema/openAPIV3Schema";
+        definition.pointer_mut(schema).expect("a schema")["required"] = json!(["nothing"]);
+    })
+    .await;
+    until("a refusal", || async {
+        let failed = "tidegate_writes_total{resource=\"policyreports\",outcome=\"Failed\"} 1";
+        audited.metrics().contains(failed).then_some(())
+    })
+    .await;
+    tokio::time::sleep(A_WHILE).await;
+    assert_eq!(
+        audited.writes(),
+        2,
+        "one try of each kind:\n{}",
+        audited.metrics()
+    );
+    assert!(
+        audited.metrics().contains("tidegate_audit_findings{"),
+        "what is wrong is counted all the same"
+    );
+    audited.stop().await;
+    hub.shutdown().await;
+}

@@ -147,14 +147,21 @@ pub(crate) async fn store(hub: &DevHub, object: &Value) {
 
 /// Serves kinds of reports from now on.
 pub(crate) async fn reports(hub: &DevHub, file: &str) {
+    define(hub, file, |_| {}).await;
+}
+
+/// The same, with definitions that are changed first.
+pub(crate) async fn define(hub: &DevHub, file: &str, change: impl Fn(&mut Value)) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data/reports")
         .join(file);
     let text = std::fs::read_to_string(path).expect("the definitions");
-    let definitions: Vec<DynamicObject> = serde_saphyr::from_multiple(&text).expect("YAML");
+    let definitions: Vec<Value> = serde_saphyr::from_multiple(&text).expect("YAML");
     let kind = kube::core::GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let api: Api<DynamicObject> = Api::all_with(hub.client(), &ApiResource::from_gvk(&kind));
-    for definition in definitions {
+    for mut definition in definitions {
+        change(&mut definition);
+        let definition = serde_json::from_value(definition).expect("an object");
         api.create(&PostParams::default(), &definition)
             .await
             .expect("a definition is accepted");

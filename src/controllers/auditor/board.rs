@@ -11,7 +11,8 @@ use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use kube::Client;
 use serde_json::Value;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
+use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use super::apply::{Put, apply_report};
@@ -26,6 +27,8 @@ use crate::telemetry::{Metrics, Written};
 const MOST_AT_A_TURN: usize = 100;
 /// Pause before a report that could not be written is tried again.
 const PAUSE: Duration = Duration::from_secs(10);
+/// Pause when none could be written, for longer each time: the hub refuses them, or is away.
+const LONGEST: Duration = Duration::from_mins(5);
 
 /// What is known of reports.
 pub(super) struct Board {
@@ -33,13 +36,16 @@ pub(super) struct Board {
     leading: watch::Receiver<bool>,
     metrics: Metrics,
     at_once: usize,
-    retries: mpsc::UnboundedSender<News>,
     /// The kinds that are served, with the reports of ours that stand there.
     standing: BTreeMap<Form, BTreeMap<Name, String>>,
     /// Namespaces whose report may have to change.
     marked: BTreeSet<Name>,
     /// Those that were marked before this turn.
     ripe: BTreeSet<Name>,
+    /// Those whose report could not be written, and when to try again.
+    failed: BTreeMap<Name, Instant>,
+    closed_until: Instant,
+    pause: Duration,
 }
 
 /// One report to be written, or to be taken away.
@@ -50,16 +56,18 @@ struct Job {
 }
 
 impl Board {
-    pub(super) fn new(client: Client, options: &AuditOptions, retries: mpsc::UnboundedSender<News>) -> Self {
+    pub(super) fn new(client: Client, options: &AuditOptions) -> Self {
         Self {
             client,
             leading: options.leading.clone(),
             metrics: options.metrics.clone(),
             at_once: options.pace.writes_at_once.max(1),
-            retries,
             standing: BTreeMap::new(),
             marked: BTreeSet::new(),
             ripe: BTreeSet::new(),
+            failed: BTreeMap::new(),
+            closed_until: Instant::now(),
+            pause: PAUSE,
         }
     }
 
@@ -95,7 +103,6 @@ impl Board {
                     self.mark(&namespace);
                 }
             }
-            News::Retry(namespace) => self.mark(&namespace),
         }
     }
 
@@ -110,10 +117,17 @@ impl Board {
     pub(super) fn forget(&mut self) {
         self.marked.clear();
         self.ripe.clear();
+        self.failed.clear();
     }
 
     /// Writes the reports that are due.
     pub(super) async fn write(&mut self, ledger: &Ledger, stale: &BTreeSet<ObjectKey>) {
+        let now = Instant::now();
+        if now < self.closed_until {
+            return;
+        }
+        let again = self.failed.extract_if(.., |_, at| *at <= now);
+        self.ripe.extend(again.map(|(namespace, _)| namespace));
         let due = std::mem::replace(&mut self.ripe, std::mem::take(&mut self.marked));
         if due.is_empty() || self.standing.is_empty() {
             return;
@@ -132,9 +146,25 @@ impl Board {
             .buffer_unordered(self.at_once)
             .collect()
             .await;
+        let is_failure = |(_, put): &&(Job, Option<Put>)| matches!(put, Some(Put::Failed(_)));
+        let (tried, failed) = (done.len(), done.iter().filter(is_failure).count());
         for (job, put) in done {
             self.settle(job, put);
         }
+        self.rest(tried, failed);
+    }
+
+    /// A hub that takes no report at all is left alone for a while.
+    fn rest(&mut self, tried: usize, failed: usize) {
+        if tried == 0 {
+            return;
+        }
+        if failed < tried {
+            self.pause = PAUSE;
+            return;
+        }
+        self.closed_until = Instant::now() + self.pause;
+        self.pause = self.pause.saturating_mul(2).min(LONGEST);
     }
 
     fn jobs(&self, namespace: &Name, ledger: &Ledger) -> Vec<Job> {
@@ -196,13 +226,11 @@ impl Board {
                 self.mark(&namespace);
             }
             Put::Failed(error) => {
-                warn!(kind = form.kind(), %namespace, error = %root(&error), "cannot write a report");
-                let retries = self.retries.clone();
-                tokio::spawn(async move {
-                    tokio::time::sleep(PAUSE).await;
-                    // Nobody listens any more at the end of the program.
-                    let _heard = retries.send(News::Retry(namespace)).is_ok();
-                });
+                // One line tells of all that fail together.
+                if self.failed.is_empty() {
+                    warn!(kind = form.kind(), %namespace, error = %root(&error), "cannot write reports");
+                }
+                self.failed.insert(namespace, Instant::now() + PAUSE);
             }
         }
     }

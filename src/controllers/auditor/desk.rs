@@ -54,8 +54,8 @@ pub(super) struct Desk {
 type Judged = (ObjectKey, Vec<Finding>, Footprint);
 
 impl Desk {
-    pub(super) fn new(client: Client, options: AuditOptions, retries: mpsc::UnboundedSender<News>) -> Self {
-        let board = Board::new(client.clone(), &options, retries);
+    pub(super) fn new(client: Client, options: AuditOptions) -> Self {
+        let board = Board::new(client.clone(), &options);
         Self {
             client,
             board,

@@ -42,8 +42,6 @@ pub(super) enum News {
     Written(Form, Name, String),
     /// A report of ours is gone.
     Removed(Form, Name),
-    /// A report could not be written: it is time to try again.
-    Retry(Name),
 }
 
 type Shown = watcher::Event<PartialObjectMeta<DynamicObject>>;

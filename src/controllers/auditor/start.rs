@@ -85,7 +85,7 @@ impl Auditor {
                 tasks.spawn(follow(client.clone(), form, sender.clone()));
             }
         }
-        let desk = Desk::new(client, options, sender);
+        let desk = Desk::new(client, options);
         tasks.spawn(desk.run(sightings, news));
         Self { tasks }
     }
