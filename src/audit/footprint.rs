@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::admission::{Facts, references};
 use crate::model::ConfigReference;
-use crate::snapshot::{AddonFacts, ConfigPresence, Kind, Name, ObjectKey, config_key};
+use crate::snapshot::{AddonFacts, ConfigPresence, Kind, Name, Names, ObjectKey, config_key};
 
 /// A part of the facts that may count as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,6 +90,20 @@ impl Footprint {
         let keys: BTreeSet<Name> = configs.into_iter().map(filed).collect();
         found.configs = keys.into_iter().collect();
         found
+    }
+
+    /// Returns the footprint with the names that others hold too: thousands of instances rest on the same things.
+    pub(super) fn shared(self, names: &mut Names) -> Self {
+        let places = self.placements.iter();
+        Self {
+            addon: self.addon.map(|name| names.share(&name)),
+            cluster: self.cluster.map(|name| names.share(&name)),
+            configs: self.configs.iter().map(|name| names.share(name)).collect(),
+            placements: places
+                .map(|(namespace, name)| (names.share(namespace), names.share(name)))
+                .collect(),
+            whole: self.whole,
+        }
     }
 
     fn rests_on(&mut self, part: Part, does: bool) {

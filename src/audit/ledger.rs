@@ -115,7 +115,7 @@ impl Ledger {
             .collect();
         self.count(&findings, 1);
         let judged = Judged {
-            footprint,
+            footprint: footprint.shared(&mut self.names),
             findings,
             counts,
         };
