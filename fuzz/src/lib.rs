@@ -1,4 +1,5 @@
 //! Targets for fuzzing: what takes bytes from outside must take any bytes.
 
 pub mod mutate;
+pub mod policies;
 pub mod targets;

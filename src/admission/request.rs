@@ -69,6 +69,8 @@ pub struct Circumstances<'a> {
     pub options: Option<&'a RawValue>,
     /// The time of the request.
     pub now: Option<Timestamp>,
+    /// By which exceptions end where there is no request that has a time, as in an audit.
+    pub date: Option<Timestamp>,
     /// What becomes of a policy that asks for a fact which nobody knows.
     pub unknown: UnknownFacts,
 }
@@ -86,7 +88,8 @@ pub enum UnknownFacts {
 impl Request<'_> {
     /// Tells whether the gate has nothing to say, so that nobody is ever locked out by it.
     ///
-    /// A status belongs to whoever observes. Deletions are seen by rules of deletion only, which warn.
+    /// A status belongs to whoever observes. Deletions are seen by rules of deletion,
+    /// which warn, and by policies that name them.
     pub fn passes_unseen(&self) -> bool {
         let changes = match self.operation {
             Operation::Create | Operation::Update | Operation::Delete => true,

@@ -56,7 +56,7 @@ pub fn judge(kind: Kind, object: &Value, facts: &Facts, rulebook: &Rulebook, now
         dry_run: true,
         circumstances: Circumstances {
             uid: "audit",
-            now: Some(now),
+            date: Some(now),
             unknown: UnknownFacts::SetAside,
             ..Circumstances::default()
         },
