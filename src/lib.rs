@@ -5,6 +5,7 @@
 
 pub mod admission;
 pub mod api;
+pub mod audit;
 pub mod check;
 pub mod cli;
 pub mod controllers;

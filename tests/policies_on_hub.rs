@@ -4,12 +4,14 @@ use std::future::Future;
 use std::time::Duration;
 
 use devhub::DevHub;
-use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
 use serde_json::{Value, json};
 use tidegate::api::v1alpha1::AddOnPolicy;
 use tidegate::controllers::{PolicyDocuments, PolicyWatch};
 use tidegate::policy::{Origin, Source};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 fn document(name: &str, expression: &str) -> Value {
@@ -126,4 +128,55 @@ async fn a_hub_without_policies_is_no_hindrance() {
     assert!(policies.set().borrow().is_empty());
     policies.shutdown().await;
     hub.shutdown().await;
+}
+
+/// A server that refuses everything, as a hub does whose role for this program is missing.
+async fn refusing() -> Client {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let body =
+        json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
+        "message": "addonpolicies is forbidden"})
+        .to_string();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let answer = format!(
+                "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            let mut asked = [0; 4096];
+            let _read = stream.read(&mut asked).await.is_ok();
+            let _written = stream.write_all(answer.as_bytes()).await.is_ok();
+        }
+    });
+    let uri = format!("http://{address}").parse().expect("an address");
+    Client::try_from(kube::Config::new(uri)).expect("a client")
+}
+
+#[tokio::test]
+async fn a_hub_that_withholds_its_policies_keeps_nobody_waiting_and_those_of_the_folder_hold() {
+    let (folder, documents) = watch::channel(PolicyDocuments {
+        sources: vec![Source {
+            origin: Origin::File("own.yaml".to_owned()),
+            document: document("own", "true"),
+        }],
+        objects: Vec::new(),
+    });
+    let started = PolicyWatch::start(refusing().await, documents);
+    let policies = tokio::time::timeout(Duration::from_secs(20), started)
+        .await
+        .expect("it starts");
+    let set = policies.set();
+    assert_eq!(set.borrow().names().collect::<Vec<_>>(), ["own"]);
+    folder.send_modify(|all| {
+        all.sources.push(Source {
+            origin: Origin::File("more.yaml".to_owned()),
+            document: document("more", "true"),
+        });
+    });
+    until("the folder is followed", || async {
+        (set.borrow().len() == 2).then_some(())
+    })
+    .await;
+    policies.shutdown().await;
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
+use tidegate::audit::Form;
 use tidegate::snapshot::Kind;
 
 fn rules() -> Vec<PolicyRule> {
@@ -58,6 +59,29 @@ fn the_role_allows_what_the_controllers_do() {
         }
     }
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn the_role_allows_what_the_audit_does() {
+    let rules = rules();
+    for form in Form::ALL {
+        let (group, resource) = (form.api().0, form.resource());
+        let granted = granted(&rules, group, resource);
+        for verb in ["get", "list", "watch", "create", "update", "delete"] {
+            assert!(granted.contains(verb), "{verb} {resource}.{group}");
+        }
+        let name = format!("{resource}.{group}");
+        let definitions = rules.iter().filter(|rule| {
+            let about = rule.resources.iter().flatten();
+            let mut names = rule.resource_names.iter().flatten();
+            about.into_iter().any(|one| one == "customresourcedefinitions") && names.any(|one| *one == name)
+        });
+        let verbs: BTreeSet<&String> = definitions.flat_map(|rule| &rule.verbs).collect();
+        assert!(
+            verbs.contains(&"list".to_owned()) && verbs.contains(&"watch".to_owned()),
+            "{name} comes unnoticed"
+        );
+    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub mod wire;
 pub use catalogue::{Entry, catalogue, reference_page};
 pub use decide::decide;
 pub use enforcement::{Action, Enforcement, EnforcementError, Scope};
-pub use policies::{Trial, try_policies};
+pub use policies::{Trial, references, try_policies};
 pub use registration::{BREAK_GLASS, Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations};
 pub use request::{Circumstances, Door, Operation, Request, UnknownFacts};
 pub use rulebook::{BlastRadius, Rulebook};

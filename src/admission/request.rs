@@ -69,6 +69,8 @@ pub struct Circumstances<'a> {
     pub options: Option<&'a RawValue>,
     /// The time of the request.
     pub now: Option<Timestamp>,
+    /// By which exceptions end where there is no request that has a time, as in an audit.
+    pub date: Option<Timestamp>,
     /// What becomes of a policy that asks for a fact which nobody knows.
     pub unknown: UnknownFacts,
 }

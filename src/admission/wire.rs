@@ -151,6 +151,7 @@ impl<'a> Review<'a> {
                 user: question.user_info.filter(|user| user.get() != "null"),
                 options: question.options.filter(|options| options.get() != "null"),
                 now: None,
+                date: None,
                 unknown: UnknownFacts::Fail,
             },
         }

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::{CheckArgs, CompletionsArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs, SnapshotArgs, WhyArgs};
+use super::{
+    AuditArgs, CheckArgs, CompletionsArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs, SnapshotArgs, WhyArgs,
+};
 use crate::admission::BlastRadius;
 use crate::controllers::TideOptions;
 use crate::model::GoDuration;
@@ -110,6 +112,9 @@ pub struct DevArgs {
     /// How the controllers behave.
     #[command(flatten)]
     pub tide: TideArgs,
+    /// Whether stored objects are audited.
+    #[command(flatten)]
+    pub audit: AuditArgs,
 }
 
 /// Guard and drive a hub: serve admission over TLS and run the controllers.
@@ -145,6 +150,9 @@ pub struct ServeArgs {
     /// How the controllers behave.
     #[command(flatten)]
     pub tide: TideArgs,
+    /// Whether stored objects are audited.
+    #[command(flatten)]
+    pub audit: AuditArgs,
     /// How many seconds to go on serving after a signal, until routes to this server are withdrawn.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=300))]
     pub linger: u64,

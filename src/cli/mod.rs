@@ -3,6 +3,7 @@
 //! Joins the rooms and prints; never holds logic of its own.
 
 mod args;
+mod audit;
 mod check;
 mod connect;
 mod crds;
@@ -26,6 +27,7 @@ mod why;
 pub use args::{
     Cli, Command, CrdsArgs, DevArgs, GateArgs, LeasePlace, Reasons, ReferenceArgs, ServeArgs, TideArgs, Topic,
 };
+pub use audit::{AuditArgs, AuditTo};
 pub use check::{CheckArgs, ColourArg, FailOn, MissingFactsArg, Output};
 pub use error::CliError;
 pub use explain::ExplainArgs;

@@ -18,6 +18,7 @@ use super::policy::read_folder;
 use crate::admission::Rulebook;
 use crate::controllers::{PolicyDocuments, PolicyWatch};
 use crate::policy::PolicySet;
+use crate::telemetry::Metrics;
 
 /// How often the folder is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -54,6 +55,7 @@ pub(super) async fn start(
     client: Client,
     opened: Opened,
     rulebook: Rulebook,
+    metrics: Metrics,
 ) -> (Policies, Arc<ArcSwap<Rulebook>>) {
     let (sender, receiver) = watch::channel(opened.documents);
     let watch = PolicyWatch::start(client, receiver).await;
@@ -62,8 +64,9 @@ pub(super) async fn start(
         policies: set.borrow_and_update().clone(),
         ..rulebook
     }));
+    metrics.holds_policies(rulebook.load().policies.len());
     let mut tasks = JoinSet::new();
-    tasks.spawn(publish(set, Arc::clone(&rulebook)));
+    tasks.spawn(publish(set, Arc::clone(&rulebook), metrics));
     if let Some(folder) = opened.folder {
         tasks.spawn(follow(folder, sender));
     }
@@ -111,9 +114,10 @@ fn read_whole(folder: &Path) -> Result<(PolicyDocuments, PolicySet), CliError> {
     }
 }
 
-async fn publish(mut set: watch::Receiver<PolicySet>, rulebook: Arc<ArcSwap<Rulebook>>) {
+async fn publish(mut set: watch::Receiver<PolicySet>, rulebook: Arc<ArcSwap<Rulebook>>, metrics: Metrics) {
     while set.changed().await.is_ok() {
         let policies = set.borrow_and_update().clone();
+        metrics.holds_policies(policies.len());
         rulebook.rcu(|old| Rulebook {
             policies: policies.clone(),
             ..Rulebook::clone(old)

@@ -1,10 +1,11 @@
 //! The controllers room: watches in, plans out to the hub.
 //!
 //! Decides nothing about add-ons; `plan` does. Only `apply` writes; `herald` tells of it in events, and `election` keeps the
-//! Lease of the replica that may.
+//! Lease of the replica that may. `auditor` reports what is wrong with stored objects; `audit` checks plans.
 
 mod apply;
 mod audit;
+mod auditor;
 mod cause;
 mod der;
 mod drive;
@@ -23,6 +24,7 @@ mod unkept;
 mod watch;
 mod witness;
 
+pub use auditor::{AuditOptions, AuditPace, Auditor, Reports, Sightings, Tap, tap};
 pub use election::{ElectionOptions, Pace};
 pub use events::EventBudget;
 pub use policies::{PolicyDocuments, PolicyWatch};

@@ -12,6 +12,7 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::auditor::Tap;
 use super::drive::{Driver, Outlets};
 use super::election::{ElectionOptions, campaign};
 use super::events::EventBudget;
@@ -41,6 +42,8 @@ pub struct TideOptions {
     pub election: Option<ElectionOptions>,
     /// Where the controllers count what they do.
     pub metrics: Metrics,
+    /// Where an audit hears what the watches show; absent when nobody audits.
+    pub tap: Option<Tap>,
 }
 
 impl Default for TideOptions {
@@ -53,6 +56,7 @@ impl Default for TideOptions {
             signing_namespace: Name::from("open-cluster-management-hub"),
             election: None,
             metrics: Metrics::default(),
+            tap: None,
         }
     }
 }
@@ -95,7 +99,8 @@ impl Tide {
         let (sender, events) = mpsc::channel(4096);
         let mut watches = JoinSet::new();
         for kind in Kind::ALL {
-            watches.spawn(watch_kind(client.clone(), kind, sender.clone()));
+            let ends = (sender.clone(), options.tap.clone());
+            watches.spawn(watch_kind(client.clone(), kind, ends));
         }
         let (lookout_sender, lookouts) = mpsc::unbounded_channel();
         watches.spawn(look_out(client.clone(), lookouts, sender));

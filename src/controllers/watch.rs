@@ -10,12 +10,18 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tracing::{debug, info, warn};
 
+use super::auditor::Tap;
 use super::cause::root;
 use super::raw::{Raw, resource};
 use crate::snapshot::{Event, Kind, terms};
 
-/// Sends everything that happens to a kind, until nobody listens any more.
-pub(super) async fn watch_kind(client: Client, kind: Kind, events: mpsc::Sender<Event>) {
+/// Sends everything that happens to a kind, until nobody listens any more; an audit hears of it first.
+pub(super) async fn watch_kind(
+    client: Client,
+    kind: Kind,
+    (events, tap): (mpsc::Sender<Event>, Option<Tap>),
+) {
+    let tell = |event: &Event| tap.iter().for_each(|tap| tap.see(event));
     let api: Api<Raw> = Api::all_with(client, &resource(kind));
     let mut stream = std::pin::pin!(watcher(api, config(kind)).default_backoff());
     let mut listing = Vec::new();
@@ -38,6 +44,7 @@ pub(super) async fn watch_kind(client: Client, kind: Kind, events: mpsc::Sender<
                     kind,
                     objects: Vec::new(),
                 };
+                tell(&empty);
                 if events.send(empty).await.is_err() {
                     return;
                 }
@@ -56,6 +63,7 @@ pub(super) async fn watch_kind(client: Client, kind: Kind, events: mpsc::Sender<
             continue;
         };
         served = Served::Yes;
+        tell(&event);
         if events.send(event).await.is_err() {
             return;
         }

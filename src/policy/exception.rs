@@ -11,6 +11,21 @@ use super::question::Question;
 use crate::api::v1alpha1::PolicyException;
 use crate::field::Path;
 
+/// How the words about an exception begin.
+const EXCEPTED: &str = "excepted";
+
+/// Tells whether the words of a finding say that an exception holds. The gate records such a finding like any other.
+pub fn is_excused(detail: &str) -> bool {
+    let begins = |said: &str| said.starts_with(" until ") || said.starts_with(": ");
+    let last = detail.rsplit_once(&format!(" ({EXCEPTED}")).map(|(_, said)| said);
+    detail.ends_with(')') && last.is_some_and(begins)
+}
+
+/// Returns a message with the words of the exception that holds.
+pub(super) fn with_excuse(message: &str, words: &str) -> String {
+    format!("{message} ({words})")
+}
+
 /// An exception that can be understood.
 #[derive(Clone, Debug)]
 pub(super) struct Exception {
@@ -58,8 +73,13 @@ impl Exception {
             namespaces: raw.namespaces.clone(),
             parts: raw.validations.clone(),
             end,
-            words: format!("excepted{until}: {}", raw.reason.trim()),
+            words: format!("{EXCEPTED}{until}: {}", raw.reason.trim()),
         })
+    }
+
+    /// Returns the first moment at which the exception does not hold any more, if it ends.
+    pub(super) fn end(&self) -> Option<Timestamp> {
+        self.end
     }
 
     /// Returns what is said of the exception if it holds for a part of the policy.

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::act::{Act, Purse, Shared, Trouble};
 use super::binding::Binding;
 use super::compile::{Check, OnFailure, Policy, SchemaPart};
+use super::exception::with_excuse;
 use super::expression::Expression;
 use super::matching::Matched;
 use super::outcome::{Actions, Finding, Judgement, Outcome, Saw, Seen};
@@ -231,7 +232,7 @@ impl Case<'_, '_> {
             .iter()
             .find_map(|one| one.excuses(&self.question, part));
         let (actions, message) = match excused {
-            Some(words) => (Actions::AUDIT, format!("{message} ({words})")),
+            Some(words) => (Actions::AUDIT, with_excuse(&message, words)),
             None => (self.actions, message),
         };
         let fault = match value {

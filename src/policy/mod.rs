@@ -34,6 +34,7 @@ mod values;
 mod semantics_tests;
 
 pub use document::{Origin, Source, is_policy};
+pub use exception::is_excused;
 pub use export::{NotNative, native};
 pub use fact::{Fact, KnownFacts, NoFacts};
 pub use fault::{Caret, PolicyFault};

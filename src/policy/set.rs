@@ -7,11 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::act::{Purse, facts, stage};
 use super::compile::{self, Policy};
 use super::document::{Kind, Origin, Source, Written, read};
+use super::exception::Exception;
+use super::fact::Fact;
 use super::fault::PolicyFault;
 use super::judge::{judge, matched};
 use super::matching::Matched;
@@ -138,6 +141,22 @@ impl PolicySet {
             checks.chain(schemas).collect()
         };
         self.policies().flat_map(of).collect()
+    }
+
+    /// Returns the facts that any of the policies asks for.
+    pub fn facts(&self) -> BTreeSet<Fact> {
+        self.policies()
+            .flat_map(|policy| policy.facts.iter().copied())
+            .collect()
+    }
+
+    /// Returns when the next exception ends after a moment.
+    pub fn next_end(&self, after: Timestamp) -> Option<Timestamp> {
+        let exceptions = self.policies().flat_map(|policy| &policy.exceptions);
+        exceptions
+            .filter_map(Exception::end)
+            .filter(|end| *end > after)
+            .min()
     }
 
     /// Returns the policies in the order of their names.

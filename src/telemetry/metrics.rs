@@ -61,6 +61,17 @@ struct Write {
     outcome: Written,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Standing {
+    rule: String,
+    severity: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Resource {
+    resource: &'static str,
+}
+
 /// Everything that is counted. Clones count into the same place.
 #[derive(Clone, Debug)]
 pub struct Metrics {
@@ -75,6 +86,11 @@ pub struct Metrics {
     leading: Gauge,
     synced: Gauge,
     malformed: Gauge,
+    policies: Gauge,
+    audit_findings: Family<Standing, Gauge>,
+    audit_objects: Family<Resource, Gauge>,
+    audit_judgements: Counter,
+    audit_passes: Histogram,
 }
 
 /// From 25 µs, about what a small object costs, to a second, when the API server has long given up.
@@ -88,6 +104,11 @@ fn admission_buckets() -> Histogram {
 /// From 100 µs, one small add-on, to ten seconds, a fleet that is too large.
 fn planning_buckets() -> Histogram {
     Histogram::new([0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0])
+}
+
+/// From a millisecond, one object that has changed, to minutes, a fleet that is read again page by page.
+fn audit_buckets() -> Histogram {
+    Histogram::new([0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 120.0])
 }
 
 impl Default for Metrics {
@@ -104,6 +125,11 @@ impl Default for Metrics {
             leading: Gauge::default(),
             synced: Gauge::default(),
             malformed: Gauge::default(),
+            policies: Gauge::default(),
+            audit_findings: Family::default(),
+            audit_objects: Family::default(),
+            audit_judgements: Counter::default(),
+            audit_passes: audit_buckets(),
         };
         metrics.registry = Arc::new(metrics.register());
         metrics
@@ -161,7 +187,37 @@ impl Metrics {
             "Objects on the hub that cannot be read and are left out",
             self.malformed.clone(),
         );
+        self.register_audit(&mut all);
         all
+    }
+
+    fn register_audit(&self, all: &mut Registry) {
+        all.register(
+            "policies",
+            "Policies in force, of the hub and of the folder",
+            self.policies.clone(),
+        );
+        all.register(
+            "audit_findings",
+            "What is wrong with stored objects, by rule and severity",
+            self.audit_findings.clone(),
+        );
+        all.register(
+            "audit_objects",
+            "Stored objects that are audited",
+            self.audit_objects.clone(),
+        );
+        all.register(
+            "audit_judgements",
+            "Judgements of stored objects",
+            self.audit_judgements.clone(),
+        );
+        all.register_with_unit(
+            "audit_pass_duration",
+            "Time to judge what was due in one turn, reading included",
+            Unit::Seconds,
+            self.audit_passes.clone(),
+        );
     }
 
     /// Counts an answered admission request.
@@ -217,6 +273,39 @@ impl Metrics {
         self.malformed.set(i64::try_from(malformed).unwrap_or(i64::MAX));
     }
 
+    /// Notes how many policies are in force.
+    pub fn holds_policies(&self, policies: usize) {
+        self.policies.set(i64::try_from(policies).unwrap_or(i64::MAX));
+    }
+
+    /// Counts judgements of stored objects that were made together.
+    pub fn audit_pass(&self, judged: usize, took: Duration) {
+        self.audit_judgements.inc_by(judged as u64);
+        self.audit_passes.observe(took.as_secs_f64());
+    }
+
+    /// Notes what is wrong with the stored objects: rule, severity and count of all findings that there are.
+    pub fn audited<'f>(
+        &self,
+        objects: impl IntoIterator<Item = (&'static str, usize)>,
+        findings: impl IntoIterator<Item = (&'f str, &'static str, i64)>,
+    ) {
+        for (resource, count) in objects {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            self.audit_objects
+                .get_or_create(&Resource { resource })
+                .set(count);
+        }
+        // A rule that nobody breaks any more has no line.
+        self.audit_findings.clear();
+        for (rule, severity, count) in findings {
+            let rule = rule.to_owned();
+            self.audit_findings
+                .get_or_create(&Standing { rule, severity })
+                .set(count);
+        }
+    }
+
     /// Returns everything in the `OpenMetrics` text format.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -239,6 +328,9 @@ mod tests {
         clone.finding("rollout/min-success-time", "deny");
         clone.wrote("manifestworks", Written::Done);
         clone.read(true, 3);
+        clone.audited([("addontemplates", 2)], [("config/not-found", "medium", 7)]);
+        clone.audited([("addontemplates", 1)], [("template/unclosed", "high", 1)]);
+        clone.audit_pass(5, Duration::from_millis(2));
         let text = metrics.text();
         for line in [
             "tidegate_admission_requests_total{door=\"validate\",outcome=\"Denied\"} 1",
@@ -247,9 +339,13 @@ mod tests {
             "tidegate_findings_total{rule=\"rollout/min-success-time\",action=\"deny\"} 1",
             "tidegate_writes_total{resource=\"manifestworks\",outcome=\"Done\"} 1",
             "tidegate_malformed_objects 3",
+            "tidegate_audit_findings{rule=\"template/unclosed\",severity=\"high\"} 1",
+            "tidegate_audit_objects{resource=\"addontemplates\"} 1",
+            "tidegate_audit_judgements_total 5",
             "# EOF",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
         }
+        assert!(!text.contains("config/not-found"), "what is repaired is gone");
     }
 }

@@ -3,6 +3,7 @@
 //! Decides whether the main job works end to end. Never looks inside the program.
 
 mod admission;
+mod audit;
 mod command_line;
 mod dumps;
 mod gitops;

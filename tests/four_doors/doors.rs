@@ -1,12 +1,14 @@
 //! What a door says, in a form that can be compared.
 
+use jiff::Timestamp;
 use serde_json::Value;
 use tidegate::admission::{Door, Operation, Rulebook, Verdict};
+use tidegate::audit::{KINDS, Standing, judge};
 use tidegate::check::{Background, Base, File, MissingFacts, check};
 use tidegate::field::{Violation, Warning};
 use tidegate::offline::Identity;
 use tidegate::report::{Finding, Severity};
-use tidegate::snapshot::Facts;
+use tidegate::snapshot::{Facts, Kind};
 
 use crate::hub;
 use crate::pages::Example;
@@ -130,6 +132,33 @@ pub(crate) fn at_check(example: &Example) -> Answer {
                 .flat_map(|checked| checked.additions.clone())
                 .collect(),
         ),
+        ..Answer::default()
+    }
+}
+
+/// Returns the kind of an object, if it is audited.
+pub(crate) fn audited_kind(object: &Value) -> Option<Kind> {
+    let (api_version, kind) = (object["apiVersion"].as_str()?, object["kind"].as_str()?);
+    let mut kinds = KINDS.into_iter();
+    kinds.find(|known| known.address().kind == kind && known.api_version() == api_version)
+}
+
+/// Judges the object as one that is stored.
+pub(crate) fn at_audit(example: &Example) -> Answer {
+    let object = &example.asked.object;
+    let kind = audited_kind(object).expect("an audited kind");
+    let now = Timestamp::UNIX_EPOCH;
+    let found = judge(kind, object, &example.facts, &Rulebook::default(), now);
+    let of = |standing: Standing| {
+        let some = found.iter().filter(|finding| finding.standing == standing);
+        some.map(|finding| finding.message.to_string())
+            .collect::<Vec<String>>()
+    };
+    let violations = of(Standing::Denied);
+    Answer {
+        allowed: violations.is_empty(),
+        violations,
+        warnings: Some(of(Standing::Warned)),
         ..Answer::default()
     }
 }

@@ -250,7 +250,7 @@ fn cluster_value(name: &str, found: Option<&ClusterFacts>) -> Value {
 }
 
 /// Returns every reference to a configuration, with its place: those of the object and those of its placements.
-fn references(object: &Value) -> Vec<(String, ConfigReference)> {
+pub fn references(object: &Value) -> Vec<(String, ConfigReference)> {
     let mut found = Vec::new();
     let mut add = |at: &Value, pointer: &str, path: &str| {
         for (place, item) in items(at, pointer, path) {

@@ -8,5 +8,6 @@ mod question;
 mod stage;
 mod trial;
 
+pub use facts::references;
 pub(super) use stage::{Asked, examine, mutate, part_with};
 pub use trial::{Trial, try_policies};

@@ -124,9 +124,21 @@ impl Asked<'_> {
         match self.request.circumstances.unknown {
             UnknownFacts::Fail => Vec::new(),
             UnknownFacts::SetAside => findings
-                .extract_if(.., |finding| finding.judgement == Judgement::Unknown)
+                .extract_if(.., |finding| self.is_open(finding))
                 .map(|finding| finding.violation())
                 .collect(),
+        }
+    }
+
+    /// Tells whether a finding hangs on what nobody knows here: a fact, or who asks.
+    fn is_open(&self, finding: &Finding) -> bool {
+        match finding.judgement {
+            Judgement::Unknown => true,
+            Judgement::Failed => {
+                let asks = finding.violation().detail().ends_with("no such key: userInfo");
+                asks && self.request.circumstances.user.is_none()
+            }
+            Judgement::Broken => false,
         }
     }
 
@@ -144,6 +156,7 @@ impl Asked<'_> {
         (object, old): (Option<&Value>, Option<&Value>),
         answer: impl FnOnce(&Question<'_>) -> T,
     ) -> T {
+        let circumstances = &self.request.circumstances;
         let request = value(self.request, self.name);
         let fleet = FleetFacts {
             facts: self.facts,
@@ -151,7 +164,7 @@ impl Asked<'_> {
             name: self.name,
             namespace: self.request.namespace,
             object: object.or(old).unwrap_or(&Value::Null),
-            now: self.request.circumstances.now,
+            now: circumstances.now,
         };
         answer(&Question {
             target: target(self.request, self.name),
@@ -160,7 +173,7 @@ impl Asked<'_> {
             old,
             namespace: None,
             facts: &fleet,
-            now: self.request.circumstances.now,
+            now: circumstances.now.or(circumstances.date),
         })
     }
 }

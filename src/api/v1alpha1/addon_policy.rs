@@ -34,7 +34,7 @@ use crate::api::{Condition, schemas};
         type_ = "string",
         json_path = r#".status.conditions[?(@.type=="Ready")].reason"#
     ),
-    printcolumn(name = "Actions", type_ = "string", json_path = ".spec.validationActions"),
+    printcolumn(name = "Actions", type_ = "string", json_path = ".status.actions"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
         name = "Message",
@@ -406,4 +406,11 @@ pub struct AddOnPolicyStatus {
     /// The generation that is in force; an older one while the newest does not compile, absent when none is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_generation: Option<i64>,
+
+    /// What happens when an expression does not hold, defaults included: Deny, Warn, Audit, or two of them.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub actions: String,
 }

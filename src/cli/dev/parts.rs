@@ -16,8 +16,8 @@ use super::folder::Folder;
 use super::hub::Hub;
 use crate::admission::{Endpoint, Rulebook};
 use crate::cli::policies::{self, Policies};
-use crate::cli::{CliError, DevArgs, connect, rulebook};
-use crate::controllers::{Progress, Tide};
+use crate::cli::{CliError, DevArgs, audit, connect, rulebook};
+use crate::controllers::{Auditor, Progress, Tide};
 use crate::server::{Authority, Gate, GateOptions};
 use crate::telemetry::Metrics;
 
@@ -27,6 +27,7 @@ pub(super) struct Parts {
     gate: Gate,
     tide: Tide,
     policies: Policies,
+    auditor: Option<Auditor>,
     fleet: Fleet,
     progress: broadcast::Receiver<Progress>,
 }
@@ -50,11 +51,15 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
     let fleet = Fleet::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the simulated clusters", error))?;
-    let tide = Tide::start(client.clone(), (&args.tide).into())
+    let (options, sightings) = args.audit.hear((&args.tide).into());
+    let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     let progress = tide.progress();
-    let (policies, rulebook) = policies::start(client.clone(), opened, rulebook).await;
+    let (policies, rulebook) = policies::start(client.clone(), opened, rulebook, Metrics::default()).await;
+    let auditor = args
+        .audit
+        .start((client.clone(), &tide), sightings, &rulebook, Metrics::default());
     let gate = open_gate(&hub, &tide, folder, rulebook).await?;
     tide.synced().await;
     fleet
@@ -69,6 +74,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
         gate,
         tide,
         policies,
+        auditor,
         fleet,
         progress,
     })
@@ -93,6 +99,7 @@ impl Parts {
     /// Ends everything, those who call before those who are called.
     pub(super) async fn shutdown(self) {
         self.fleet.shutdown().await;
+        audit::end(self.auditor).await;
         self.tide.shutdown().await;
         self.policies.shutdown().await;
         // A hub that is not ours forgets the gate while the gate still answers; ours has nobody left who asks.

@@ -3,11 +3,12 @@
 //! Starts both, tells when they serve, and ends them in order. Decides nothing about add-ons.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::reload;
-use crate::cli::{CliError, LeasePlace, ServeArgs, connect, policies, rulebook, signals};
+use crate::cli::{CliError, LeasePlace, ServeArgs, audit, connect, policies, rulebook, signals};
 use crate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
 use crate::server::{Exposition, Gate, GateOptions, Limits};
 use crate::telemetry::Metrics;
@@ -33,25 +34,22 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
         election: args.elect.clone().map(election),
         ..TideOptions::from(&args.tide)
     };
+    let (options, sightings) = args.audit.hear(options);
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     // Nothing passes a gate that has not read its policies yet.
     let (policies, rulebook) = tokio::select! {
-        started = policies::start(client.clone(), opened, rulebook) => started,
+        started = policies::start(client.clone(), opened, rulebook, metrics.clone()) => started,
         () = end.requested() => {
             tide.shutdown().await;
             return Ok(());
         }
     };
-    let _page = match args.metrics {
-        Some(bind) => Some(
-            Exposition::start(bind, metrics.clone())
-                .await
-                .map_err(|error| cannot_start("the page of metrics", error))?,
-        ),
-        None => None,
-    };
+    let _page = page(args.metrics, &metrics).await?;
+    let auditor = args
+        .audit
+        .start((client.clone(), &tide), sightings, &rulebook, metrics.clone());
     let options = GateOptions {
         metrics,
         bind: args.bind,
@@ -75,11 +73,20 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
             () = rulebook::follow(&args.gate, &rulebook) => {}
         }
     }
+    audit::end(auditor).await;
     // The gate answers to the end, from facts that no longer move: a hub must not be left without an answer.
     tide.shutdown().await;
     policies.shutdown().await;
     gate.shutdown().await;
     told
+}
+
+/// Serves the page of metrics, if it is asked for.
+async fn page(bind: Option<SocketAddr>, metrics: &Metrics) -> Result<Option<Exposition>, CliError> {
+    let Some(bind) = bind else { return Ok(None) };
+    let page = Exposition::start(bind, metrics.clone()).await;
+    page.map(Some)
+        .map_err(|error| cannot_start("the page of metrics", error))
 }
 
 /// The name of a pod says where a leader runs; the rest tells two lives of the same pod apart.

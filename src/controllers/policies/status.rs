@@ -43,11 +43,24 @@ pub(super) fn wanted(object: &Value, report: &Report, now: Timestamp) -> Option<
         .into_iter()
         .map(|(kind, said)| condition(&before, kind, &said, generation, now))
         .collect();
-    let mut status = json!({"conditions": conditions, "activeGeneration": active});
+    let actions = actions(object);
+    let mut status = json!({"conditions": conditions, "activeGeneration": active, "actions": actions});
     if active.is_none() && before.get("activeGeneration").is_none() {
-        status = json!({"conditions": conditions});
+        status = json!({"conditions": conditions, "actions": actions});
     }
     (status != before).then_some(status)
+}
+
+/// Returns what happens when an expression does not hold, with the default of the field.
+fn actions(object: &Value) -> String {
+    let written = object
+        .pointer("/spec/validationActions")
+        .and_then(Value::as_array);
+    let words: Vec<&str> = written.into_iter().flatten().filter_map(Value::as_str).collect();
+    if words.is_empty() {
+        return "Deny".to_owned();
+    }
+    words.join(", ")
 }
 
 fn condition(
@@ -122,6 +135,13 @@ mod tests {
         let (set, good) = report("true", 1, &PolicySet::default());
         let first = wanted(&json!({}), &good, now).expect("a new status");
         assert_eq!(first["activeGeneration"], 1);
+        assert_eq!(first["actions"], "Deny", "the default is told");
+        let both = wanted(
+            &json!({"spec": {"validationActions": ["Warn", "Audit"]}}),
+            &good,
+            now,
+        );
+        assert_eq!(both.expect("a status")["actions"], "Warn, Audit");
         assert_eq!(first["conditions"][1]["reason"], "InForce");
         assert_eq!(
             first["conditions"][1]["lastTransitionTime"],

@@ -13,7 +13,7 @@ use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
 
 use super::apply::apply_status;
 use super::status::wanted;
@@ -39,7 +39,7 @@ pub struct PolicyWatch {
 }
 
 impl PolicyWatch {
-    /// Starts the watch; returns when the policies that are on the hub are in force.
+    /// Starts the watch; returns when the policies that are on the hub are in force, or when it refuses to show them.
     pub async fn start(client: Client, folder: watch::Receiver<PolicyDocuments>) -> Self {
         let (sender, mut set) = watch::channel(PolicySet::default());
         let follower = Follower {
@@ -48,6 +48,7 @@ impl PolicyWatch {
             known: BTreeMap::new(),
             set: sender,
             listed: false,
+            is_withheld: false,
         };
         let mut task = JoinSet::new();
         task.spawn(follower.run());
@@ -85,6 +86,8 @@ struct Follower {
     known: BTreeMap<String, Value>,
     set: watch::Sender<PolicySet>,
     listed: bool,
+    /// Whether the hub has refused to show its policies, and nothing else since.
+    is_withheld: bool,
 }
 
 impl Follower {
@@ -133,6 +136,9 @@ impl Follower {
                         .all(|(a, b)| a.0 == b.0 && says_the_same(a.1, b.1));
                 self.known = new;
                 self.listed = true;
+                if std::mem::take(&mut self.is_withheld) {
+                    info!(policies = self.known.len(), "the hub shows its policies again");
+                }
                 !same
             }
             watcher::Event::Apply(raw) => {
@@ -147,15 +153,32 @@ impl Follower {
         }
     }
 
-    /// A hub that does not serve policies has none. Otherwise what is known stays.
+    /// A hub that does not serve policies has none, and one that does not show them is no reason to wait: those of the
+    /// folder are in force meanwhile. Otherwise what is known stays.
     fn interrupted(&mut self, error: &watcher::Error) -> bool {
-        let not_served = matches!(error,
-            watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404);
-        if !not_served {
-            warn!(error = %root(error), "watch of policies interrupted");
-            return false;
+        let answer = match error {
+            watcher::Error::InitialListFailed(kube::Error::Api(status)) => status.code,
+            watcher::Error::InitialListFailed(_)
+            | watcher::Error::WatchStartFailed(_)
+            | watcher::Error::WatchError(_)
+            | watcher::Error::WatchFailed(_)
+            | watcher::Error::NoResourceVersion => 0,
+        };
+        match answer {
+            404 => debug!("the hub does not serve policies"),
+            // Asked again for ever, told once: the stream goes on by itself.
+            403 if self.is_withheld => {}
+            403 => {
+                let policies = self.known.len();
+                let answer = root(error);
+                error!(%answer, policies, "the hub withholds its policies; only those of the folder and those known are in force");
+            }
+            _ => {
+                warn!(error = %root(error), "watch of policies interrupted");
+                return false;
+            }
         }
-        debug!("the hub does not serve policies");
+        self.is_withheld = answer == 403;
         !std::mem::replace(&mut self.listed, true)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Decides nothing. A shared map is copied before it is changed; here only the part is that holds the name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How many parts: a change of a fleet of 10,000 copies 160 entries.
@@ -47,6 +47,25 @@ impl<T> Spread<T> {
     /// Tells whether no name has a value.
     pub fn is_empty(&self) -> bool {
         self.parts.iter().all(|part| part.is_empty())
+    }
+}
+
+impl<T: PartialEq> Spread<T> {
+    /// Returns the names whose values differ in another map; parts that both share are not looked at.
+    pub fn changed(&self, other: &Self) -> BTreeSet<Arc<str>> {
+        let none = Part::default();
+        let mut names = BTreeSet::new();
+        for index in 0..PARTS {
+            let one = self.parts.get(index).unwrap_or(&none);
+            let two = other.parts.get(index).unwrap_or(&none);
+            if Arc::ptr_eq(one, two) {
+                continue;
+            }
+            let differs = |(name, value): &(&Arc<str>, &T)| two.get(*name) != Some(*value);
+            names.extend(one.iter().filter(differs).map(|(name, _)| Arc::clone(name)));
+            names.extend(two.keys().filter(|name| !one.contains_key(*name)).cloned());
+        }
+        names
     }
 }
 

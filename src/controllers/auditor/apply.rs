@@ -1,0 +1,82 @@
+//! Writes reports, and takes them away.
+//!
+//! Decides nothing about what a report says. What stands on the hub is read first: a report that says the same already, written
+//! by whoever led before, is left as it is, and results that it holds keep their time.
+
+use jiff::Timestamp;
+use kube::api::{DeleteParams, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+use super::outlet::resource;
+use crate::audit::{Form, NAME, content_of, stamp};
+use crate::controllers::raw::Raw;
+
+/// Name under which the API server records our writes.
+const FIELD_MANAGER: &str = "tidegate";
+
+/// What became of a report.
+pub(super) enum Put {
+    /// It stood there already.
+    Unchanged,
+    /// It was written, or taken away.
+    Done,
+    /// Somebody else wrote first.
+    Conflict,
+    /// The hub refused it or did not answer.
+    Failed(kube::Error),
+}
+
+/// Writes the report of a namespace, or takes it away when there is nothing to report.
+pub(super) async fn apply_report(
+    client: &Client,
+    (form, namespace): (Form, &str),
+    body: Option<Value>,
+    now: Timestamp,
+) -> Put {
+    let api: Api<Raw> = if form.is_namespaced() {
+        Api::namespaced_with(client.clone(), namespace, &resource(form))
+    } else {
+        Api::all_with(client.clone(), &resource(form))
+    };
+    let done = match body {
+        Some(body) => put(&api, body, now).await,
+        None => remove(&api).await,
+    };
+    match done {
+        Ok(true) => Put::Done,
+        Ok(false) => Put::Unchanged,
+        Err(kube::Error::Api(status)) if status.code == 409 => Put::Conflict,
+        Err(error) => Put::Failed(error),
+    }
+}
+
+/// Tells whether anything was written.
+async fn put(api: &Api<Raw>, mut body: Value, now: Timestamp) -> kube::Result<bool> {
+    let params = PostParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PostParams::default()
+    };
+    let Some(old) = api.get_opt(NAME).await? else {
+        stamp(&mut body, None, now);
+        return api.create(&params, &Raw::new(body)).await.map(|_| true);
+    };
+    if content_of(&old.object) == content_of(&body) {
+        return Ok(false);
+    }
+    stamp(&mut body, Some(&old.object), now);
+    // Nobody else's write is lost: the API server refuses another revision.
+    let version = old.object.pointer("/metadata/resourceVersion").cloned();
+    if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("resourceVersion".to_owned(), version.unwrap_or_else(|| json!("")));
+    }
+    api.replace(NAME, &params, &Raw::new(body)).await.map(|_| true)
+}
+
+async fn remove(api: &Api<Raw>) -> kube::Result<bool> {
+    match api.delete(NAME, &DeleteParams::default()).await {
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+        Err(error) => Err(error),
+    }
+}

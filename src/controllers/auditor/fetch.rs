@@ -1,0 +1,62 @@
+//! Reads objects that have to be judged again.
+//!
+//! Decides nothing. Whole kinds come in pages, so that neither the hub nor this program ever holds all of them.
+
+use futures::{StreamExt, TryStreamExt, stream};
+use kube::api::ListParams;
+use kube::{Api, Client};
+use serde_json::Value;
+
+use super::tap::seen;
+use crate::audit::ObjectKey;
+use crate::controllers::raw::{Raw, resource};
+use crate::snapshot::Kind;
+
+/// Up to how many objects are read one by one.
+pub(super) const FEW: usize = 16;
+/// Reads at the same time.
+const AT_ONCE: usize = 4;
+
+/// An object with its key.
+pub(super) type Read = (ObjectKey, Value);
+
+/// Returns those of the objects that exist.
+pub(super) async fn some(client: &Client, keys: Vec<ObjectKey>) -> kube::Result<Vec<Read>> {
+    let reads = keys.into_iter().map(|key| one(client, key));
+    let read: Vec<Option<Read>> = stream::iter(reads)
+        .buffer_unordered(AT_ONCE)
+        .try_collect()
+        .await?;
+    Ok(read.into_iter().flatten().collect())
+}
+
+async fn one(client: &Client, key: ObjectKey) -> kube::Result<Option<Read>> {
+    let api: Api<Raw> = if key.kind.address().namespaced {
+        Api::namespaced_with(client.clone(), &key.namespace, &resource(key.kind))
+    } else {
+        Api::all_with(client.clone(), &resource(key.kind))
+    };
+    let found = api.get_opt(&key.name).await?;
+    Ok(found.map(|raw| (key, raw.object)))
+}
+
+/// Returns a page of a kind, and how the next one is asked for if there is one.
+pub(super) async fn page(
+    client: &Client,
+    kind: Kind,
+    limit: u32,
+    from: Option<&str>,
+) -> kube::Result<(Vec<Read>, Option<String>)> {
+    let api: Api<Raw> = Api::all_with(client.clone(), &resource(kind));
+    let mut params = ListParams::default().limit(limit);
+    if let Some(from) = from {
+        params = params.continue_token(from);
+    }
+    let found = api.list(&params).await?;
+    let next = found.metadata.continue_.filter(|token| !token.is_empty());
+    let read = found.items.into_iter().map(|raw| {
+        let key = seen(kind, &raw.object).key;
+        (key, raw.object)
+    });
+    Ok((read.collect(), next))
+}

@@ -1,0 +1,228 @@
+//! A dev hub with something wrong on it, the tide, and an audit that does not dawdle.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use devhub::DevHub;
+use kube::api::{DynamicObject, PostParams};
+use kube::core::ApiResource;
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tidegate::api::v1alpha1::ManagedClusterAddOn;
+use tidegate::audit::{Form, Rulebook};
+use tidegate::controllers::{AuditOptions, AuditPace, Auditor, Reports, Tide, TideOptions, tap};
+use tidegate::policy::{Origin, PolicySet, Source};
+use tidegate::telemetry::Metrics;
+use tokio::sync::watch;
+
+const ADDON: &str = "addon.open-cluster-management.io/v1alpha1";
+
+/// A tide and an audit.
+pub(crate) struct Audited {
+    client: Client,
+    tide: Tide,
+    auditor: Auditor,
+    metrics: Metrics,
+    pub(crate) rulebook: Arc<ArcSwap<Rulebook>>,
+}
+
+impl Audited {
+    pub(crate) async fn start(client: Client) -> Self {
+        // The sender is kept by nobody: whoever leads goes on to lead.
+        let (_always, leading) = watch::channel(true);
+        Self::led(client, leading).await
+    }
+
+    /// Starts an audit that writes while `leading` says so.
+    pub(crate) async fn led(client: Client, leading: watch::Receiver<bool>) -> Self {
+        let (tap, sightings) = tap();
+        let options = TideOptions {
+            tap: Some(tap),
+            ..TideOptions::default()
+        };
+        let tide = Tide::start(client.clone(), options)
+            .await
+            .expect("the tide starts");
+        let (metrics, rulebook) = (Metrics::default(), Arc::new(ArcSwap::default()));
+        let options = AuditOptions {
+            facts: tide.facts(),
+            rulebook: Arc::clone(&rulebook),
+            leading,
+            metrics: metrics.clone(),
+            reports: Reports::Written,
+            pace: AuditPace {
+                turn: Duration::from_millis(50),
+                between_lists: Duration::from_millis(100),
+                page: 100,
+                ..AuditPace::default()
+            },
+        };
+        let auditor = Auditor::start(client.clone(), options, sightings);
+        Self {
+            client,
+            tide,
+            auditor,
+            metrics,
+            rulebook,
+        }
+    }
+
+    pub(crate) async fn stop(self) {
+        self.auditor.shutdown().await;
+        self.tide.shutdown().await;
+    }
+
+    pub(crate) fn metrics(&self) -> String {
+        self.metrics.text()
+    }
+
+    /// Returns the value of a metric without labels.
+    pub(crate) fn count(&self, name: &str) -> u64 {
+        let text = self.metrics();
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|value| value.trim().parse().ok())
+            .unwrap_or_default()
+    }
+
+    /// Returns how many reports were written or taken away.
+    pub(crate) fn writes(&self) -> u64 {
+        let text = self.metrics();
+        let lines = text
+            .lines()
+            .filter(|line| line.starts_with("tidegate_writes_total{"));
+        lines
+            .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+            .sum()
+    }
+
+    pub(crate) fn api(&self, resource: &str, namespace: &str) -> Api<DynamicObject> {
+        api(self.client.clone(), resource, namespace)
+    }
+
+    pub(crate) fn instances(&self, namespace: &str) -> Api<ManagedClusterAddOn> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    /// Returns our report of a namespace.
+    pub(crate) async fn report(&self, resource: &str, namespace: &str) -> Option<Value> {
+        let found = self.api(resource, namespace).get("tidegate-audit").await.ok()?;
+        serde_json::to_value(found).ok()
+    }
+}
+
+/// Returns where reports of a resource are.
+pub(crate) fn api(client: Client, resource: &str, namespace: &str) -> Api<DynamicObject> {
+    let form = Form::ALL
+        .into_iter()
+        .find(|form| form.resource() == resource)
+        .expect("a kind of report");
+    let (group, version) = form.api();
+    let address = ApiResource {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        api_version: format!("{group}/{version}"),
+        kind: form.kind().to_owned(),
+        plural: resource.to_owned(),
+    };
+    if namespace.is_empty() {
+        Api::all_with(client, &address)
+    } else {
+        Api::namespaced_with(client, namespace, &address)
+    }
+}
+
+pub(crate) async fn hub() -> DevHub {
+    let crds = tidegate::api::crds().into_iter();
+    let crds = crds.map(|crd| serde_json::to_value(crd).expect("a CRD is JSON"));
+    let builder = crds.fold(DevHub::builder(), devhub::Builder::crd);
+    builder.start().await.expect("the hub starts")
+}
+
+pub(crate) async fn store(hub: &DevHub, object: &Value) {
+    hub.preload(object).await.expect("an object is accepted");
+}
+
+/// Serves kinds of reports from now on.
+pub(crate) async fn reports(hub: &DevHub, file: &str) {
+    define(hub, file, |_| {}).await;
+}
+
+/// The same, with definitions that are changed first.
+pub(crate) async fn define(hub: &DevHub, file: &str, change: impl Fn(&mut Value)) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/reports")
+        .join(file);
+    let text = std::fs::read_to_string(path).expect("the definitions");
+    let definitions: Vec<Value> = serde_saphyr::from_multiple(&text).expect("YAML");
+    let kind = kube::core::GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let api: Api<DynamicObject> = Api::all_with(hub.client(), &ApiResource::from_gvk(&kind));
+    for mut definition in definitions {
+        change(&mut definition);
+        let definition = serde_json::from_value(definition).expect("an object");
+        api.create(&PostParams::default(), &definition)
+            .await
+            .expect("a definition is accepted");
+    }
+}
+
+pub(crate) fn addon(name: &str) -> Value {
+    json!({"apiVersion": ADDON, "kind": "ClusterManagementAddOn", "metadata": {"name": name}, "spec": {}})
+}
+
+pub(crate) fn instance(name: &str) -> Value {
+    json!({"apiVersion": ADDON, "kind": "ManagedClusterAddOn", "metadata": {"name": name, "namespace": "c1"}, "spec": {}})
+}
+
+/// A cluster, an add-on, an instance of an add-on that nobody knows, and a template that no gate would let in.
+pub(crate) fn objects() -> Vec<Value> {
+    let manifest = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "n"},
+        "data": {"text": "{{NAME"}});
+    vec![
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "c1"}}),
+        json!({"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+            "metadata": {"name": "c1"}, "spec": {"hubAcceptsClient": true}}),
+        addon("hello"),
+        instance("helo"),
+        json!({"apiVersion": ADDON, "kind": "AddOnTemplate", "metadata": {"name": "old"},
+            "spec": {"addonName": "hello", "agentSpec": {"workload": {"manifests": [manifest]}}, "registration": []}}),
+    ]
+}
+
+/// A rulebook with one policy about instances.
+pub(crate) fn policy(name: &str, expression: &str) -> Rulebook {
+    let document = json!({"apiVersion": ADDON, "kind": "AddOnPolicy", "metadata": {"name": name}, "spec": {
+        "matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE"],
+            "resources": ["managedclusteraddons"]}]},
+        "validations": [{"id": "a", "expression": expression, "message": "needs labels"}]}});
+    let source = Source {
+        origin: Origin::Hub,
+        document,
+    };
+    let loaded = PolicySet::load(&[source], &[], &PolicySet::default());
+    assert_eq!(loaded.set.len(), 1, "{:?}", loaded.reports);
+    Rulebook {
+        policies: loaded.set,
+        ..Rulebook::default()
+    }
+}
+
+/// Looks again and again until there is something to see.
+pub(crate) async fn until<T, F: Future<Output = Option<T>>>(
+    what: &'static str,
+    mut look: impl FnMut() -> F,
+) -> T {
+    let looking = async {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), looking)
+        .await
+        .expect(what)
+}

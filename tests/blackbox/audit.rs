@@ -1,0 +1,82 @@
+//! The audit as people meet it: `kubectl get policyreports` shows what is wrong with what was there before the gate.
+
+use std::path::PathBuf;
+
+use crate::rig::Dev;
+
+/// What came in while nobody was asked: the gate is told of nothing that only changes beside it.
+const POLICY: &str = "\
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: AddOnPolicy
+metadata: {name: owned}
+spec:
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [addon.open-cluster-management.io], apiVersions: ['*'], operations: [CREATE], resources: [managedclusteraddons]}
+  validations:
+    - {id: team, expression: 'has(object.metadata.labels) && \"team\" in object.metadata.labels', message: must name its team,
+       fieldPath: metadata.labels, suggestion: add a label team}
+";
+
+fn columns(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+#[test]
+fn what_was_there_before_a_policy_is_reported_and_shown_in_columns() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    let definitions = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/reports/policyreports.yaml");
+    dev.succeed(&["apply", "-f", &definitions.to_string_lossy()]);
+    let applied = dev.apply(POLICY);
+    assert!(applied.ok, "{}", applied.stderr);
+    let shown = dev.until_run("two reports", &["get", "policyreports", "-A"], "", |run| {
+        run.ok && run.stdout.lines().count() == 3
+    });
+    let mut lines = shown.stdout.lines();
+    let head = lines.next().map(columns).unwrap_or_default();
+    assert_eq!(
+        head,
+        [
+            "NAMESPACE",
+            "NAME",
+            "PASS",
+            "FAIL",
+            "WARN",
+            "ERROR",
+            "SKIP",
+            "AGE"
+        ]
+    );
+    let first = lines.next().map(columns).unwrap_or_default();
+    assert_eq!(
+        first.get(..7).unwrap_or_default(),
+        ["cluster1", "tidegate-audit", "0", "1", "0", "0", "0"]
+    );
+    let report = dev.read(&["policyreport", "tidegate-audit", "-n", "cluster1"]);
+    assert_eq!(
+        report["results"][0]["message"],
+        "metadata.labels: Invalid value: must name its team; hint: add a label team [policy/owned/team]"
+    );
+    let policies = dev.succeed(&["get", "addonpolicies"]);
+    let line = policies.lines().nth(1).map(columns).unwrap_or_default();
+    assert_eq!(
+        line.get(..4).unwrap_or_default(),
+        ["owned", "True", "InForce", "Deny"],
+        "{policies}"
+    );
+
+    dev.succeed(&["label", "mca", "helloworld", "-n", "cluster1", "team=x"]);
+    dev.until_run(
+        "one report",
+        &["get", "policyreports", "-A", "--no-headers"],
+        "",
+        |run| run.ok && run.stdout.lines().count() == 1 && run.stdout.starts_with("cluster2 "),
+    );
+    dev.succeed(&["delete", "addonpolicy", "owned"]);
+    dev.until_run(
+        "no report",
+        &["get", "policyreports", "-A", "--no-headers"],
+        "",
+        |run| run.ok && run.stdout.is_empty(),
+    );
+}
