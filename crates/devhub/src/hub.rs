@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
@@ -28,6 +29,8 @@ pub(crate) struct Hub {
     pub(crate) chain: Chain,
     /// Where webhooks behind services listen.
     pub(crate) services: Services,
+    /// How often a quiet watcher hears how far the hub has come.
+    pub(crate) bookmark_every: Duration,
     /// Cancelled when the hub stops; ends every watch.
     pub(crate) stop: CancellationToken,
     /// Made `OpenAPI` documents.
@@ -40,7 +43,12 @@ pub(crate) struct Hub {
 
 impl Hub {
     /// Returns a hub that serves the built-in kinds and has no objects.
-    pub(crate) fn new(token: &str, history: usize, services: Services) -> Arc<Self> {
+    pub(crate) fn new(
+        token: &str,
+        history: usize,
+        services: Services,
+        bookmark_every: Duration,
+    ) -> Arc<Self> {
         let store = Store::new(history);
         let directory = Directory::new(&store);
         Arc::new(Self {
@@ -49,6 +57,7 @@ impl Hub {
             users: Users::with_admin(token),
             chain: Chain::new(),
             services,
+            bookmark_every,
             stop: CancellationToken::new(),
             openapi: Shelf::default(),
             address: OnceLock::new(),

@@ -5,6 +5,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -18,6 +19,8 @@ use crate::seed;
 
 /// Changes that are remembered per resource.
 const HISTORY: usize = 10_000;
+/// How often quiet watchers are told how far the hub has come.
+const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 
 /// Why a hub did not start.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +66,7 @@ pub struct Builder {
     definitions: Vec<Value>,
     token: Option<String>,
     history: usize,
+    bookmark_every: Duration,
     services: Services,
     switches: Switches,
 }
@@ -93,6 +97,13 @@ impl Builder {
     #[must_use]
     pub fn history(mut self, changes: usize) -> Self {
         self.history = changes.max(1);
+        self
+    }
+
+    /// Tells quiet watchers that allow bookmarks so often how far the hub has come.
+    #[must_use]
+    pub fn bookmark_every(mut self, pause: Duration) -> Self {
+        self.bookmark_every = pause.max(Duration::from_millis(1));
         self
     }
 
@@ -128,7 +139,7 @@ impl Builder {
         let token = self
             .token
             .unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());
-        let hub = Hub::new(&token, self.history, self.services);
+        let hub = Hub::new(&token, self.history, self.services, self.bookmark_every);
         seed::namespaces(&hub).await?;
         for definition in &self.definitions {
             seed::definition(&hub, definition).await?;
@@ -176,6 +187,7 @@ impl DevHub {
             definitions: Vec::new(),
             token: None,
             history: HISTORY,
+            bookmark_every: BOOKMARK_EVERY,
             services: Services::default(),
             switches: Switches {
                 basic: true,
