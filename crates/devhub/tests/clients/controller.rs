@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams};
+use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::runtime::controller::{Action, Controller};
 use kube::runtime::finalizer::{self, finalizer};
 use kube::runtime::wait::{await_condition, conditions};
@@ -230,4 +230,50 @@ async fn two_finalizers_are_added_and_removed_without_losing_one() {
         act(name, false).await.expect("removed");
     }
     assert_eq!(scene.widgets.get_opt("w").await.expect("an answer"), None);
+}
+
+#[tokio::test]
+async fn what_an_owner_leaves_behind_stays_whatever_is_heard_of_first() {
+    let scene = Scene::start().await;
+    for n in 0..40 {
+        let owner = scene.create(&format!("w{n}"), "red").await;
+        let map = ConfigMap {
+            metadata: ObjectMeta {
+                name: Some(format!("m{n}")),
+                owner_references: Some(vec![owner.owner_ref(&()).expect("an owner")]),
+                ..ObjectMeta::default()
+            },
+            ..ConfigMap::default()
+        };
+        scene
+            .maps
+            .create(&PostParams::default(), &map)
+            .await
+            .expect("created");
+    }
+    // The last one in the background: when its map has gone, everything before it has been seen.
+    for n in 0..40 {
+        let params = if n < 39 {
+            DeleteParams::orphan()
+        } else {
+            DeleteParams::background()
+        };
+        scene
+            .widgets
+            .delete(&format!("w{n}"), &params)
+            .await
+            .expect("deleted");
+    }
+    for n in 0..40 {
+        let name = format!("w{n}");
+        let gone = await_condition(scene.widgets.clone(), &name, |widget: Option<&Widget>| {
+            widget.is_none()
+        });
+        within(gone).await.expect("gone");
+    }
+    let collected = await_condition(scene.maps.clone(), "m39", |map: Option<&ConfigMap>| map.is_none());
+    within(collected).await.expect("collected");
+    let left = scene.maps.list(&ListParams::default()).await.expect("a list");
+    assert_eq!(left.items.len(), 39);
+    assert!(left.iter().all(|map| map.owner_references().is_empty()));
 }
