@@ -37,11 +37,11 @@ const MASKS: [(&str, &str); 10] = [
     ),
     // Errors quote whole objects.
     (r#"Invalid value: "\{\\"apiVersion.*\}": "#, "Invalid value: <object>: "),
-    // Empty lines end what a command printed.
-    (r"\n{2,}", "\n"),
     // Ages are the last column of a table; header and rows keep their width.
     (r"(?m)( )(\d+[smhd])+$", "$1<age>"),
     (r"(?m)[ \t]+$", ""),
+    // Empty lines end what a command printed.
+    (r"\n{2,}", "\n"),
 ];
 
 impl Shell {
