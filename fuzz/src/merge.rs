@@ -110,8 +110,9 @@ fn applied(live: &mut Value, owners: &mut Owners, intent: &Value, asked: &Asked<
                 *live = object;
             }
             *owners = after;
-            // As in Kubernetes: a list that loses its last item goes, even if the intent says that it is empty.
-            if has_empty_list(intent) {
+            // As in Kubernetes, a list that loses its last item goes, even if the intent says that it is empty; and null is as good as
+            // absent where nothing was, but not where something was.
+            if has_bare(intent) {
                 return;
             }
             let there = field_set(live, of);
@@ -140,11 +141,13 @@ fn applied(live: &mut Value, owners: &mut Owners, intent: &Value, asked: &Asked<
     assert_eq!(bare, *live, "nothing taken away leaves everything");
 }
 
-fn has_empty_list(value: &Value) -> bool {
+/// Tells whether there is an empty list or a null.
+fn has_bare(value: &Value) -> bool {
     match value {
-        Value::Array(items) => items.is_empty() || items.iter().any(has_empty_list),
-        Value::Object(members) => members.values().any(has_empty_list),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        Value::Array(items) => items.is_empty() || items.iter().any(has_bare),
+        Value::Object(members) => members.values().any(has_bare),
+        Value::Null => true,
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 

@@ -90,7 +90,7 @@ impl Shell {
         let mut replayed = String::new();
         while let Some(line) = lines.next() {
             let Some(command) = line.strip_prefix("$ ") else {
-                if line.is_empty() || line.starts_with('#') {
+                if line.starts_with('#') || (line.is_empty() && !replayed.ends_with("\n\n")) {
                     replayed.push_str(line);
                     replayed.push('\n');
                 }
