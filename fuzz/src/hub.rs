@@ -79,32 +79,132 @@ fn seeds() -> [Value; 3] {
 
 /// Method, path with query, and the form of the body.
 const REQUESTS: [(&str, &str, &str); 26] = [
-    ("POST", "/apis/fuzz.example.io/v1/namespaces/default/widgets", "application/json"),
-    ("POST", "/apis/fuzz.example.io/v1/namespaces/default/widgets?fieldValidation=Strict", "application/yaml"),
-    ("PUT", "/apis/fuzz.example.io/v1/namespaces/default/widgets/a", "application/json"),
-    ("PUT", "/apis/fuzz.example.io/v1/namespaces/default/widgets/a/status", "application/json"),
-    ("PUT", "/apis/fuzz.example.io/v1/namespaces/default/widgets/a/scale", "application/json"),
-    ("PATCH", "/apis/fuzz.example.io/v1/namespaces/default/widgets/a", "application/merge-patch+json"),
-    ("PATCH", "/apis/fuzz.example.io/v1/namespaces/default/widgets/a", "application/json-patch+json"),
-    ("PATCH", "/apis/fuzz.example.io/v1/namespaces/default/widgets/a?fieldManager=f", "application/apply-patch+yaml"),
-    ("PATCH", "/apis/fuzz.example.io/v1/namespaces/default/widgets/b?fieldManager=f&force=true", "application/apply-patch+yaml"),
-    ("PATCH", "/apis/fuzz.example.io/v1/namespaces/default/widgets/a/status?fieldManager=f&force=true", "application/apply-patch+yaml"),
-    ("PATCH", "/apis/fuzz.example.io/v1/namespaces/default/widgets/a/scale", "application/merge-patch+json"),
-    ("DELETE", "/apis/fuzz.example.io/v1/namespaces/default/widgets/a", "application/json"),
-    ("POST", "/api/v1/namespaces/default/configmaps", "application/json"),
-    ("POST", "/api/v1/namespaces/default/configmaps", "application/vnd.kubernetes.protobuf"),
-    ("PUT", "/api/v1/namespaces/default/configmaps/a", "application/json"),
-    ("PATCH", "/api/v1/namespaces/default/configmaps/a", "application/strategic-merge-patch+json"),
-    ("PATCH", "/api/v1/namespaces/default/configmaps/a", "application/json-patch+json"),
-    ("PATCH", "/api/v1/namespaces/default/configmaps/a?fieldManager=f&force=true", "application/apply-patch+yaml"),
-    ("POST", "/api/v1/namespaces/default/secrets", "application/vnd.kubernetes.protobuf"),
-    ("PATCH", "/api/v1/namespaces/default/secrets/a", "application/strategic-merge-patch+json"),
+    (
+        "POST",
+        "/apis/fuzz.example.io/v1/namespaces/default/widgets",
+        "application/json",
+    ),
+    (
+        "POST",
+        "/apis/fuzz.example.io/v1/namespaces/default/widgets?fieldValidation=Strict",
+        "application/yaml",
+    ),
+    (
+        "PUT",
+        "/apis/fuzz.example.io/v1/namespaces/default/widgets/a",
+        "application/json",
+    ),
+    (
+        "PUT",
+        "/apis/fuzz.example.io/v1/namespaces/default/widgets/a/status",
+        "application/json",
+    ),
+    (
+        "PUT",
+        "/apis/fuzz.example.io/v1/namespaces/default/widgets/a/scale",
+        "application/json",
+    ),
+    (
+        "PATCH",
+        "/apis/fuzz.example.io/v1/namespaces/default/widgets/a",
+        "application/merge-patch+json",
+    ),
+    (
+        "PATCH",
+        "/apis/fuzz.example.io/v1/namespaces/default/widgets/a",
+        "application/json-patch+json",
+    ),
+    (
+        "PATCH",
+        "/apis/fuzz.example.io/v1/namespaces/default/widgets/a?fieldManager=f",
+        "application/apply-patch+yaml",
+    ),
+    (
+        "PATCH",
+        "/apis/fuzz.example.io/v1/namespaces/default/widgets/b?fieldManager=f&force=true",
+        "application/apply-patch+yaml",
+    ),
+    (
+        "PATCH",
+        "/apis/fuzz.example.io/v1/namespaces/default/widgets/a/status?fieldManager=f&force=true",
+        "application/apply-patch+yaml",
+    ),
+    (
+        "PATCH",
+        "/apis/fuzz.example.io/v1/namespaces/default/widgets/a/scale",
+        "application/merge-patch+json",
+    ),
+    (
+        "DELETE",
+        "/apis/fuzz.example.io/v1/namespaces/default/widgets/a",
+        "application/json",
+    ),
+    (
+        "POST",
+        "/api/v1/namespaces/default/configmaps",
+        "application/json",
+    ),
+    (
+        "POST",
+        "/api/v1/namespaces/default/configmaps",
+        "application/vnd.kubernetes.protobuf",
+    ),
+    (
+        "PUT",
+        "/api/v1/namespaces/default/configmaps/a",
+        "application/json",
+    ),
+    (
+        "PATCH",
+        "/api/v1/namespaces/default/configmaps/a",
+        "application/strategic-merge-patch+json",
+    ),
+    (
+        "PATCH",
+        "/api/v1/namespaces/default/configmaps/a",
+        "application/json-patch+json",
+    ),
+    (
+        "PATCH",
+        "/api/v1/namespaces/default/configmaps/a?fieldManager=f&force=true",
+        "application/apply-patch+yaml",
+    ),
+    (
+        "POST",
+        "/api/v1/namespaces/default/secrets",
+        "application/vnd.kubernetes.protobuf",
+    ),
+    (
+        "PATCH",
+        "/api/v1/namespaces/default/secrets/a",
+        "application/strategic-merge-patch+json",
+    ),
     ("POST", "/api/v1/namespaces/default/events", "application/json"),
-    ("POST", "/apis/coordination.k8s.io/v1/namespaces/default/leases", "application/vnd.kubernetes.protobuf"),
-    ("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", "application/json"),
-    ("POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "application/json"),
-    ("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json"),
-    ("DELETE", "/api/v1/namespaces/default/configmaps/a", "application/vnd.kubernetes.protobuf"),
+    (
+        "POST",
+        "/apis/coordination.k8s.io/v1/namespaces/default/leases",
+        "application/vnd.kubernetes.protobuf",
+    ),
+    (
+        "POST",
+        "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles",
+        "application/json",
+    ),
+    (
+        "POST",
+        "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+        "application/json",
+    ),
+    (
+        "POST",
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        "application/json",
+    ),
+    (
+        "DELETE",
+        "/api/v1/namespaces/default/configmaps/a",
+        "application/vnd.kubernetes.protobuf",
+    ),
 ];
 
 /// A request (by the first byte) and its body.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use fields::{
-    Applied, Asked, KeyField, List, Map, Owners, Path, Refusal, Relation, Scalar, Set, Type, Types, apply, compare,
-    field_set, merge, remove, update,
+    Applied, Asked, KeyField, List, Map, Owners, Path, Refusal, Relation, Scalar, Set, Type, Types, apply,
+    compare, field_set, merge, remove, update,
 };
 use serde_json::{Value, json};
 
@@ -105,7 +105,10 @@ pub fn program(bytes: &[u8]) {
 
 fn applied(live: &mut Value, owners: &mut Owners, intent: &Value, asked: &Asked<'_>, of: &Type) {
     match apply(live, intent, owners, asked) {
-        Ok(Applied { object, owners: after }) => {
+        Ok(Applied {
+            object,
+            owners: after,
+        }) => {
             if let Some(object) = object {
                 *live = object;
             }
@@ -117,10 +120,16 @@ fn applied(live: &mut Value, owners: &mut Owners, intent: &Value, asked: &Asked<
             }
             let there = field_set(live, of);
             for path in field_set(intent, of).paths() {
-                assert!(is_there(&there, &path), "an applier of {intent} does not get {path:?} in {live}");
+                assert!(
+                    is_there(&there, &path),
+                    "an applier of {intent} does not get {path:?} in {live}"
+                );
             }
             let again = apply(live, intent, owners, asked).expect("who owns it all applies again");
-            assert_eq!(again.object, None, "{intent} changes nothing the second time in {live}");
+            assert_eq!(
+                again.object, None,
+                "{intent} changes nothing the second time in {live}"
+            );
             assert_eq!(again.owners, *owners, "the same intent changes no owner");
         }
         Err(Refusal::Conflicts(conflicts)) => {
@@ -136,7 +145,10 @@ fn applied(live: &mut Value, owners: &mut Owners, intent: &Value, asked: &Asked<
         Err(Refusal::Unknown(version)) => panic!("{version} is known"),
     }
     let merged = merge(live, live, of);
-    assert!(compare(live, &merged, of).is_same(), "merged with itself, {live} became {merged}");
+    assert!(
+        compare(live, &merged, of).is_same(),
+        "merged with itself, {live} became {merged}"
+    );
     let bare = remove(live, &Set::default(), of);
     assert_eq!(bare, *live, "nothing taken away leaves everything");
 }
@@ -172,7 +184,11 @@ pub fn owned_paths(bytes: &[u8]) {
     survives(&set);
     if let Some(of) = TYPES.get("v1") {
         let _ = set.with_declared(of);
-        let _ = remove(&json!({"ports": [{"port": 1}], "set": [1], "free": {"a": [1]}}), &set, of);
+        let _ = remove(
+            &json!({"ports": [{"port": 1}], "set": [1], "free": {"a": [1]}}),
+            &set,
+            of,
+        );
     }
     for (left, right) in [(&set, &Set::default()), (&set, &set)] {
         let (union, both) = (left.union(right), left.intersection(right));

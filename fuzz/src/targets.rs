@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use devhub::patch::{json, kinds, merge as merge_patch, strategic};
 use crate::{hub, merge};
+use devhub::patch::{json, kinds, merge as merge_patch, strategic};
 use schema::Schema;
 use schema::cel::{Program, Purpose, Stage};
 use serde_json::{Value, json as value};

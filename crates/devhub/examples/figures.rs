@@ -122,7 +122,11 @@ async fn write(client: &Client, method: &str, path: &str, form: &str, body: Vec<
 }
 
 /// Creates objects with several writers; tells how many there were in a second, and the slowest hundredth.
-async fn create_all(client: &Client, count: usize, note: usize) -> Result<(f64, Duration), Box<dyn Error + Send + Sync>> {
+async fn create_all(
+    client: &Client,
+    count: usize,
+    note: usize,
+) -> Result<(f64, Duration), Box<dyn Error + Send + Sync>> {
     let begun = Instant::now();
     let each = count / WRITERS;
     let writers = (0..WRITERS).map(|writer| {
@@ -131,7 +135,14 @@ async fn create_all(client: &Client, count: usize, note: usize) -> Result<(f64, 
             let mut took = Vec::with_capacity(each);
             for n in 0..each {
                 let at = Instant::now();
-                write(&client, "POST", PARTS, "application/json", part(writer * each + n, note)).await?;
+                write(
+                    &client,
+                    "POST",
+                    PARTS,
+                    "application/json",
+                    part(writer * each + n, note),
+                )
+                .await?;
                 took.push(at.elapsed());
             }
             Ok::<_, Box<dyn Error + Send + Sync>>(took)
@@ -156,7 +167,9 @@ fn per_second(count: usize, took: Duration) -> f64 {
 fn resident() -> Result<u64, Box<dyn Error + Send + Sync>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)).unwrap_or_default();
+    let kilobytes = line
+        .and_then(|line| line.split_whitespace().nth(1))
+        .unwrap_or_default();
     Ok(kilobytes.parse::<u64>()? / 1024)
 }
 
@@ -193,7 +206,9 @@ async fn creates(over_tls: bool) -> Outcome {
     } else {
         hub.client()
     };
-    create_all(&client, 800, 600).await.map_err(|error| format!("warming up: {error}"))?;
+    create_all(&client, 800, 600)
+        .await
+        .map_err(|error| format!("warming up: {error}"))?;
     let gone = format!("{PARTS}?propagationPolicy=Background");
     write(&client, "DELETE", &gone, "application/json", b"{}".to_vec()).await?;
     let (rate, slow) = create_all(&client, WRITES, 600).await?;
@@ -210,7 +225,14 @@ async fn applies() -> Outcome {
     let count = WRITES / 4;
     for n in 0..count {
         let path = format!("{PARTS}/part-{}?fieldManager=m{}&force=true", n % 100, n % 3);
-        write(&client, "PATCH", &path, "application/apply-patch+yaml", part(n % 100, n % 50)).await?;
+        write(
+            &client,
+            "PATCH",
+            &path,
+            "application/apply-patch+yaml",
+            part(n % 100, n % 50),
+        )
+        .await?;
     }
     let rate = per_second(count, begun.elapsed());
     println!("applies in process: {rate:.0} a second by one writer, three managers of each object");
@@ -233,7 +255,7 @@ async fn deliveries() -> Outcome {
                 let Some(frame) = frames.next().await.transpose()? else {
                     return Err("the watch ended".into());
                 };
-                seen += frame.iter().filter(|byte| **byte == b'\n').count();
+                seen += frame.split(|byte| *byte == b'\n').count() - 1;
             }
             drop(client);
             Ok::<_, Box<dyn Error + Send + Sync>>(())
@@ -247,7 +269,9 @@ async fn deliveries() -> Outcome {
         watcher.await??;
     }
     let rate = per_second(CHANGES * WATCHERS, begun.elapsed());
-    println!("deliveries over TLS: {rate:.0} a second to {WATCHERS} watchers ({CHANGES} changes written in {written:.1?})");
+    println!(
+        "deliveries over TLS: {rate:.0} a second to {WATCHERS} watchers ({CHANGES} changes written in {written:.1?})"
+    );
     hub.shutdown().await;
     Ok(())
 }

@@ -78,7 +78,8 @@ fn smoke((name, target): Target, share: Duration, seed: u64) -> usize {
         runs += 1;
         // One file that stays open: making it anew for every input takes longer than most inputs do.
         file.write_all_at(&input, 0).expect("the input can be written");
-        file.set_len(input.len() as u64).expect("the input can be written");
+        file.set_len(input.len() as u64)
+            .expect("the input can be written");
         let begun = Instant::now();
         let fine = catch_unwind(AssertUnwindSafe(|| target(&input))).is_ok();
         let took = begun.elapsed();

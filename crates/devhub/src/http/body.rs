@@ -52,7 +52,9 @@ pub(crate) fn full(bytes: Vec<u8>) -> Body {
 
 /// Returns a body that grows. What is there at once goes out at once: a frame for every event would cost more than the events.
 pub(crate) fn streamed(events: BoxStream<'static, Bytes>) -> Body {
-    let frames = events.ready_chunks(EVENTS).map(|events| Ok(Frame::data(joined(events))));
+    let frames = events
+        .ready_chunks(EVENTS)
+        .map(|events| Ok(Frame::data(joined(events))));
     StreamBody::new(frames).boxed_unsync()
 }
 

@@ -85,9 +85,7 @@ async fn everything_that_can_be_listed_is_listed_and_watched() {
             let version = list.metadata.resource_version.unwrap_or_default();
             let params = kube::api::WatchParams::default().timeout(1);
             let watched = api.watch(&params, &version).await;
-            watched
-                .map(drop)
-                .unwrap_or_else(|error| panic!("{}: {error}", resource.plural));
+            watched.map_or_else(|error| panic!("{}: {error}", resource.plural), drop);
             kinds += 1;
         }
     }
@@ -110,15 +108,12 @@ async fn single_kinds_and_groups_are_found() {
         .expect("found");
     assert_eq!(group.preferred_version(), Some("v1"));
     let version = GroupVersion::gv("", "v1");
-    let core = discovery::pinned_group(&scene.client, &version).await.expect("found");
+    let core = discovery::pinned_group(&scene.client, &version)
+        .await
+        .expect("found");
     assert!(core.recommended_kind("ConfigMap").is_some() && core.recommended_kind("Widget").is_none());
     assert_eq!(
-        scene
-            .client
-            .apiserver_version()
-            .await
-            .expect("a version")
-            .major,
+        scene.client.apiserver_version().await.expect("a version").major,
         "1"
     );
 }

@@ -27,7 +27,10 @@ struct Context {
 
 impl Context {
     fn outside(&self) -> BTreeSet<String> {
-        self.outside.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.outside
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn change(&self, how: impl FnOnce(&mut BTreeSet<String>)) {
@@ -155,9 +158,11 @@ async fn check_life_of_a_widget(scene: &Scene, context: &Context) {
         .delete("w", &DeleteParams::default())
         .await
         .expect("deleted");
-    let again = within(await_condition(scene.maps.clone(), "w", |map: Option<&ConfigMap>| {
-        map.is_some_and(|map| map.uid() != meddled.uid())
-    }));
+    let again = within(await_condition(
+        scene.maps.clone(),
+        "w",
+        |map: Option<&ConfigMap>| map.is_some_and(|map| map.uid() != meddled.uid()),
+    ));
     again.await.expect("made again");
 
     // The widget goes: first what is outside, then the widget, then what it owns.

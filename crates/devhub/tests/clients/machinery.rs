@@ -50,8 +50,7 @@ async fn a_recorder_counts_what_repeats_and_both_groups_show_it() {
         [(Some("Blue".to_owned()), None), (Some("Red".to_owned()), Some(3))]
     );
     let older: Api<CoreEvent> = Api::default_namespaced(scene.client.clone());
-    let selected =
-        ListParams::default().fields(&format!("involvedObject.uid={uid},reason=Red,type=Warning"));
+    let selected = ListParams::default().fields(&format!("involvedObject.uid={uid},reason=Red,type=Warning"));
     let shown = older.list(&selected).await.expect("a list").items;
     assert_eq!(shown.len(), 1);
     let event = &shown[0];
@@ -185,7 +184,12 @@ async fn a_service_account_gets_a_token_and_is_known_by_it() {
     };
     let params = PostParams::default();
     let answer = accounts.create_token_request("robot", &params, &request).await;
-    let token = answer.expect("a token").status.expect("a status").token.expect("a token");
+    let token = answer
+        .expect("a token")
+        .status
+        .expect("a status")
+        .token
+        .expect("a token");
     let mut config = scene.hub.config();
     config.auth_info = kube::config::AuthInfo::default();
     config.auth_info.token = Some(token.into());

@@ -39,15 +39,23 @@ async fn listed(scene: &Scene, query: &str) -> (BTreeMap<String, Value>, u64) {
         let path = if token.is_empty() {
             format!("{WIDGETS}?{query}")
         } else {
-            let limit = query.split('&').filter(|part| !part.starts_with("resourceVersion"));
-            format!("{WIDGETS}?{}&continue={token}", limit.collect::<Vec<_>>().join("&"))
+            let limit = query
+                .split('&')
+                .filter(|part| !part.starts_with("resourceVersion"));
+            format!(
+                "{WIDGETS}?{}&continue={token}",
+                limit.collect::<Vec<_>>().join("&")
+            )
         };
         let (code, answer) = ask(&scene.client, "GET", &path).await;
         assert_eq!(code, 200, "{path}: {answer}");
         for item in answer["items"].as_array().into_iter().flatten() {
             keep(&mut copy, item);
         }
-        answer["metadata"]["continue"].as_str().unwrap_or_default().clone_into(&mut token);
+        answer["metadata"]["continue"]
+            .as_str()
+            .unwrap_or_default()
+            .clone_into(&mut token);
         if token.is_empty() {
             return (copy, version(&answer));
         }

@@ -60,11 +60,8 @@ impl Lines {
     /// Opens a watch on a path with its query.
     pub(crate) async fn open(client: &Client, path: &str) -> Self {
         let request = http::Request::get(path).body(Vec::new()).expect("a request");
-        let stream: std::pin::Pin<Box<dyn AsyncBufRead + Send>> = Box::pin(
-            within(client.request_stream(request))
-                .await
-                .expect("a stream"),
-        );
+        let stream: std::pin::Pin<Box<dyn AsyncBufRead + Send>> =
+            Box::pin(within(client.request_stream(request)).await.expect("a stream"));
         Self(stream.lines().map(|line| line.expect("a line")).boxed())
     }
 
@@ -85,7 +82,10 @@ impl Lines {
             "BOOKMARK" if marked => "BOOKMARK initial".to_owned(),
             "BOOKMARK" => "BOOKMARK".to_owned(),
             "ERROR" => format!("ERROR {} {}", object["code"], object["reason"]),
-            _ => format!("{kind} {}", object["metadata"]["name"].as_str().unwrap_or_default()),
+            _ => format!(
+                "{kind} {}",
+                object["metadata"]["name"].as_str().unwrap_or_default()
+            ),
         }
     }
 

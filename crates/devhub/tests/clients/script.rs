@@ -4,6 +4,7 @@
 //! command above. Everything else is what the command printed. What differs from run to run is masked. `UPDATE_EXPECT=1` writes down
 //! what is printed now.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -27,7 +28,10 @@ const MASKS: [(&str, &str); 10] = [
         r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
         "<uid>",
     ),
-    (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| [+-]\d{4})", "<time>"),
+    (
+        r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| [+-]\d{4})",
+        "<time>",
+    ),
     (r"/tmp/[\w.]*/?(LIVE|MERGED)-\d+", "$1"),
     // Newer kubectls say from where.
     (r#"(" (?:force )?deleted) from \w+ namespace"#, "$1"),
@@ -36,7 +40,10 @@ const MASKS: [(&str, &str); 10] = [
         "$1<version>",
     ),
     // Errors quote whole objects.
-    (r#"Invalid value: "\{\\"apiVersion.*\}": "#, "Invalid value: <object>: "),
+    (
+        r#"Invalid value: "\{\\"apiVersion.*\}": "#,
+        "Invalid value: <object>: ",
+    ),
     // Ages are the last column of a table; header and rows keep their width.
     (r"(?m)( )(\d+[smhd])+$", "$1<age>"),
     (r"(?m)[ \t]+$", ""),
@@ -75,7 +82,8 @@ impl Shell {
             said.push('\n');
         }
         if !output.status.success() {
-            said.push_str(&format!("[exit {}]\n", output.status.code().unwrap_or(-1)));
+            let code = output.status.code().unwrap_or(-1);
+            writeln!(said, "[exit {code}]").expect("a text grows");
         }
         let folder = self.folder.path().to_string_lossy().into_owned();
         let said = said.trim_start_matches('\n').replace(&folder, "<folder>");
@@ -107,7 +115,10 @@ impl Shell {
             }
             replayed.push_str(&self.run(&command));
             // What was printed last time makes room for what is printed now, up to the next blank line.
-            while lines.next_if(|line| !line.is_empty() && !line.starts_with("$ ")).is_some() {}
+            while lines
+                .next_if(|line| !line.is_empty() && !line.starts_with("$ "))
+                .is_some()
+            {}
         }
         replayed
     }

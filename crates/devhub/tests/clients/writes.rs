@@ -40,7 +40,10 @@ async fn every_kind_of_patch_does_what_it_is_for() {
             Patch::Merge(json!({"data": {"b": null, "d": "4"}})),
             json!({"a": "1", "d": "4"}),
         ),
-        (Patch::Json(serde_json::from_value(moved).expect("a patch")), json!({"c": "1", "d": "4"})),
+        (
+            Patch::Json(serde_json::from_value(moved).expect("a patch")),
+            json!({"c": "1", "d": "4"}),
+        ),
         (
             Patch::Strategic(json!({"data": {"$patch": "replace", "e": "5"}})),
             json!({"e": "5"}),
@@ -65,7 +68,7 @@ async fn every_kind_of_patch_does_what_it_is_for() {
 #[tokio::test]
 async fn writes_that_must_not_happen_are_refused_in_the_words_of_kubernetes() {
     let scene = Scene::start().await;
-    let created = scene.create("w", "red").await;
+    scene.create("w", "red").await;
     let patch = async |params: PatchParams, patch: Patch<Value>| {
         let (code, text) = refusal(scene.widgets.patch("w", &params, &patch).await);
         format!("{code} {text}")
@@ -73,12 +76,16 @@ async fn writes_that_must_not_happen_are_refused_in_the_words_of_kubernetes() {
     let check = |found: String, expected: Expect| expected.assert_eq(&found);
     check(
         patch(PatchParams::default(), Patch::Strategic(json!({}))).await,
-        expect!["415 the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"],
+        expect![
+            "415 the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+        ],
     );
     let color = json!({"apiVersion": "probe.example.io/v1", "kind": "Widget", "spec": {"color": "blue"}});
     check(
         patch(PatchParams::apply("probe"), Patch::Apply(color)).await,
-        expect![[r#"409 Apply failed with 1 conflict: conflict with "unknown" using probe.example.io/v1: .spec.color"#]],
+        expect![[
+            r#"409 Apply failed with 1 conflict: conflict with "unknown" using probe.example.io/v1: .spec.color"#
+        ]],
     );
     check(
         patch(
@@ -86,7 +93,9 @@ async fn writes_that_must_not_happen_are_refused_in_the_words_of_kubernetes() {
             Patch::Merge(json!({"metadata": {"resourceVersion": "1"}})),
         )
         .await,
-        expect![[r#"409 Operation cannot be fulfilled on widgets.probe.example.io "w": the object has been modified; please apply your changes to the latest version and try again"#]],
+        expect![[
+            r#"409 Operation cannot be fulfilled on widgets.probe.example.io "w": the object has been modified; please apply your changes to the latest version and try again"#
+        ]],
     );
     check(
         patch(
@@ -94,72 +103,58 @@ async fn writes_that_must_not_happen_are_refused_in_the_words_of_kubernetes() {
             Patch::Merge(json!({"spec": {"ports": [{"port": "http"}]}})),
         )
         .await,
-        expect![[r#"422 Widget.probe.example.io "w" is invalid: spec.ports[0].port: Invalid value: "string": spec.ports[0].port in body must be of type integer: "string""#]],
+        expect![[
+            r#"422 Widget.probe.example.io "w" is invalid: spec.ports[0].port: Invalid value: "string": spec.ports[0].port in body must be of type integer: "string""#
+        ]],
     );
     let strict = PatchParams {
         field_validation: Some(ValidationDirective::Strict),
         ..PatchParams::default()
     };
-    let (code, text) = refusal(
-        scene
-            .widgets
-            .patch("w", &strict, &Patch::Merge(json!({"spec": {"colour": "red"}})))
-            .await,
-    );
-    assert_eq!(code, 422);
+    let unknown = patch(strict, Patch::Merge(json!({"spec": {"colour": "red"}}))).await;
     assert!(
-        text.contains("strict decoding error: unknown field \"spec.colour\""),
-        "{text}"
+        unknown.starts_with("422 ")
+            && unknown.ends_with("strict decoding error: unknown field \"spec.colour\""),
+        "{unknown}"
     );
-    let mut stale = created.clone();
-    scene
+    let taken = scene
         .widgets
-        .patch(
-            "w",
-            &PatchParams::default(),
-            &Patch::Merge(json!({"spec": {"color": "blue"}})),
-        )
-        .await
-        .expect("patched");
+        .create(&PostParams::default(), &widget("w", "red"))
+        .await;
+    check(
+        format!("{:?}", refusal(taken)),
+        expect![[r#"(409, "widgets.probe.example.io \"w\" already exists")"#]],
+    );
+}
+
+#[tokio::test]
+async fn who_writes_or_deletes_an_older_state_is_told_so() {
+    let scene = Scene::start().await;
+    let mut stale = scene.create("w", "red").await;
+    scene.merge("w", json!({"spec": {"color": "blue"}})).await;
     stale.spec.color = Some("green".to_owned());
-    let (code, text) = refusal(
-        scene
-            .widgets
-            .replace("w", &PostParams::default(), &stale)
-            .await,
-    );
-    assert_eq!(code, 409, "{text}");
-    let other = Preconditions {
-        uid: Some("another".to_owned()),
-        resource_version: None,
-    };
-    let (code, _) = refusal(
-        scene
-            .widgets
-            .delete("w", &DeleteParams::default().preconditions(other))
-            .await,
-    );
-    assert_eq!(code, 409);
-    let old = Preconditions {
-        uid: created.uid(),
-        resource_version: created.resource_version(),
-    };
-    let (code, _) = refusal(
-        scene
-            .widgets
-            .delete("w", &DeleteParams::default().preconditions(old))
-            .await,
-    );
-    assert_eq!(code, 409);
-    let (code, text) = refusal(
-        scene
-            .widgets
-            .create(&PostParams::default(), &widget("w", "red"))
-            .await,
-    );
+    let replaced = scene.widgets.replace("w", &PostParams::default(), &stale).await;
+    assert_eq!(refusal(replaced).0, 409);
+    for (uid, resource_version) in [
+        (Some("another".to_owned()), None),
+        (stale.uid(), stale.resource_version()),
+    ] {
+        let params = DeleteParams::default().preconditions(Preconditions {
+            uid,
+            resource_version,
+        });
+        assert_eq!(refusal(scene.widgets.delete("w", &params).await).0, 409);
+    }
     assert_eq!(
-        (code, text.as_str()),
-        (409, "widgets.probe.example.io \"w\" already exists")
+        scene
+            .widgets
+            .get("w")
+            .await
+            .expect("still there")
+            .spec
+            .color
+            .as_deref(),
+        Some("blue")
     );
 }
 
@@ -182,14 +177,7 @@ async fn appliers_share_an_object_and_take_only_their_own_away() {
     apply("two", json!({"replicas": 2, "ports": [{"port": 8080}]}))
         .await
         .expect("applied");
-    let ports = |widget: &crate::Widget| {
-        widget
-            .spec
-            .ports
-            .iter()
-            .map(|port| port.port)
-            .collect::<Vec<_>>()
-    };
+    let ports = |widget: &crate::Widget| widget.spec.ports.iter().map(|port| port.port).collect::<Vec<_>>();
     assert_eq!(
         ports(&scene.widgets.get("w").await.expect("a widget")),
         [80, 443, 8080]
@@ -223,11 +211,7 @@ async fn appliers_share_an_object_and_take_only_their_own_away() {
     let forced = scene.widgets.patch("w", &params, &Patch::Apply(&forced)).await;
     let forced = forced.expect("applied by force");
     assert_eq!(
-        (
-            forced.spec.color.as_deref(),
-            forced.spec.replicas,
-            ports(&forced)
-        ),
+        (forced.spec.color.as_deref(), forced.spec.replicas, ports(&forced)),
         (Some("blue"), None, vec![443])
     );
 }
@@ -275,7 +259,18 @@ async fn subresources_change_their_part_and_nothing_else() {
         "the object itself does not take a status"
     );
     assert_eq!(scene.widgets.get_status("w").await.expect("a status"), plain);
+}
 
+#[tokio::test]
+async fn a_scale_is_read_and_written_beside_the_object() {
+    let scene = Scene::start().await;
+    scene.create("w", "red").await;
+    let status = Patch::Merge(json!({"status": {"replicas": 2, "selector": "app=w"}}));
+    scene
+        .widgets
+        .patch_status("w", &PatchParams::default(), &status)
+        .await
+        .expect("stated");
     scene.merge("w", json!({"spec": {"replicas": 3}})).await;
     let mut scale: Scale = scene.widgets.get_scale("w").await.expect("a scale");
     let status = scale.status.clone().expect("a status");
@@ -296,7 +291,7 @@ async fn subresources_change_their_part_and_nothing_else() {
     let scaled = scene.widgets.get("w").await.expect("a widget");
     assert_eq!(
         (scaled.spec.replicas, scaled.metadata.generation),
-        (Some(5), Some(5)),
+        (Some(5), Some(4)),
         "a scale is a change of the specification, a status is not"
     );
 }
@@ -385,7 +380,8 @@ async fn a_dry_run_answers_as_if_and_leaves_no_trace() {
         .await
         .expect("as if");
     assert!(created.uid().is_some() && created.resource_version().is_none());
-    let apply = json!({"apiVersion": "probe.example.io/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {}});
+    let apply =
+        json!({"apiVersion": "probe.example.io/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {}});
     let applied = scene
         .widgets
         .patch("w", &PatchParams::apply("p").dry_run(), &Patch::Apply(&apply))
@@ -397,7 +393,10 @@ async fn a_dry_run_answers_as_if_and_leaves_no_trace() {
         (0, before.metadata.resource_version)
     );
     let real = scene.create("w", "red").await;
-    let gone = scene.widgets.delete("w", &DeleteParams::default().dry_run()).await;
+    let gone = scene
+        .widgets
+        .delete("w", &DeleteParams::default().dry_run())
+        .await;
     gone.expect("as if");
     assert_eq!(scene.widgets.get("w").await.expect("still there"), real);
 }
