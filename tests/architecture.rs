@@ -26,7 +26,7 @@ const DOORS: &[(&str, &[&str])] = &[
         "check",
         &["admission", "api", "field", "offline", "report", "source"],
     ),
-    ("forecast", &["api", "offline", "plan", "snapshot"]),
+    ("forecast", &["api", "field", "offline", "plan", "snapshot"]),
     ("why", &["api", "field", "offline", "plan", "snapshot"]),
     ("explain", &["admission", "api", "field", "why"]),
     (

@@ -2,6 +2,10 @@
 //!
 //! Every request of the controllers passes a gate that notes it, and that can refuse it as a hub without permissions does.
 
+#[path = "support/hub.rs"]
+#[expect(dead_code, reason = "it needs a part of it")]
+mod support;
+
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,7 +17,7 @@ use kube::client::Body;
 use kube::core::ApiResource;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
-use spokes::{Fleet, FleetOptions};
+use spokes::Fleet;
 use tidegate::api::v1alpha1::ManagedClusterAddOn;
 use tidegate::api::work::ManifestWork;
 use tidegate::controllers::{Tide, TideOptions};
@@ -85,20 +89,10 @@ struct Scene {
 
 /// A hub with two clusters; `left_out` are definitions that it lacks.
 async fn scene(gate: Gate, left_out: &[&str]) -> Scene {
-    let mut builder = DevHub::builder();
-    for crd in tidegate::api::crds() {
-        if !left_out.contains(&crd.name_any().as_str()) {
-            builder = builder.crd(serde_json::to_value(crd).expect("a CRD is JSON"));
-        }
-    }
-    let hub = builder.start().await.expect("the hub starts");
-    let options = FleetOptions {
-        clusters: 2,
-        ..FleetOptions::default()
-    };
-    let fleet = Fleet::start(hub.client(), options)
-        .await
-        .expect("the fleet starts");
+    let mut definitions = support::definitions();
+    definitions.retain(|crd| !left_out.iter().any(|name| crd["metadata"]["name"] == **name));
+    let hub = support::hub_with(definitions).await;
+    let fleet = support::fleet(hub.client(), 2, &[]).await;
     let tide = Tide::start(gate.client(&hub), TideOptions::default())
         .await
         .expect("the tide starts");
@@ -239,13 +233,7 @@ impl Scene {
 }
 
 async fn eventually<F: Future<Output = bool>>(what: &str, mut check: impl FnMut() -> F) {
-    for _ in 0..600 {
-        if check().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    assert!(check().await, "{what} never comes");
+    assert!(support::comes(&mut check).await, "{what} never comes");
 }
 
 fn gadgets() -> Value {

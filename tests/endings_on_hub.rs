@@ -1,5 +1,9 @@
 //! The ends of add-ons on the dev hub with simulated clusters: hooks are honoured, nothing stays, nobody blocks.
 
+#[path = "support/hub.rs"]
+#[expect(dead_code, reason = "it needs a part of it")]
+mod support;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
@@ -8,7 +12,7 @@ use devhub::DevHub;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
-use spokes::{Fault, Faults, Fleet, FleetOptions};
+use spokes::{Fault, Fleet};
 use tidegate::api::cluster::ManagedCluster;
 use tidegate::api::v1alpha1::{AddOnTemplate, ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::api::work::ManifestWork;
@@ -51,27 +55,11 @@ fn objects() -> Vec<Value> {
 }
 
 async fn scene(faults: &[&str]) -> Scene {
-    let mut builder = DevHub::builder();
-    for crd in tidegate::api::crds() {
-        builder = builder.crd(serde_json::to_value(crd).expect("a CRD is JSON"));
-    }
-    let hub = builder.start().await.expect("the hub starts");
+    let hub = support::hub().await;
     let client = hub.client();
-    let options = FleetOptions {
-        clusters: CLUSTERS,
-        faults: Faults::parse(faults).expect("faults"),
-        ..FleetOptions::default()
-    };
-    let fleet = Fleet::start(client.clone(), options)
-        .await
-        .expect("the fleet starts");
-    let tide = Tide::start(client.clone(), TideOptions::default())
-        .await
-        .expect("the tide starts");
-    tide.synced().await;
-    for object in objects() {
-        hub.preload(&object).await.expect("an object is accepted");
-    }
+    let fleet = support::fleet(client.clone(), CLUSTERS, faults).await;
+    let tide = support::tide(client.clone(), TideOptions::default()).await;
+    support::load(&hub, objects()).await;
     let scene = Scene {
         hub,
         client,
@@ -99,7 +87,7 @@ impl Scene {
         }
         let instances: Api<ManagedClusterAddOn> = Api::all(self.client.clone());
         for one in instances.list(&all).await.expect("a list") {
-            let hook = condition(&one, "HookManifestCompleted");
+            let hook = support::condition(&one, "HookManifestCompleted");
             left.insert(place("mca", &one), format!("{:?} {hook}", one.finalizers()));
         }
         let works: Api<ManifestWork> = Api::all(self.client.clone());
@@ -143,22 +131,12 @@ fn place(kind: &str, object: &impl ResourceExt) -> String {
     )
 }
 
-fn condition(instance: &ManagedClusterAddOn, kind: &str) -> String {
-    let status = instance.status.clone().unwrap_or_default();
-    let found = status.conditions.iter().find(|condition| condition.type_ == kind);
-    found
-        .map(|found| format!("{} {} {}", found.reason, found.status, found.message))
-        .unwrap_or_default()
-}
-
 async fn eventually<F: Future<Output = bool>>(what: &str, scene: &Scene, mut check: impl FnMut() -> F) {
-    for _ in 0..600 {
-        if check().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    assert!(check().await, "{what}: {:#?}", scene.left().await);
+    assert!(
+        support::comes(&mut check).await,
+        "{what}: {:#?}",
+        scene.left().await
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,9 @@
 //! Events on the dev hub: what is told on whom, in which words, how few when many clusters change, and none when nothing does.
 
+#[path = "support/hub.rs"]
+#[expect(dead_code, reason = "it needs a part of it")]
+mod support;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -8,7 +12,7 @@ use k8s_openapi::api::events::v1::Event;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use spokes::{Fault, Fleet, FleetOptions};
+use spokes::{Fault, Fleet};
 use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::controllers::{EventBudget, Tide, TideOptions};
 
@@ -23,28 +27,15 @@ struct Scene {
 }
 
 async fn scene(events: EventBudget) -> Scene {
-    let mut builder = DevHub::builder();
-    for crd in tidegate::api::crds() {
-        builder = builder.crd(serde_json::to_value(crd).expect("a CRD is JSON"));
-    }
-    let hub = builder.start().await.expect("the hub starts");
+    let hub = support::hub().await;
     let client = hub.client();
-    let options = FleetOptions {
-        clusters: CLUSTERS,
-        ..FleetOptions::default()
-    };
-    let fleet = Fleet::start(client.clone(), options)
-        .await
-        .expect("the fleet starts");
+    let fleet = support::fleet(client.clone(), CLUSTERS, &[]).await;
     fleet.ready().await.expect("the clusters are there");
     let options = TideOptions {
         events,
         ..TideOptions::default()
     };
-    let tide = Tide::start(client.clone(), options)
-        .await
-        .expect("the tide starts");
-    tide.synced().await;
+    let tide = support::tide(client.clone(), options).await;
     Scene {
         hub,
         client,

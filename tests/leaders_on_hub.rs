@@ -1,5 +1,9 @@
 //! Several replicas on one hub: one writes, the others are ready; a leader that leaves or dies is followed by another.
 
+#[path = "support/hub.rs"]
+#[expect(dead_code, reason = "it needs a part of it")]
+mod support;
+
 use std::time::Duration;
 
 use devhub::DevHub;
@@ -28,22 +32,12 @@ async fn replica(client: Client, identity: &str) -> Tide {
         election: Some(election),
         ..TideOptions::default()
     };
-    let tide = Tide::start(client, options).await.expect("the tide starts");
-    tide.synced().await;
-    tide
+    support::tide(client, options).await
 }
 
 async fn hub() -> DevHub {
-    let crds = tidegate::api::crds().into_iter();
-    let crds = crds.map(|crd| serde_json::to_value(crd).expect("a CRD is JSON"));
-    let hub = crds
-        .fold(DevHub::builder(), devhub::Builder::crd)
-        .start()
-        .await
-        .expect("the hub starts");
-    for object in objects() {
-        hub.preload(&object).await.expect("an object is accepted");
-    }
+    let hub = support::hub().await;
+    support::load(&hub, objects()).await;
     hub
 }
 

@@ -1,19 +1,21 @@
 //! The tide on a hub with Open Cluster Management's own definitions, which keep less of a status than ours: everything
 //! works, and what is not kept is not written again and again.
 
+#[path = "support/hub.rs"]
+#[expect(dead_code, reason = "it needs a part of it")]
+mod support;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use devhub::DevHub;
 use kube::api::ListParams;
 use kube::client::Body;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use spokes::{Fleet, FleetOptions};
 use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
-use tidegate::controllers::{Tide, TideOptions};
+use tidegate::controllers::TideOptions;
 
 const CLUSTERS: usize = 3;
 
@@ -21,10 +23,7 @@ const CLUSTERS: usize = 3;
 /// not have are ours.
 fn older_definitions() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ocm-crds");
-    let ours = tidegate::api::crds();
-    let ours = ours
-        .into_iter()
-        .map(|crd| serde_json::to_value(crd).expect("a CRD is JSON"));
+    let ours = support::definitions().into_iter();
     ours.map(|ours| {
         let plural = ours["spec"]["names"]["plural"].as_str().expect("a plural");
         let Ok(text) = std::fs::read_to_string(folder.join(format!("{plural}.yaml"))) else {
@@ -55,23 +54,6 @@ fn counted(client: Client, writes: Arc<AtomicUsize>) -> Client {
     Client::new(service, "default")
 }
 
-fn examples() -> Vec<Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/examples");
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .expect("the examples")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
-        .collect();
-    files.sort();
-    let texts = files
-        .iter()
-        .map(|file| std::fs::read_to_string(file).expect("an example"));
-    texts
-        .flat_map(|text| text.split("\n---\n").map(ToOwned::to_owned).collect::<Vec<_>>())
-        .map(|document| serde_saphyr::from_str(&document).expect("YAML"))
-        .collect()
-}
-
 async fn succeeded(client: &Client) -> usize {
     let instances: Api<ManagedClusterAddOn> = Api::all(client.clone());
     let listed = instances.list(&ListParams::default()).await.expect("a list");
@@ -86,36 +68,15 @@ async fn succeeded(client: &Client) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_older_definitions_drop_is_written_once_and_then_left_out() {
-    let builder = older_definitions()
-        .into_iter()
-        .fold(DevHub::builder(), devhub::Builder::crd);
-    let hub = builder.start().await.expect("the hub starts");
+    let hub = support::hub_with(older_definitions()).await;
     let client = hub.client();
-    let options = FleetOptions {
-        clusters: CLUSTERS,
-        ..FleetOptions::default()
-    };
-    let fleet = Fleet::start(client.clone(), options)
-        .await
-        .expect("the fleet starts");
+    let fleet = support::fleet(client.clone(), CLUSTERS, &[]).await;
     let writes = Arc::new(AtomicUsize::new(0));
-    let tide = Tide::start(
-        counted(client.clone(), Arc::clone(&writes)),
-        TideOptions::default(),
-    )
-    .await
-    .expect("the tide starts");
-    tide.synced().await;
-    for object in examples() {
-        hub.preload(&object).await.expect("an example is accepted");
-    }
-    for _ in 0..400 {
-        if succeeded(&client).await == CLUSTERS {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    assert_eq!(succeeded(&client).await, CLUSTERS);
+    let manager = counted(client.clone(), Arc::clone(&writes));
+    let tide = support::tide(manager, TideOptions::default()).await;
+    support::load(&hub, support::examples()).await;
+    let installed = support::comes(|| async { succeeded(&client).await == CLUSTERS }).await;
+    assert!(installed, "{} have it", succeeded(&client).await);
     let addons: Api<ClusterManagementAddOn> = Api::all(client.clone());
     let addon = addons.get("helloworld").await.expect("the add-on");
     assert_eq!(

@@ -24,9 +24,47 @@ fn policies() -> Vec<String> {
 }
 
 #[test]
-fn every_policy_of_the_library_does_what_its_cases_say() {
-    let report = run_tests(&[library()]).expect("the library can be read");
+fn every_policy_of_the_library_does_what_its_cases_say_and_they_notice_every_mistake() {
+    let report = run_tests(&[library()], true).expect("the library can be read");
     assert!(report.passed(), "{}", report.text());
+    let tried = report.mutation.as_ref().map_or(0, |mutation| mutation.tried);
+    assert!(tried > 50, "only {tried} mistakes were tried");
+}
+
+#[test]
+fn a_mistake_that_no_case_notices_is_told() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let policy = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: AddOnPolicy\nmetadata: {name: p}\nspec:\n  \
+        matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*']}]}\n  \
+        validations: [{id: v, expression: 'object.size < 3', message: too many}]\n";
+    let suite = |most: u8| {
+        let case = |size: u8, expect: &str| {
+            format!(
+                "  - {{name: c{size}, object: {{apiVersion: v1, kind: Thing, metadata: {{name: n}}, size: {size}}}, expect: {expect}}}\n"
+            )
+        };
+        let cases = case(most, "{allow: true}") + &case(3, "{deny: [{id: v}]}");
+        format!("kind: PolicyTest\npolicies: [p.yaml]\ncases:\n{cases}")
+    };
+    let survivors = |most: u8| {
+        fs::write(folder.path().join("p.yaml"), policy).expect("writable");
+        fs::write(folder.path().join("t.yaml"), suite(most)).expect("writable");
+        let report = run_tests(&[folder.path().join("t.yaml")], true).expect("it can be read");
+        let mutation = report.mutation.clone().expect("it was asked");
+        assert_eq!(mutation.tried, 2, "the comparison, and its bound");
+        assert_eq!(report.passed(), mutation.survivors.is_empty());
+        mutation.survivors
+    };
+    assert_eq!(survivors(2), Vec::<String>::new());
+    let wordy = policy.replace("size < 3", "size < 3 && object.size < 9");
+    fs::write(folder.path().join("p.yaml"), wordy).expect("writable");
+    let report = run_tests(&[folder.path().join("t.yaml")], true).expect("it can be read");
+    let told = report.text();
+    assert!(told.contains("3 of 5 mistakes noticed"), "{told}");
+    assert!(
+        told.contains(r#""<=" instead of "<" at 1:32 of spec.validations[0].expression in "p""#),
+        "{told}"
+    );
 }
 
 #[test]
@@ -61,7 +99,7 @@ fn a_case_that_is_not_as_expected_fails() {
         fs::write(folder.path().join("p.yaml"), policy).expect("writable");
         let suite = format!("kind: PolicyTest\npolicies: [p.yaml]\ncases:\n{cases}");
         fs::write(folder.path().join("t.yaml"), suite).expect("writable");
-        run_tests(&[folder.path().join("t.yaml")]).expect("it can be read")
+        run_tests(&[folder.path().join("t.yaml")], false).expect("it can be read")
     };
     let good = run(&(case("good", "{allow: true}") + &case("bad", "{deny: [{id: v, message: refused}]}")));
     assert!(good.passed(), "{}", good.text());

@@ -201,3 +201,57 @@ fn a_check_of_files_is_told_what_nobody_can_decide() {
     let gate = refusals(&verdict(&addon("addon-x"), None, &rulebook));
     assert_eq!(gate.len(), 1, "the gate must answer, and refuses: {gate:?}");
 }
+
+/// The verdict of the validating door about a deletion of what is stored.
+fn parting(stored: &Value, rulebook: &Rulebook) -> Verdict {
+    let raw = serde_json::value::to_raw_value(stored).expect("JSON");
+    let request = Request {
+        door: Door::Validate,
+        operation: Operation::Delete,
+        group: "addon.open-cluster-management.io",
+        version: "v1alpha1",
+        resource: "managedclusteraddons",
+        kind: "ManagedClusterAddOn",
+        subresource: "",
+        namespace: "c1",
+        name: "hello",
+        object: None,
+        old: Some(&raw),
+        dry_run: false,
+        circumstances: Circumstances::default(),
+    };
+    decide(&request, &Facts::default().completed(), rulebook)
+}
+
+#[test]
+fn a_deletion_is_judged_by_policies_that_name_it_and_by_no_others() {
+    let keep = policy(
+        "keep",
+        &json!({
+            "matchConstraints": {"resourceRules": [{"apiGroups": ["addon.open-cluster-management.io"],
+                "apiVersions": ["*"], "operations": ["DELETE"], "resources": ["managedclusteraddons"]}]},
+            "validations": [{"id": "kept", "message": "must not be deleted while it is protected",
+                "expression": "object == null && !('protected' in oldObject.metadata.?labels.orValue({}))"}],
+        }),
+    );
+    let rulebook = rulebook(&[keep, prefix()], "[]");
+    let mut protected = addon("elsewhere");
+    let free = parting(&protected, &rulebook);
+    assert!(free.allowed() && free.warnings().is_empty(), "{free:?}");
+    protected["metadata"]["labels"] = json!({"protected": "yes"});
+    let refused = parting(&protected, &rulebook);
+    let told: Vec<String> = refused
+        .violations()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].contains("while it is protected") && told[0].contains("policy/keep/kept"),
+        "{told:?}"
+    );
+    protected["metadata"]["deletionTimestamp"] = json!("2026-11-20T00:00:00Z");
+    assert!(parting(&protected, &rulebook).allowed(), "it is going already");
+    let told = verdict(&addon("addon-a"), None, &rulebook);
+    assert!(told.allowed(), "a creation is not a deletion: {told:?}");
+}

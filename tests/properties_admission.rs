@@ -121,7 +121,9 @@ proptest! {
 
     #[test]
     fn any_object_gets_an_answer(
-        kind in prop::sample::select(vec!["ClusterManagementAddOn", "ManagedClusterAddOn", "AddOnTemplate", "Placement"]),
+        kind in prop::sample::select(vec![
+            "ClusterManagementAddOn", "ManagedClusterAddOn", "AddOnTemplate", "AddOnDeploymentConfig", "AddOnHubConfig", "Placement",
+        ]),
         object in wild(),
         spec in wild(),
         old in prop::option::of(wild()),

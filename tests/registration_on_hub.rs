@@ -1,8 +1,11 @@
 //! Registration on the dev hub: a real certificate request is approved and signed, a wrong requester gets nothing, permissions
 //! and token infrastructure appear as objects and go again.
 
+#[path = "support/hub.rs"]
+#[expect(dead_code, reason = "it needs a part of it")]
+mod support;
+
 use std::future::Future;
-use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -33,16 +36,9 @@ struct Scene {
 
 impl Scene {
     async fn start() -> Self {
-        let mut builder = DevHub::builder();
-        for crd in tidegate::api::crds() {
-            builder = builder.crd(serde_json::to_value(crd).expect("a CRD is JSON"));
-        }
-        let hub = builder.start().await.expect("the hub starts");
+        let hub = support::hub().await;
         let client = hub.client();
-        let tide = Tide::start(client.clone(), TideOptions::default())
-            .await
-            .expect("the tide starts");
-        tide.synced().await;
+        let tide = support::tide(client.clone(), TideOptions::default()).await;
         let scene = Self { hub, client, tide };
         for namespace in [CLUSTER, "shared", "signers"] {
             let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
@@ -150,13 +146,7 @@ impl Scene {
 }
 
 async fn eventually<F: Future<Output = bool>>(what: &str, mut check: impl FnMut() -> F) {
-    for _ in 0..400 {
-        if check().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    assert!(check().await, "{what}");
+    assert!(support::comes(&mut check).await, "{what}");
 }
 
 fn pem((user, groups): (&str, &[&str])) -> String {

@@ -1,15 +1,18 @@
 //! The tide on the dev hub with simulated clusters: install, silence, upgrade, one failing cluster, deletion.
 
+#[path = "support/hub.rs"]
+mod support;
+
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::path::Path;
 use std::time::Duration;
 
 use devhub::DevHub;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
-use serde_json::{Value, json};
-use spokes::{Fault, Fleet, FleetOptions};
+use serde_json::json;
+use spokes::{Fault, Fleet};
+use support::condition;
 use tidegate::api::v1alpha1::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::api::work::ManifestWork;
 use tidegate::controllers::{Tide, TideOptions};
@@ -25,26 +28,11 @@ struct Scene {
 }
 
 async fn scene() -> Scene {
-    let mut builder = DevHub::builder();
-    for crd in tidegate::api::crds() {
-        builder = builder.crd(serde_json::to_value(crd).expect("a CRD is JSON"));
-    }
-    let hub = builder.start().await.expect("the hub starts");
+    let hub = support::hub().await;
     let client = hub.client();
-    let options = FleetOptions {
-        clusters: CLUSTERS,
-        ..FleetOptions::default()
-    };
-    let fleet = Fleet::start(client.clone(), options)
-        .await
-        .expect("the fleet starts");
-    let tide = Tide::start(client.clone(), TideOptions::default())
-        .await
-        .expect("the tide starts");
-    tide.synced().await;
-    for object in examples() {
-        hub.preload(&object).await.expect("an example is accepted");
-    }
+    let fleet = support::fleet(client.clone(), CLUSTERS, &[]).await;
+    let tide = support::tide(client.clone(), TideOptions::default()).await;
+    support::load(&hub, support::examples()).await;
     Scene {
         hub,
         client,
@@ -126,40 +114,12 @@ impl Scene {
     }
 }
 
-fn condition(instance: &ManagedClusterAddOn, kind: &str) -> String {
-    let status = instance.status.clone().unwrap_or_default();
-    let found = status.conditions.iter().find(|condition| condition.type_ == kind);
-    found
-        .map(|found| format!("{} {} {}", found.reason, found.status, found.message))
-        .unwrap_or_default()
-}
-
-fn examples() -> Vec<Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/examples");
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .expect("the examples")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
-        .collect();
-    files.sort();
-    let text = |path: &std::path::PathBuf| std::fs::read_to_string(path).expect("an example");
-    let documents = files.iter().map(text).flat_map(|text| {
-        let documents = text.split("\n---\n").map(ToOwned::to_owned).collect::<Vec<_>>();
-        documents.into_iter()
-    });
-    documents
-        .map(|document| serde_saphyr::from_str(&document).expect("YAML"))
-        .collect()
-}
-
 async fn eventually<F: Future<Output = bool>>(what: &str, scene: &Scene, mut check: impl FnMut() -> F) {
-    for _ in 0..600 {
-        if check().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    assert!(check().await, "{what}: {:#?}", scene.reasons().await);
+    assert!(
+        support::comes(&mut check).await,
+        "{what}: {:#?}",
+        scene.reasons().await
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,4 +3,5 @@
 pub mod hub;
 pub mod merge;
 pub mod mutate;
+pub mod policies;
 pub mod targets;

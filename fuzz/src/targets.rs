@@ -19,9 +19,10 @@ use tidegate::snapshot::AddonFacts;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets, in the order of the smoke run.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     ("review", review),
     ("kinds", kinds),
+    ("policy", crate::policies::policy),
     ("cel_compile", cel_compile),
     ("cel_evaluate", cel_evaluate),
     ("json_patch", json_patch),

@@ -26,7 +26,7 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
         return Verdict::pass();
     };
     if request.operation == Operation::Delete {
-        return part_with(request, facts, rulebook);
+        return part_with(request, shape, facts, rulebook);
     }
     let documents = match Documents::read(request, shape) {
         Ok(documents) => documents,
@@ -83,18 +83,19 @@ fn by_kind(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
     }
 }
 
-/// Decides whether an object may be deleted: it warns, and refuses nothing that the operator has not told it to.
-fn part_with(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
+/// Decides whether an object may be deleted: it warns, and refuses nothing that the operator or a policy has not told it to.
+fn part_with(request: &Request<'_>, shape: &Shape, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let stored = request
         .old
         .or(request.object)
         .map(|old| serde_json::from_str(old.get()));
-    let Some(Ok(object)) = stored else {
+    let Some(Ok(mut object)) = stored else {
         return Verdict::pass();
     };
     if is_going(&object) {
         return Verdict::pass();
     }
+    shape.apply_defaults(&mut object);
     let name = name_of(request, &object);
     let case = Case {
         request,
@@ -102,8 +103,20 @@ fn part_with(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdi
         facts,
         rulebook,
     };
-    let Examined { findings, asked } = by_kind(&case, &object, None);
-    Verdict::of(identity(request, &object), findings, Patch::default()).asking(asked)
+    let asking = policies::Asked {
+        request,
+        name,
+        facts,
+        rulebook,
+        scope: case.scope(),
+    };
+    let Examined { mut findings, asked } = by_kind(&case, &object, None);
+    let judged = policies::part_with(&asking, &object);
+    findings.extend(judged.findings);
+    Verdict::of(identity(request, &object), findings, Patch::default())
+        .asking(asked)
+        .noting(judged.annotations)
+        .leaving_open(judged.undecided)
 }
 
 fn is_going(object: &Value) -> bool {

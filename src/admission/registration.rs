@@ -73,10 +73,7 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     let advice = Webhook {
         name: "advice.gate.tidegate.dev",
         failure: "Ignore",
-        rules: json!([
-            rule(&ALL, &["CREATE", "UPDATE"]),
-            rule(&[Addon::RESOURCE], &["DELETE"])
-        ]),
+        rules: json!([rule(&ALL, &["CREATE", "UPDATE", "DELETE"])]),
         conditions: conditions(),
     };
     let validating = [guard.render(&validate), advice.render(&validate)];
@@ -265,8 +262,7 @@ mod tests {
         let expected = [
             r#""Ignore" ["CREATE","UPDATE"] 5"#,
             r#""Fail" ["CREATE","UPDATE"] 1"#,
-            r#""Ignore" ["CREATE","UPDATE"] 5"#,
-            r#""Ignore" ["DELETE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE","DELETE"] 5"#,
         ];
         assert_eq!(seen, expected);
     }

@@ -86,7 +86,8 @@ pub enum UnknownFacts {
 impl Request<'_> {
     /// Tells whether the gate has nothing to say, so that nobody is ever locked out by it.
     ///
-    /// A status belongs to whoever observes. Deletions are seen by rules of deletion only, which warn.
+    /// A status belongs to whoever observes. Deletions are seen by rules of deletion,
+    /// which warn, and by policies that name them.
     pub fn passes_unseen(&self) -> bool {
         let changes = match self.operation {
             Operation::Create | Operation::Update | Operation::Delete => true,

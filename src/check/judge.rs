@@ -4,6 +4,7 @@
 //! once with what is known, once as if nothing else existed. What only the second answer says hangs on facts that nobody
 //! has, and is unknown: neither a fault nor none.
 
+use jiff::Timestamp;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -25,7 +26,7 @@ pub struct Judgement {
 
 /// Returns what the gate says about an object; nothing when it is no object of a kind that it judges.
 ///
-/// `old` is what was there before.
+/// `old` is what was there before. What hangs on the time is unknown.
 pub fn judge(
     object: &Value,
     old: Option<&Value>,
@@ -39,6 +40,7 @@ pub fn judge(
         kind,
         object: Some(object),
         old,
+        now: None,
     };
     Some(asked.judge(knowledge, rulebook))
 }
@@ -49,6 +51,8 @@ pub(super) struct Asked<'a> {
     /// The object; absent when it goes.
     pub(super) object: Option<&'a Value>,
     pub(super) old: Option<&'a Value>,
+    /// When it is asked, for policies that look at the time.
+    pub(super) now: Option<Timestamp>,
 }
 
 impl Asked<'_> {
@@ -101,6 +105,7 @@ impl Asked<'_> {
             old: old.as_deref(),
             dry_run: true,
             circumstances: Circumstances {
+                now: self.now,
                 unknown: UnknownFacts::SetAside,
                 ..Circumstances::default()
             },

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::gather::{Item, open, spot};
@@ -43,6 +44,8 @@ pub struct Background {
     pub base: Option<Base>,
     /// What the gate decides by.
     pub rulebook: Rulebook,
+    /// When the files will be applied, for policies that look at the time; unknown to them when absent.
+    pub now: Option<Timestamp>,
 }
 
 /// What is done about findings that hang on facts nobody has.
@@ -140,6 +143,7 @@ impl Desk<'_> {
             kind,
             object: Some(&item.value),
             old: base.and_then(|base| base.objects.get(&Identity::of(&item.value))),
+            now: self.background.now,
         };
         let subject = subject(&item.value);
         let whole = spot(item.file, beginning(item));
@@ -176,6 +180,7 @@ impl Desk<'_> {
                 kind,
                 object: None,
                 old: Some(object),
+                now: self.background.now,
             };
             let nowhere = |_: &Violation| Spot {
                 file: "(deleted)".to_owned(),

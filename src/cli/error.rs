@@ -94,7 +94,7 @@ impl CliError {
         let mut line = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
-            let text = error.to_string();
+            let text = told(error);
             if !line.contains(&text) {
                 line.push_str(": ");
                 line.push_str(&text);
@@ -105,9 +105,30 @@ impl CliError {
     }
 }
 
+/// An answer of the hub in the hub's words: the wrapper around it repeats them, with the whole answer in debug form.
+fn told(error: &(dyn std::error::Error + 'static)) -> String {
+    match error.downcast_ref::<kube::Error>() {
+        Some(kube::Error::Api(status)) => status.to_string(),
+        Some(_) | None => error.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_of_the_hub_is_told_once_in_its_own_words() {
+        let status = kube::core::Status::failure("the webhook denied the request", "Invalid");
+        let error = CliError::Start {
+            part: "the demo add-on",
+            source: Box::new(kube::Error::Api(Box::new(status))),
+        };
+        assert_eq!(
+            error.one_line(),
+            "cannot start the demo add-on: the webhook denied the request: Invalid"
+        );
+    }
 
     #[test]
     fn causes_stand_on_one_line_and_only_once() {

@@ -61,7 +61,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         None => (live::read(args.kubeconfig.as_deref())?, Timestamp::now()),
     };
     let changes = read(&args.changes)?;
-    if let Some(status) = refused(args, &hub, &changes.files)? {
+    if let Some(status) = refused(args, (&hub, now), &changes.files)? {
         return Ok(status);
     }
     if let Some(fault) = changes.unreadable.into_iter().next() {
@@ -87,7 +87,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
 }
 
 /// Judges the changes as the gate of that hub would; what it refuses is printed.
-fn refused(args: &PlanArgs, hub: &Hub, files: &[File]) -> Result<Option<ExitCode>, CliError> {
+fn refused(args: &PlanArgs, (hub, now): (&Hub, Timestamp), files: &[File]) -> Result<Option<ExitCode>, CliError> {
     let objects = hub.objects().values();
     let background = Background {
         hub: hub.clone(),
@@ -98,6 +98,7 @@ fn refused(args: &PlanArgs, hub: &Hub, files: &[File]) -> Result<Option<ExitCode
             deletes: false,
         }),
         rulebook: rulebook::read(&args.gate)?,
+        now: Some(now),
     };
     let report = check::check(files, &background, MissingFacts::Skip);
     let status = match check::outcome(&report, Threshold::Error, MissingFacts::Skip) {

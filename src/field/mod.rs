@@ -21,5 +21,5 @@ pub use findings::{Findings, Warning};
 pub use path::{Path, Segment};
 pub use status::{Identity, MESSAGE_LIMIT, MOST_CAUSES, Status};
 pub use suggest::nearest;
-pub use text::{listed, quoted};
+pub use text::{counted, listed, one_line, quoted};
 pub use violation::{Class, Fault, Violation};

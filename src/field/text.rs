@@ -19,6 +19,11 @@ pub(super) fn value(value: &Value) -> String {
     }
 }
 
+/// Returns a number of things: `1 cluster`, `2 clusters`.
+pub fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Returns `text` in double quotes, on one line, cut when it is very long.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(VALUE_LIMIT) + 2);
@@ -64,7 +69,7 @@ pub(super) fn cut(text: &str, limit: usize) -> String {
 }
 
 /// Returns `text` without anything that would break a line or a terminal.
-pub(super) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     text.chars()
         .map(|letter| if breaks_the_line(letter) { ' ' } else { letter })
         .collect()

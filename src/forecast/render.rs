@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::course::{Forecast, Held, Wave};
+use crate::field::{counted, one_line};
 
 /// The most clusters that are listed by name.
 const MOST_NAMED: usize = 12;
@@ -107,16 +108,8 @@ fn length(seconds: i64) -> String {
     shown.concat()
 }
 
-fn counted(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
-}
-
 fn line(out: &mut String, text: &str) {
-    let clean: String = text
-        .chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect();
-    writeln!(out, "{}", clean.trim_end()).expect("writing to a string cannot fail");
+    writeln!(out, "{}", one_line(text).trim_end()).expect("writing to a string cannot fail");
 }
 
 /// Returns forecasts for programs.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use crate::snapshot::{
-    ADDON_GROUP, Absence, Answer, Completeness, ConfigRef, Event, Facts, Kind, ObjectKey, Seen, Settings,
-    Store,
+    ADDON_GROUP, Absence, Answer, Completeness, ConfigRef, Event, Facts, Identity, Kind, ObjectKey, Seen,
+    Settings, Store,
 };
 
 /// Two pictures of one hub, between which everything lies that nobody knows.
@@ -19,38 +19,6 @@ pub struct Knowledge {
     pub known: Facts,
     /// The same, with everything else taken for absent.
     pub bare: Facts,
-}
-
-/// Which object, whatever its version is.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Identity {
-    /// API group.
-    pub group: String,
-    /// Kind.
-    pub kind: String,
-    /// Namespace, empty when there is none.
-    pub namespace: String,
-    /// Name.
-    pub name: String,
-}
-
-impl Identity {
-    /// Returns which object this is, as far as it says so.
-    pub fn of(object: &Value) -> Self {
-        let text = |pointer: &str| {
-            let value = object.pointer(pointer).and_then(Value::as_str);
-            value.unwrap_or_default().to_owned()
-        };
-        let api_version = text("/apiVersion");
-        Self {
-            group: api_version
-                .rsplit_once('/')
-                .map_or_else(String::new, |(group, _)| group.to_owned()),
-            kind: text("/kind"),
-            namespace: text("/metadata/namespace"),
-            name: text("/metadata/name"),
-        }
-    }
 }
 
 /// A hub as a heap of objects.

@@ -15,4 +15,5 @@ mod hub;
 mod redact;
 
 pub use dump::{Dump, DumpError, FORMAT};
-pub use hub::{Hub, Identity, Knowledge};
+pub use crate::snapshot::Identity;
+pub use hub::{Hub, Knowledge};

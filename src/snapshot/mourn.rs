@@ -26,7 +26,7 @@ impl Store {
             let remains = self.instances.get(name).is_some_and(|all| !all.is_empty())
                 || self.works.contains_key(name)
                 || self.features.contains_key(name)
-                || self.grants.contains_key(name);
+                || self.grants.has(name);
             if self.addons.contains_key(name) || !remains {
                 self.gone.remove(name);
                 if !self.addons.contains_key(name) {

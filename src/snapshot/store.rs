@@ -19,6 +19,7 @@ use super::publish::Published;
 use super::record::{
     AddOn, Cluster, Config, ConfigRef, ConfigType, Decision, Instance, Meta, Placement, Work,
 };
+use super::registration::filing::Filed;
 use super::registration::grants::Grant;
 use super::registration::requests::Request;
 use super::settings::Settings;
@@ -98,11 +99,9 @@ pub struct Store {
     pub(super) by_cluster: Mentions<Name, Name>,
     pub(super) placements_by_cluster: Mentions<Name, Place>,
     /// Service accounts, roles and role bindings of the tide's own, by add-on.
-    pub(super) grants: BTreeMap<Name, BTreeMap<ObjectKey, Grant>>,
-    pub(super) grant_places: BTreeMap<ObjectKey, Name>,
+    pub(super) grants: Filed<ObjectKey, Grant>,
     /// Certificate signing requests by add-on and name.
-    pub(super) requests: BTreeMap<Name, BTreeMap<Name, Request>>,
-    pub(super) request_places: BTreeMap<Name, Name>,
+    pub(super) requests: Filed<Name, Request>,
     pub(super) troubles: Troubles,
     pub(super) published: Published,
     /// Add-ons whose object is gone, while something of theirs remains.
@@ -294,11 +293,11 @@ impl Store {
             Kind::Decision => self.decision_places.keys().map(at).collect(),
             Kind::Work => self.work_places.keys().map(at).collect(),
             Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => {
-                let all = self.grant_places.keys().filter(|key| key.kind == kind);
+                let all = self.grants.keys().filter(|key| key.kind == kind);
                 all.cloned().collect()
             }
             Kind::SigningRequest => self
-                .request_places
+                .requests
                 .keys()
                 .map(|name| ObjectKey::new(kind, "", name.clone()))
                 .collect(),

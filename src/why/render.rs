@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Chain, Group};
+use crate::field::{counted, one_line};
 
 /// The most clusters that are listed by name.
 const MOST_NAMED: usize = 8;
@@ -136,16 +137,7 @@ fn put_links(out: &mut String, chain: &Chain) {
 }
 
 fn line(out: &mut String, text: &str) {
-    // What agents report may hold anything; one line stays one line.
-    let clean: String = text
-        .chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect();
-    writeln!(out, "{}", clean.trim_end()).expect("writing to a string cannot fail");
-}
-
-fn counted(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+    writeln!(out, "{}", one_line(text).trim_end()).expect("writing to a string cannot fail");
 }
 
 /// Writes a length of time in its two largest units.

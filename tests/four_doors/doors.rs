@@ -99,6 +99,7 @@ pub(crate) fn at_check(example: &Example) -> Answer {
         hub: hub::of(&example.written),
         base,
         rulebook: Rulebook::default(),
+        now: None,
     };
     // JSON is YAML, and an object of a page has been YAML before.
     let file = File {

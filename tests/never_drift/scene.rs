@@ -7,12 +7,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support;
 use devhub::DevHub;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::ApiResource;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use spokes::{Fleet, FleetOptions};
+use spokes::Fleet;
 use tidegate::admission::{Endpoint, configurations};
 use tidegate::controllers::{Tide, TideOptions};
 use tidegate::server::{Authority, Gate, GateOptions};
@@ -32,18 +33,8 @@ pub(crate) struct Scene {
 impl Scene {
     /// Starts everything. The add-on `placed` is for both clusters, and its placement gives an install namespace.
     pub(crate) async fn start() -> Self {
-        let mut builder = DevHub::builder();
-        for crd in tidegate::api::crds() {
-            builder = builder.crd(serde_json::to_value(crd).expect("a CRD is JSON"));
-        }
-        let hub = builder.start().await.expect("the hub starts");
-        let options = FleetOptions {
-            clusters: 2,
-            ..FleetOptions::default()
-        };
-        let fleet = Fleet::start(hub.client(), options)
-            .await
-            .expect("the fleet starts");
+        let hub = support::hub().await;
+        let fleet = support::fleet(hub.client(), 2, &[]).await;
         let tide = Tide::start(hub.client(), TideOptions::default())
             .await
             .expect("the tide starts");

@@ -4,6 +4,8 @@
 
 mod counts;
 mod error;
+mod files;
+mod gate;
 mod hub;
 mod options;
 mod picture;
@@ -15,6 +17,7 @@ mod scene;
 
 pub use counts::{Call, Counts};
 pub use error::BenchError;
+pub use gate::{GateLoad, GateReport, Load, load};
 pub use options::Options;
 pub use report::{Phase, Report};
 pub use run::run;

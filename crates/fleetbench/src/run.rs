@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::counts::Counter;
 use crate::error::BenchError;
+use crate::files::Files;
 use crate::hub::Hub;
 use crate::options::Options;
 use crate::picture::{Counted, Picture};
@@ -38,7 +39,7 @@ async fn measure(options: &Options, hub: &Hub, folder: &Path) -> Result<Report, 
     let proxy = Proxy::start(hub.client.clone(), counter.clone())
         .await
         .map_err(BenchError::Runtime)?;
-    let files = Files::write(folder, &proxy)?;
+    let files = Files::write(folder, &proxy.kubeconfig())?;
     let mut bench = Bench {
         picture: Picture::start(&hub.client),
         command: options.command(&files.kubeconfig, &files.certificate, &files.key),
@@ -69,32 +70,6 @@ async fn measure(options: &Options, hub: &Hub, folder: &Path) -> Result<Report, 
         command: bench.command.map(|words| words.join(" ")),
         phases: bench.phases,
     })
-}
-
-struct Files {
-    kubeconfig: PathBuf,
-    certificate: PathBuf,
-    key: PathBuf,
-}
-
-impl Files {
-    /// A certificate is needed by a process that serves admission; nobody asks it anything here.
-    fn write(folder: &Path, proxy: &Proxy) -> Result<Self, BenchError> {
-        let issued = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])
-            .map_err(|error| BenchError::Hub(error.to_string()))?;
-        let write = |name: &str, text: &str| {
-            let path = folder.join(name);
-            match std::fs::write(&path, text) {
-                Ok(()) => Ok(path),
-                Err(source) => Err(BenchError::File { path, source }),
-            }
-        };
-        Ok(Self {
-            kubeconfig: write("kubeconfig", &proxy.kubeconfig())?,
-            certificate: write("tls.crt", &issued.cert.pem())?,
-            key: write("tls.key", &issued.signing_key.serialize_pem())?,
-        })
-    }
 }
 
 struct Bench {

@@ -8,5 +8,5 @@ mod question;
 mod stage;
 mod trial;
 
-pub(super) use stage::{Asked, examine, mutate};
+pub(super) use stage::{Asked, examine, mutate, part_with};
 pub use trial::{Trial, try_policies};

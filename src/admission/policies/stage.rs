@@ -54,7 +54,7 @@ pub(in crate::admission) fn mutate(asked: &Asked<'_>, documents: &Documents, pat
     let mut object = documents.object.clone();
     // They were made for this object a moment ago.
     let _fits = json_patch::patch(&mut object, patch);
-    let Mutated { patch, mut findings } = asked.ask(&object, documents.old.as_ref(), |question| {
+    let Mutated { patch, mut findings } = asked.ask((Some(&object), documents.old.as_ref()), |question| {
         policies.mutate(question)
     });
     Added {
@@ -76,7 +76,7 @@ pub(in crate::admission) fn examine(
     if policies.is_empty() {
         return Judged::default();
     }
-    let mut outcome = asked.validate(policies, object, old);
+    let mut outcome = asked.validate(policies, (Some(object), old));
     if !shaped {
         outcome
             .findings
@@ -86,13 +86,28 @@ pub(in crate::admission) fn examine(
     let findings = asked.collected(&outcome.findings);
     let findings = match old {
         Some(before) if !findings.allows() => {
-            let was = asked.validate(policies, before, Some(before));
+            let was = asked.validate(policies, (Some(before), Some(before)));
             ratchet::soften(findings, object, &asked.collected(&was.findings), before)
         }
         Some(_) | None => findings,
     };
     Judged {
         findings,
+        annotations: outcome.annotations,
+        undecided,
+    }
+}
+
+/// Returns what policies say of a deletion: of the object there is only what is stored.
+pub(in crate::admission) fn part_with(asked: &Asked<'_>, stored: &Value) -> Judged {
+    let policies = &asked.rulebook.policies;
+    if policies.is_empty() {
+        return Judged::default();
+    }
+    let mut outcome = asked.validate(policies, (None, Some(stored)));
+    let undecided = asked.set_aside(&mut outcome.findings);
+    Judged {
+        findings: asked.collected(&outcome.findings),
         annotations: outcome.annotations,
         undecided,
     }
@@ -115,15 +130,18 @@ impl Asked<'_> {
         }
     }
 
-    /// Returns what a set of policies says of an object.
-    pub(super) fn validate(&self, policies: &PolicySet, object: &Value, old: Option<&Value>) -> Outcome {
-        self.ask(object, old, |question| policies.validate(question))
+    /// Returns what a set of policies says of an object and its stored predecessor.
+    pub(super) fn validate(
+        &self,
+        policies: &PolicySet,
+        objects: (Option<&Value>, Option<&Value>),
+    ) -> Outcome {
+        self.ask(objects, |question| policies.validate(question))
     }
 
     pub(super) fn ask<T>(
         &self,
-        object: &Value,
-        old: Option<&Value>,
+        (object, old): (Option<&Value>, Option<&Value>),
         answer: impl FnOnce(&Question<'_>) -> T,
     ) -> T {
         let request = value(self.request, self.name);
@@ -132,13 +150,13 @@ impl Asked<'_> {
             resource: self.request.resource,
             name: self.name,
             namespace: self.request.namespace,
-            object,
+            object: object.or(old).unwrap_or(&Value::Null),
             now: self.request.circumstances.now,
         };
         answer(&Question {
             target: target(self.request, self.name),
             request: &request,
-            object: Some(object),
+            object,
             old,
             namespace: None,
             facts: &fleet,

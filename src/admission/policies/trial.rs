@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::stage::Asked;
 use crate::admission::enforcement::Scope;
 use crate::admission::ratchet;
-use crate::admission::request::Request;
+use crate::admission::request::{Operation, Request};
 use crate::admission::rulebook::Rulebook;
 use crate::admission::shape;
 use crate::field::Findings;
@@ -35,7 +35,7 @@ pub struct Trial {
     pub seen: Vec<Seen>,
 }
 
-/// Asks the policies of a rulebook about an object.
+/// Asks the policies of a rulebook about an object; about one that is to be deleted, when that is the request.
 pub fn try_policies(
     request: &Request<'_>,
     (object, old): (&Value, Option<&Value>),
@@ -68,16 +68,19 @@ pub fn try_policies(
     };
     let (object, old) = (&defaulted(object), old.map(defaulted));
     let old = old.as_ref();
-    let added = asked.ask(object, old, |question| policies.mutate(question));
+    if request.operation == Operation::Delete {
+        return parting(&asked, old.unwrap_or(object));
+    }
+    let added = asked.ask((Some(object), old), |question| policies.mutate(question));
     let mut object = object.clone();
     // They were made for this object a moment ago.
     let _fits = json_patch::patch(&mut object, &added.patch);
-    let outcome = asked.validate(policies, &object, old);
+    let outcome = asked.validate(policies, (Some(&object), old));
     let mut each = added.findings;
     each.extend(outcome.findings);
     let mut findings = asked.collected(&each);
     if let Some(old) = old.filter(|_| !findings.allows()) {
-        let was = asked.validate(policies, old, Some(old));
+        let was = asked.validate(policies, (Some(old), Some(old)));
         findings = ratchet::soften(findings, &object, &asked.collected(&was.findings), old);
     }
     Trial {
@@ -85,6 +88,19 @@ pub fn try_policies(
         patch: added.patch,
         findings: findings.settled(),
         each,
+        annotations: outcome.annotations,
+        seen: outcome.seen,
+    }
+}
+
+/// Asks about a deletion: nothing is added, and there is no older fault to be patient with.
+fn parting(asked: &Asked<'_>, stored: &Value) -> Trial {
+    let outcome = asked.validate(&asked.rulebook.policies, (None, Some(stored)));
+    Trial {
+        object: stored.clone(),
+        patch: Patch::default(),
+        findings: asked.collected(&outcome.findings).settled(),
+        each: outcome.findings,
         annotations: outcome.annotations,
         seen: outcome.seen,
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
+use jiff::Timestamp;
 
 use crate::check::{MissingFacts, Threshold};
 use crate::cli::GateArgs;
@@ -38,6 +39,9 @@ pub struct CheckArgs {
     /// A fault that was there before and that nobody has touched is a warning then, as it is at the gate.
     #[arg(long, value_name = "REF")]
     pub base: Option<String>,
+    /// The time at which the files will be applied, such as 2026-11-20T08:00:00Z, for policies that look at it; now when absent.
+    #[arg(long, value_name = "TIME")]
+    pub now: Option<Timestamp>,
     /// What to do about findings that hang on facts nobody has: leave them out, show them, or fail because of them.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = MissingFactsArg::Warn)]
     pub missing_facts: MissingFactsArg,

@@ -5,6 +5,8 @@
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use jiff::Timestamp;
+
 use super::args::{CheckArgs, ColourArg, Output};
 use super::{base, folder};
 use crate::check::{Background, Base, Outcome, check, outcome};
@@ -48,7 +50,12 @@ fn background(args: &CheckArgs, paths: &[std::path::PathBuf]) -> Result<Backgrou
         (None, Some(hub)) if args.live => hub,
         (None, Some(_) | None) => Hub::default(),
     };
-    Ok(Background { hub, base, rulebook })
+    Ok(Background {
+        hub,
+        base,
+        rulebook,
+        now: Some(args.now.unwrap_or_else(Timestamp::now)),
+    })
 }
 
 /// What the hub has; that a file is missing deletes nothing there.

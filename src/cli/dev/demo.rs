@@ -81,7 +81,7 @@ type Cause = Box<dyn std::error::Error + Send + Sync>;
 fn failed(file: &str, source: Cause) -> CliError {
     tracing::error!(file, "the demo add-on cannot be stored");
     CliError::Start {
-        part: "the demo add-on",
+        part: "the demo add-on (--no-demo leaves it out)",
         source,
     }
 }

@@ -36,9 +36,12 @@ pub struct TestArgs {
     /// PolicyTest files, or folders that are searched for them.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Accept validations that no case has seen both hold and break.
+    /// Accept validations that no case has seen both hold and break, and mistakes that no case notices.
     #[arg(long)]
     pub allow_uncovered: bool,
+    /// Run the cases again with every small mistake in the policies, and tell of those that no case notices.
+    #[arg(long)]
+    pub mutate: bool,
     /// Form of the report.
     #[arg(long, short, value_enum, value_name = "FORM", default_value_t = TestOutput::Text)]
     pub output: TestOutput,

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::files::{documents, files, read_all};
+use super::form::Form;
 use super::hub::{Extent, facts};
 use super::run::{DOES_NOT_COMPILE, Said, faults};
-use super::test::resource;
 use super::{BenchArgs, files};
-use crate::admission::{Circumstances, Door, Operation, Request, Rulebook, try_policies};
+use crate::admission::{Circumstances, Operation, Rulebook, try_policies};
 use crate::cli::CliError;
 use crate::policy::PolicySet;
 use crate::snapshot::Facts;
@@ -68,38 +68,16 @@ fn belongs(document: &Value, name: &str) -> bool {
 /// Returns how long each round took, sorted.
 #[expect(clippy::disallowed_methods, reason = "measuring is what this is for")]
 fn measure(policies: PolicySet, object: &Value, facts: &Facts, rounds: u32) -> Vec<Duration> {
-    let text = |pointer: &str| {
-        object
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let (group, version) = text("/apiVersion")
-        .split_once('/')
-        .unwrap_or_else(|| ("", text("/apiVersion")));
-    let resource = resource(group, text("/kind"));
+    let form = Form::of(object, None);
     let rulebook = Rulebook {
         policies,
         ..Rulebook::default()
     };
-    let request = Request {
-        door: Door::Mutate,
-        operation: Operation::Create,
-        group,
-        version,
-        resource: &resource,
-        kind: text("/kind"),
-        subresource: "",
-        namespace: text("/metadata/namespace"),
-        name: text("/metadata/name"),
-        object: None,
-        old: None,
-        dry_run: false,
-        circumstances: Circumstances {
-            now: Some(jiff::Timestamp::now()),
-            ..Circumstances::default()
-        },
+    let circumstances = Circumstances {
+        now: Some(jiff::Timestamp::now()),
+        ..Circumstances::default()
     };
+    let request = form.request(Operation::Create, circumstances);
     let mut times: Vec<Duration> = (0..rounds)
         .map(|_| {
             let start = Instant::now();

@@ -2,11 +2,10 @@
 //!
 //! Decides nothing: the objects go through the same store as those of a real hub.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
-use crate::snapshot::{Completeness, Event, Facts, Kind, Settings, Store};
+use crate::offline::Hub;
+use crate::snapshot::{Facts, Kind};
 
 /// Whether the objects are the whole hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,38 +18,13 @@ pub(super) enum Extent {
 
 /// Returns the facts of a hub that holds these objects.
 pub(super) fn facts(objects: &[Value], extent: Extent) -> Facts {
-    let mut kinds: BTreeMap<Kind, Vec<Value>> =
-        Kind::ALL.into_iter().map(|kind| (kind, Vec::new())).collect();
+    let mut hub = Hub::default();
     for object in objects {
-        let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
-        let known = Kind::ALL.into_iter().find(|kind| {
-            let address = kind.address();
-            let (group, _) = text("apiVersion").split_once('/').unwrap_or_default();
-            address.group == group && address.kind == text("kind")
-        });
-        if let Some(list) = known.and_then(|kind| kinds.get_mut(&kind)) {
-            list.push(served(object));
-        }
+        hub.put(object.clone());
     }
-    let mut store = Store::new(Settings::default());
-    for (kind, objects) in kinds {
-        store.apply(Event::Listed { kind, objects });
+    match extent {
+        Extent::Whole => Kind::ALL.into_iter().for_each(|kind| hub.complete(kind)),
+        Extent::Part => {}
     }
-    let known = match extent {
-        Extent::Whole => Completeness::all(),
-        Extent::Part => Completeness::NONE,
-    };
-    store.publish(known).unwrap_or_default()
-}
-
-/// A manifest has not been stored, and lacks what a server adds.
-fn served(object: &Value) -> Value {
-    let mut object = object.clone();
-    let name = object.pointer("/metadata/name").cloned().unwrap_or_default();
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.entry("uid").or_insert(name);
-        metadata.entry("resourceVersion").or_insert_with(|| "1".into());
-        metadata.entry("generation").or_insert_with(|| 1.into());
-    }
-    object
+    hub.knowledge().known
 }

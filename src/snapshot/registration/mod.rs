@@ -2,7 +2,7 @@
 //!
 //! A table of contents.
 
-mod filing;
+pub(super) mod filing;
 pub(super) mod grants;
 mod identity;
 pub(super) mod requests;

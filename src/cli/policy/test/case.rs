@@ -1,9 +1,8 @@
 //! One case: from documents to a question, and from the answer to what was not as expected.
 //!
-//! Decides how a kind is asked about when the case does not say: ours by their definitions, others by their looks.
+//! Decides what a case asks, and when. Never compares: `expect` does.
 
 use std::path::Path;
-use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -11,9 +10,9 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::expect;
 use super::suite::{Case, Given, wrong};
-use crate::admission::{Circumstances, Door, Operation, Request, Rulebook, Trial, try_policies};
-use crate::api;
+use crate::admission::{Circumstances, Operation, Request, Rulebook, Trial, try_policies};
 use crate::cli::CliError;
+use crate::cli::policy::form::Form;
 use crate::cli::policy::hub::{Extent, facts};
 
 /// Runs a case; returns what was not as expected, and what the policies did.
@@ -39,29 +38,19 @@ pub(super) fn run(
         operation(case).map_err(|reason| wrong(suite, format!("case \"{}\": {reason}", case.name)))?;
     let now = time(case, given, suite)?;
     let user = case.user.as_ref().or(given.user.as_ref()).and_then(raw);
-    let form = Form::of(case, &object);
+    let form = Form::of(&object, case.resource.as_deref());
     let raw_object = raw(&object);
     let ask = |object: &Value| {
+        let circumstances = Circumstances {
+            uid: "test",
+            user: user.as_deref(),
+            options: None,
+            now,
+            ..Circumstances::default()
+        };
         let request = Request {
-            door: Door::Mutate,
-            operation,
-            group: &form.group,
-            version: &form.version,
-            resource: &form.resource,
-            kind: &form.kind,
-            subresource: "",
-            namespace: &form.namespace,
-            name: &form.name,
             object: raw_object.as_deref(),
-            old: None,
-            dry_run: false,
-            circumstances: Circumstances {
-                uid: "test",
-                user: user.as_deref(),
-                options: None,
-                now,
-                ..Circumstances::default()
-            },
+            ..form.request(operation, circumstances)
         };
         try_policies(&request, (object, old.as_ref()), &facts, rulebook)
     };
@@ -93,66 +82,13 @@ fn operation(case: &Case) -> Result<Operation, String> {
     match (case.operation.as_deref(), &case.old) {
         (Some("CREATE") | None, None) => Ok(Operation::Create),
         (Some("UPDATE") | None, Some(_)) => Ok(Operation::Update),
+        (Some("DELETE"), None) => Ok(Operation::Delete),
         (Some("CREATE"), Some(_)) => Err("CREATE has no old object".to_owned()),
+        (Some("DELETE"), Some(_)) => Err("DELETE has no old object: the object is what is stored".to_owned()),
         (Some("UPDATE"), None) => Err("UPDATE needs an old object".to_owned()),
         (Some(other), _) => Err(format!(
-            "operation must be CREATE or UPDATE, not {other:?}: the gate asks about no other"
+            "operation must be CREATE, UPDATE or DELETE, not {other:?}: the gate asks about no other"
         )),
-    }
-}
-
-/// How an object is addressed.
-struct Form {
-    group: String,
-    version: String,
-    kind: String,
-    resource: String,
-    namespace: String,
-    name: String,
-}
-
-impl Form {
-    fn of(case: &Case, object: &Value) -> Self {
-        let text = |pointer: &str| {
-            object
-                .pointer(pointer)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
-        let (group, version) = text("/apiVersion")
-            .split_once('/')
-            .unwrap_or_else(|| ("", text("/apiVersion")));
-        let kind = text("/kind");
-        Self {
-            group: group.to_owned(),
-            version: version.to_owned(),
-            kind: kind.to_owned(),
-            resource: case.resource.clone().unwrap_or_else(|| resource(group, kind)),
-            namespace: text("/metadata/namespace").to_owned(),
-            name: text("/metadata/name").to_owned(),
-        }
-    }
-}
-
-/// Returns the plural name of a kind.
-pub(in crate::cli::policy) fn resource(group: &str, kind: &str) -> String {
-    static OURS: LazyLock<Vec<(String, String, String)>> = LazyLock::new(|| {
-        let name = |crd: k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition| {
-            (crd.spec.group, crd.spec.names.kind, crd.spec.names.plural)
-        };
-        api::crds().into_iter().map(name).collect()
-    });
-    let ours = OURS
-        .iter()
-        .find(|(known, name, _)| known == group && name == kind);
-    if let Some((_, _, plural)) = ours {
-        return plural.clone();
-    }
-    let lower = kind.to_lowercase();
-    match lower.strip_suffix('y') {
-        Some(stem) if !stem.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{stem}ies"),
-        _ if lower.ends_with(['s', 'x']) => format!("{lower}es"),
-        _ => format!("{lower}s"),
     }
 }
 

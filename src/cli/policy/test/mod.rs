@@ -1,12 +1,14 @@
 //! `tidegate policy test`: cases of policies, and what they cover.
 //!
-//! `suite` is the form of a file, `case` runs one case, `expect` compares, `run` does all files and counts.
+//! `suite` is the form of a file, `case` runs one case, `expect` compares, `run` does all files and counts,
+//! `mutation` looks for mistakes that no case notices.
 
 mod case;
 mod expect;
+mod mutation;
 mod run;
 mod suite;
 
-pub(super) use case::resource;
+pub use mutation::Mutation;
 pub(super) use run::run;
 pub use run::{CaseResult, TestReport, run_tests};

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::case;
+use super::mutation::Mutation;
 use super::suite::{Suite, wrong};
 use crate::admission::Rulebook;
 use crate::cli::CliError;
@@ -39,12 +40,18 @@ pub struct TestReport {
     pub broken: Option<String>,
     /// How many validations the policies have.
     pub rules: usize,
+    /// What became of mistakes in the policies, if that was asked.
+    pub mutation: Option<Mutation>,
 }
 
 pub(in crate::cli::policy) fn run(args: &TestArgs) -> Result<Said, CliError> {
-    let report = run_tests(&args.paths)?;
+    let report = run_tests(&args.paths, args.mutate)?;
     let failed = report.cases.iter().any(|case| !case.faults.is_empty());
-    let uncovered = !report.uncovered.is_empty() && !args.allow_uncovered;
+    let survivors = report
+        .mutation
+        .as_ref()
+        .map_or(0, |mutation| mutation.survivors.len());
+    let uncovered = (!report.uncovered.is_empty() || survivors > 0) && !args.allow_uncovered;
     Ok(Said {
         text: match args.output {
             TestOutput::Text => report.text(),
@@ -58,9 +65,12 @@ pub(in crate::cli::policy) fn run(args: &TestArgs) -> Result<Said, CliError> {
     })
 }
 
-/// Runs the cases of all PolicyTest files below these paths.
-pub fn run_tests(paths: &[PathBuf]) -> Result<TestReport, CliError> {
-    let mut report = TestReport::default();
+/// Runs the cases of all PolicyTest files below these paths; with `mutate` also against every mutant of the policies.
+pub fn run_tests(paths: &[PathBuf], mutate: bool) -> Result<TestReport, CliError> {
+    let mut report = TestReport {
+        mutation: mutate.then(Mutation::default),
+        ..TestReport::default()
+    };
     let mut seen: BTreeMap<String, BTreeSet<Saw>> = BTreeMap::new();
     let mut suites = 0_usize;
     for file in files(paths)? {
@@ -68,7 +78,8 @@ pub fn run_tests(paths: &[PathBuf]) -> Result<TestReport, CliError> {
             continue;
         };
         suites += 1;
-        let loaded = read_all(&suite.policies(&file))?.load();
+        let folder = read_all(&suite.policies(&file))?;
+        let loaded = folder.load();
         if let Some(words) = faults(&loaded.reports) {
             report.broken.get_or_insert_default().push_str(&words);
             continue;
@@ -91,6 +102,9 @@ pub fn run_tests(paths: &[PathBuf]) -> Result<TestReport, CliError> {
                 faults,
             });
         }
+        if let Some(mutation) = &mut report.mutation {
+            mutation.look(&suite, &file, &folder)?;
+        }
     }
     if let (0, Some(first)) = (suites, paths.first()) {
         return Err(wrong(first, "holds no PolicyTest".to_owned()));
@@ -111,6 +125,10 @@ impl TestReport {
     pub fn passed(&self) -> bool {
         self.broken.is_none()
             && self.uncovered.is_empty()
+            && self
+                .mutation
+                .as_ref()
+                .is_none_or(|mutation| mutation.survivors.is_empty())
             && self.cases.iter().all(|case| case.faults.is_empty())
     }
 
@@ -131,6 +149,9 @@ impl TestReport {
         for (rule, word) in &self.uncovered {
             put(format!("no case has seen {rule} {word}"));
         }
+        for survivor in self.mutation.iter().flat_map(|mutation| &mutation.survivors) {
+            put(format!("no case notices {survivor}"));
+        }
         let failed = self.cases.iter().filter(|case| !case.faults.is_empty()).count();
         let uncovered: BTreeSet<&str> = self.uncovered.iter().map(|(rule, _)| rule.as_str()).collect();
         writeln!(
@@ -141,6 +162,11 @@ impl TestReport {
             self.rules,
         )
         .expect("writing to a string cannot fail");
+        if let Some(mutation) = &self.mutation {
+            let noticed = mutation.tried - mutation.survivors.len();
+            writeln!(text, "{noticed} of {} mistakes noticed", mutation.tried)
+                .expect("writing to a string cannot fail");
+        }
         text
     }
 
@@ -156,6 +182,7 @@ impl TestReport {
             "cases": cases.collect::<Vec<_>>(),
             "uncovered": uncovered.collect::<Vec<_>>(),
             "validations": self.rules,
+            "mutation": self.mutation.as_ref().map(|mutation| json!({"tried": mutation.tried, "survivors": mutation.survivors})),
             "broken": self.broken,
             "passed": self.passed(),
         });

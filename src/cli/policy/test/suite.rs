@@ -50,7 +50,7 @@ pub(super) struct Case {
     pub(super) object: Document,
     #[serde(default)]
     pub(super) old: Option<Document>,
-    /// CREATE, or UPDATE when there is an old object.
+    /// CREATE, UPDATE when there is an old object, or DELETE: then the object is what is stored.
     #[serde(default)]
     pub(super) operation: Option<String>,
     /// Plural name of the resource, where it cannot be told from the kind.

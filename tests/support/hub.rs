@@ -1,0 +1,96 @@
+//! What tests of the controllers on the dev hub begin with: a hub with our definitions, simulated clusters, a running tide.
+//!
+//! Decides nothing about what is tested; each test has its own objects and its own picture of what went wrong.
+
+use std::future::Future;
+use std::path::Path;
+use std::time::Duration;
+
+use devhub::DevHub;
+use kube::Client;
+use serde_json::Value;
+use spokes::{Faults, Fleet, FleetOptions};
+use tidegate::api::v1alpha1::ManagedClusterAddOn;
+use tidegate::controllers::{Tide, TideOptions};
+
+/// Returns our definitions as they are sent to a hub.
+pub(crate) fn definitions() -> Vec<Value> {
+    let crds = tidegate::api::crds().into_iter();
+    crds.map(|crd| serde_json::to_value(crd).expect("a CRD is JSON"))
+        .collect()
+}
+
+/// Starts a hub with our definitions.
+pub(crate) async fn hub() -> DevHub {
+    hub_with(definitions()).await
+}
+
+/// Starts a hub with these definitions.
+pub(crate) async fn hub_with(definitions: Vec<Value>) -> DevHub {
+    let builder = definitions
+        .into_iter()
+        .fold(DevHub::builder(), devhub::Builder::crd);
+    builder.start().await.expect("the hub starts")
+}
+
+/// Starts simulated clusters, some of which may misbehave.
+pub(crate) async fn fleet(client: Client, clusters: usize, faults: &[&str]) -> Fleet {
+    let options = FleetOptions {
+        clusters,
+        faults: Faults::parse(faults).expect("faults"),
+        ..FleetOptions::default()
+    };
+    Fleet::start(client, options).await.expect("the fleet starts")
+}
+
+/// Starts the controllers, and waits until they have read the hub.
+pub(crate) async fn tide(client: Client, options: TideOptions) -> Tide {
+    let tide = Tide::start(client, options).await.expect("the tide starts");
+    tide.synced().await;
+    tide
+}
+
+/// Stores objects past nothing: they are admitted like anybody's.
+pub(crate) async fn load(hub: &DevHub, objects: impl IntoIterator<Item = Value>) {
+    for object in objects {
+        hub.preload(&object).await.expect("an object is accepted");
+    }
+}
+
+/// Returns the objects of `manifests/examples` in the order of their files.
+pub(crate) fn examples() -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/examples");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .expect("the examples")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
+        .collect();
+    files.sort();
+    let texts = files
+        .iter()
+        .map(|file| std::fs::read_to_string(file).expect("an example"));
+    texts
+        .flat_map(|text| text.split("\n---\n").map(ToOwned::to_owned).collect::<Vec<_>>())
+        .map(|document| serde_saphyr::from_str(&document).expect("YAML"))
+        .collect()
+}
+
+/// Returns reason, status and message of a condition; empty when it is absent.
+pub(crate) fn condition(instance: &ManagedClusterAddOn, kind: &str) -> String {
+    let status = instance.status.clone().unwrap_or_default();
+    let found = status.conditions.iter().find(|condition| condition.type_ == kind);
+    found
+        .map(|found| format!("{} {} {}", found.reason, found.status, found.message))
+        .unwrap_or_default()
+}
+
+/// Waits up to half a minute; returns whether it came to be so.
+pub(crate) async fn comes<F: Future<Output = bool>>(mut check: impl FnMut() -> F) -> bool {
+    for _ in 0..600 {
+        if check().await {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    check().await
+}
