@@ -1,38 +1,15 @@
-//! The user's wish to end the program.
+//! The user's wish to end the program, as every binary that serves a hub hears it.
 //!
 //! Knows SIGINT and SIGTERM; never ends anything itself.
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
+pub(super) use devhub::program::End;
 
 use super::CliError;
 
-/// Waits for SIGINT or SIGTERM.
-#[derive(Debug)]
-pub(super) struct End {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
 /// Begins to listen, so that a signal during start-up is not lost.
 pub(super) fn end_requested() -> Result<End, CliError> {
-    let listen = |kind| {
-        signal(kind).map_err(|source| CliError::Start {
-            part: "the signal listener",
-            source: Box::new(source),
-        })
-    };
-    Ok(End {
-        interrupt: listen(SignalKind::interrupt())?,
-        terminate: listen(SignalKind::terminate())?,
+    devhub::program::end_requested().map_err(|source| CliError::Start {
+        part: "the signal listener",
+        source: Box::new(source),
     })
-}
-
-impl End {
-    /// Returns when the user wishes the end.
-    pub(super) async fn requested(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
 }

@@ -12,8 +12,10 @@ use tokio_util::task::TaskTracker;
 
 use crate::admission::{Chain, Services};
 use crate::documents::Shelf;
+use crate::faults::{Faults, Mischief};
 use crate::identity::Users;
 use crate::registry::Directory;
+use crate::rights::{Authz, Rights};
 use crate::store::Store;
 
 /// A hub without its sockets.
@@ -25,6 +27,10 @@ pub(crate) struct Hub {
     pub(crate) directory: Directory,
     /// Who may ask.
     pub(crate) users: Users,
+    /// What they may do.
+    pub(crate) rights: Rights,
+    /// What goes wrong on purpose.
+    pub(crate) mischief: Mischief,
     /// The admission webhooks.
     pub(crate) chain: Chain,
     /// Where webhooks behind services listen.
@@ -41,20 +47,41 @@ pub(crate) struct Hub {
     pub(crate) tasks: TaskTracker,
 }
 
+/// What a hub is made of.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    /// The objects.
+    pub(crate) store: Store,
+    /// Who may ask.
+    pub(crate) users: Users,
+    /// Where webhooks behind services listen.
+    pub(crate) services: Services,
+    /// How requests are authorized.
+    pub(crate) authz: Authz,
+    /// What goes wrong on purpose.
+    pub(crate) faults: Faults,
+    /// How often a quiet watcher hears how far the hub has come.
+    pub(crate) bookmark_every: Duration,
+}
+
 impl Hub {
     /// Returns a hub that serves the built-in kinds and has no objects.
-    pub(crate) fn new(
-        token: &str,
-        history: usize,
-        services: Services,
-        bookmark_every: Duration,
-    ) -> Arc<Self> {
-        let store = Store::new(history);
+    pub(crate) fn new(parts: Parts) -> Arc<Self> {
+        let Parts {
+            store,
+            users,
+            services,
+            authz,
+            faults,
+            bookmark_every,
+        } = parts;
         let directory = Directory::new(&store);
         Arc::new(Self {
+            rights: Rights::new(authz, &store),
             store,
             directory,
-            users: Users::with_admin(token),
+            users,
+            mischief: Mischief::new(faults),
             chain: Chain::new(),
             services,
             bookmark_every,

@@ -3,12 +3,15 @@
 //! Knows kinds only from custom resource definitions and from its own built-in descriptors; nothing of any product by name.
 
 pub mod admission;
+mod builder;
 pub mod builtin;
+pub mod command;
 mod controllers;
 mod crd;
 pub mod discovery;
 mod documents;
 pub mod error;
+mod faults;
 mod http;
 mod hub;
 mod identity;
@@ -16,15 +19,23 @@ mod instance;
 mod managed;
 pub mod openapi;
 pub mod patch;
+pub mod program;
 pub mod protobuf;
 mod registry;
 pub mod resource;
 mod rest;
+mod rights;
 mod seed;
 pub mod selector;
 pub mod store;
 pub mod table;
+mod testing;
 
+pub use builder::{Builder, StartError};
+pub use controllers::Controller;
 pub use error::ApiError;
-pub use instance::{Builder, DevHub, StartError};
+pub use faults::Faults;
+pub use instance::DevHub;
 pub use resource::{Column, Resource, ScalePaths, Scope};
+pub use rights::Authz;
+pub use testing::{Assets, Choice, CommandLine, TestHub, TestHubError};

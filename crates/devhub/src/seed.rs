@@ -8,13 +8,13 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use crate::admission::Warnings;
+use crate::builder::{StartError, namespace, refused};
 use crate::error::ApiError;
 use crate::http::{Query, Target};
 use crate::hub::Hub;
-use crate::identity::Peer;
-use crate::instance::{StartError, namespace, refused};
 use crate::resource::Scope;
 use crate::rest::{self, Incoming};
+use crate::rights;
 
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
@@ -22,6 +22,14 @@ const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kub
 pub(crate) async fn namespaces(hub: &Arc<Hub>) -> Result<(), StartError> {
     for name in NAMESPACES {
         object(hub, &namespace(name)).await?;
+    }
+    Ok(())
+}
+
+/// Makes the roles and bindings that every cluster has.
+pub(crate) async fn roles(hub: &Arc<Hub>) -> Result<(), StartError> {
+    for role in rights::bootstrap() {
+        object(hub, &role).await?;
     }
     Ok(())
 }
@@ -77,9 +85,7 @@ async fn create(hub: &Arc<Hub>, object: &Value) -> Result<(), ApiError> {
         accept: None,
         user_agent: "devhub".to_owned(),
         body: Bytes::from(object.to_string()),
-        user: hub
-            .users
-            .identify(&Peer::InProcess, &http::HeaderMap::new(), &hub.store)?,
+        user: hub.users.admin(),
     };
     rest::answer(hub, incoming, &mut Warnings::new())
         .await

@@ -36,6 +36,7 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
 
 /// Prints the line that scripts wait for, and three commands for people.
 fn announce(parts: &parts::Parts, demo: bool) -> Result<(), CliError> {
+    let ready = devhub::program::ready_line(parts.kubeconfig(), &parts.url());
     let kubeconfig = parts.kubeconfig().display();
     let first = if demo {
         "kubectl get managedclusteraddons -A"
@@ -44,14 +45,13 @@ fn announce(parts: &parts::Parts, demo: bool) -> Result<(), CliError> {
     };
     let mut out = std::io::stdout().lock();
     let lines = format!(
-        "READY kubeconfig={kubeconfig} hub={hub}\n\
+        "{ready}\n\
          \n\
          Try in another terminal:\n  \
          export KUBECONFIG={kubeconfig}\n  \
          {first}\n  \
          kubectl apply -f manifests/examples/wrong/01-rollout.yaml\n  \
          kubectl get mca helloworld -n cluster1 -o yaml\n\n",
-        hub = parts.url(),
     );
     out.write_all(lines.as_bytes())
         .and_then(|()| out.flush())

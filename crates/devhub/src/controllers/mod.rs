@@ -1,12 +1,16 @@
-//! What a cluster does by itself: collecting garbage and emptying namespaces.
+//! Controllers that a cluster has and a bare API server lacks.
 //!
-//! Decides only through the public API, as an ordinary client: the same code works against any API server.
+//! All of them are ordinary clients of the public API: they run against any API server.
 
 mod accounts;
 mod catalogue;
+mod events;
 mod garbage;
 mod graph;
 mod namespaces;
+mod roles;
 mod start;
+mod which;
 
-pub(crate) use start::{Controllers, Switches};
+pub(crate) use start::{Controllers, Plan};
+pub use which::Controller;

@@ -2,20 +2,15 @@
 //!
 //! Decides which of them run.
 
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::time::Duration;
+
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{accounts, garbage, namespaces};
-
-/// Which controllers run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Switches {
-    /// Garbage collection and deletion of namespaces.
-    pub(crate) basic: bool,
-    /// Default service accounts and root certificates.
-    pub(crate) accounts: bool,
-}
+use super::{Controller, accounts, events, garbage, namespaces, roles};
 
 /// Running controllers.
 #[derive(Debug)]
@@ -24,26 +19,41 @@ pub(crate) struct Controllers {
     tasks: TaskTracker,
 }
 
+/// What the controllers need to know.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// Which of them run.
+    pub(crate) which: BTreeSet<Controller>,
+    /// How long an event lives.
+    pub(crate) event_ttl: Duration,
+    /// Certificate of the API server's authority.
+    pub(crate) ca_pem: String,
+}
+
 impl Controllers {
-    /// Starts what is switched on.
-    pub(crate) fn start(client: &Client, switches: Switches, ca_pem: &str) -> Self {
-        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-        if switches.basic {
-            tasks.spawn(
-                stop.clone()
-                    .run_until_cancelled_owned(garbage::run(client.clone())),
-            );
-            tasks.spawn(
-                stop.clone()
-                    .run_until_cancelled_owned(namespaces::run(client.clone())),
-            );
+    /// Starts what is wanted, on any API server.
+    pub(crate) fn start(client: &Client, plan: &Plan) -> Self {
+        let controllers = Self {
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
+        for which in &plan.which {
+            let client = client.clone();
+            match which {
+                Controller::Garbage => controllers.spawn(garbage::run(client)),
+                Controller::Namespaces => controllers.spawn(namespaces::run(client)),
+                Controller::Accounts => controllers.spawn(accounts::run(client, plan.ca_pem.clone())),
+                Controller::Events => controllers.spawn(events::run(client, plan.event_ttl)),
+                Controller::Roles => controllers.spawn(roles::run(client)),
+            }
         }
-        if switches.accounts {
-            let accounts = accounts::run(client.clone(), ca_pem.to_owned());
-            tasks.spawn(stop.clone().run_until_cancelled_owned(accounts));
-        }
-        tasks.close();
-        Self { stop, tasks }
+        controllers.tasks.close();
+        controllers
+    }
+
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.tasks
+            .spawn(self.stop.clone().run_until_cancelled_owned(work));
     }
 
     /// Stops all controllers and waits for them.

@@ -6,12 +6,14 @@ mod check;
 mod check_version;
 mod prepare;
 mod react;
+mod recover;
 mod served;
 mod status;
 
 pub(crate) use check::{check_changed, check_new};
 pub(crate) use prepare::{fill, prepare_changed, prepare_new, storage_version};
 pub(crate) use react::react;
+pub(crate) use recover::recover;
 pub(crate) use status::mark_terminating;
 
 /// Finalizer that keeps a definition until its last instance is gone.

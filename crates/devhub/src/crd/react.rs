@@ -48,7 +48,7 @@ pub(crate) fn react(hub: &Arc<Hub>, name: &str) {
     }
 }
 
-fn definitions(hub: &Hub) -> Option<Arc<Served>> {
+pub(super) fn definitions(hub: &Hub) -> Option<Arc<Served>> {
     hub.directory
         .load()
         .find("apiextensions.k8s.io", "v1", PLURAL)
@@ -177,7 +177,7 @@ fn conflict(hub: &Hub, name: &str, group: &str, names: &Value) -> Option<(&'stat
     is_kind(part("listKind")).then(|| ("ListKindConflict", in_use(part("listKind"))))
 }
 
-fn is_cleaning(definition: &Value) -> bool {
+pub(super) fn is_cleaning(definition: &Value) -> bool {
     let conditions = definition.pointer("/status/conditions").and_then(Value::as_array);
     conditions.into_iter().flatten().any(|condition| {
         condition.get("type") == Some(&json!("Terminating"))
@@ -186,7 +186,7 @@ fn is_cleaning(definition: &Value) -> bool {
 }
 
 /// Removes the instances; the definition goes after the last one, however long finalizers hold it.
-fn begin_cleaning(hub: &Arc<Hub>, name: &str) {
+pub(super) fn begin_cleaning(hub: &Arc<Hub>, name: &str) {
     let Some(definitions) = definitions(hub) else {
         return;
     };

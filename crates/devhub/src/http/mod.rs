@@ -16,7 +16,7 @@ pub(crate) use body::{Body, Payload, read_payload};
 pub(crate) use json::{Decoded, decode_json};
 pub(crate) use negotiate::{Accepted, Encoding, Form, Menu, negotiate};
 pub(crate) use path::{Route, Target, parse_path};
-pub(crate) use query::Query;
+pub(crate) use query::{Query, unescaped};
 pub(crate) use reply::Reply;
 pub(crate) use server::{Server, tls_config};
 pub(crate) use service::{InProcess, answer};

@@ -55,6 +55,11 @@ impl Query {
     }
 }
 
+/// Resolves `%41` in a name that came in a header or a path.
+pub(crate) fn unescaped(text: &str) -> String {
+    decode(text, false)
+}
+
 /// Resolves `%41` and, in queries, `+`. Broken escapes stay as they are.
 pub(crate) fn decode(text: &str, plus_is_space: bool) -> String {
     let mut out = Vec::with_capacity(text.len());

@@ -14,23 +14,32 @@ use http::{HeaderMap, Request, Response};
 use tower::Service;
 
 use super::{Body, Menu, Query, Reply, Route, negotiate, parse_path, read_payload};
-use crate::admission::Warnings;
+use crate::admission::{UserInfo, Warnings};
 use crate::documents;
 use crate::error::ApiError;
 use crate::hub::Hub;
-use crate::identity::Peer;
+use crate::identity::{Peer, anonymous};
 use crate::rest::{self, Incoming};
+use crate::rights::{self, Authz};
 
 /// The hub as a service without sockets. Its user is the administrator.
 #[derive(Clone, Debug)]
 pub(crate) struct InProcess {
     hub: Arc<Hub>,
+    peer: Peer,
 }
 
 impl InProcess {
     /// Returns the service of a hub.
     pub(crate) fn new(hub: Arc<Hub>) -> Self {
-        Self { hub }
+        let peer = Peer::InProcess;
+        Self { hub, peer }
+    }
+
+    /// Returns the service of a hub for those who meet no faults on purpose.
+    pub(crate) fn spared(hub: Arc<Hub>) -> Self {
+        let peer = Peer::Controller;
+        Self { hub, peer }
     }
 }
 
@@ -48,8 +57,8 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let hub = Arc::clone(&self.hub);
-        async move { Ok(answer(&hub, &Peer::InProcess, request).await) }.boxed()
+        let (hub, peer) = (Arc::clone(&self.hub), self.peer.clone());
+        async move { Ok(answer(&hub, &peer, request).await) }.boxed()
     }
 }
 
@@ -83,15 +92,13 @@ where
 {
     let query = Query::parse(head.uri.query().unwrap_or_default());
     let route = parse_path(head.uri.path());
-    if let Route::Health(name) = &route {
-        return Ok(documents::health(name, &query));
-    }
-    let user = hub.users.identify(peer, &head.headers, &hub.store)?;
+    let user = admitted(hub, peer, head, &route, &query)?;
     let read_only = head.method == http::Method::GET;
     let accept = header(&head.headers, ACCEPT);
     let etag = header(&head.headers, http::header::IF_NONE_MATCH);
     match route {
-        Route::Health(_) | Route::Unknown => Ok(Reply::unknown_path()),
+        Route::Health(name) => Ok(documents::health(&name, &query)),
+        Route::Unknown => Ok(Reply::unknown_path()),
         Route::Version if read_only => Ok(documents::version()),
         Route::Api if read_only => Ok(documents::core(hub, accept.as_deref(), etag.as_deref())),
         Route::Apis if read_only => Ok(documents::groups(hub, accept.as_deref(), etag.as_deref())),
@@ -100,6 +107,13 @@ where
         Route::OpenApiV2 if read_only => documents::swagger(hub, accept.as_deref(), etag.as_deref()),
         Route::OpenApiV3(document) if read_only => Ok(documents::openapi(hub, &document, etag.as_deref())),
         Route::Resource(target) => {
+            let (method, path, spared) = (head.method.as_str(), head.uri.path(), *peer == Peer::Controller);
+            if !spared {
+                hub.mischief.wait(method, path).await;
+                if let Some(struck) = hub.mischief.strike(method, path, &target, &query) {
+                    return Ok(struck);
+                }
+            }
             let incoming = Incoming {
                 method: head.method.as_str().to_owned(),
                 target,
@@ -110,10 +124,36 @@ where
                 body: read_payload(body).await?,
                 user,
             };
-            rest::answer(hub, incoming, warnings).await
+            let reply = rest::answer(hub, incoming, warnings).await?;
+            Ok(if spared {
+                reply
+            } else {
+                hub.mischief.tear(path, reply)
+            })
         }
         _ => Err(rest::method_not_allowed()),
     }
+}
+
+/// Returns who asks, after impersonation, if he may do what he asks for.
+fn admitted(
+    hub: &Hub,
+    peer: &Peer,
+    head: &http::request::Parts,
+    route: &Route,
+    query: &Query,
+) -> Result<UserInfo, ApiError> {
+    let identified = hub.users.identify(peer, &head.headers, &hub.store);
+    let user = match (hub.rights.mode(), route) {
+        // Without access control health is everybody's to see, whatever he brings along.
+        (Authz::Allow, Route::Health(_)) => identified.ok().flatten().unwrap_or_default(),
+        (Authz::Allow, _) => identified?.ok_or_else(|| ApiError::new(401, "Unauthorized", "Unauthorized"))?,
+        (Authz::Rbac, _) => identified?.unwrap_or_else(anonymous),
+    };
+    let user = rights::impersonate(hub, user, &head.headers)?;
+    let question = rights::question(head.method.as_str(), head.uri.path(), route, query);
+    hub.rights.require(&user, &question)?;
+    Ok(user)
 }
 
 fn header(headers: &HeaderMap, name: http::header::HeaderName) -> Option<String> {

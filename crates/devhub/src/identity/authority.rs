@@ -1,6 +1,6 @@
 //! The hub's own certificate authority.
 //!
-//! Decides which certificates exist: one for serving, one for the administrator. Keys live in memory only.
+//! Decides which certificates exist: one for serving, one for the administrator. Where keys are kept is decided in `vault`.
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -40,6 +40,17 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Credentials {
+    /// Returns credentials that were issued before.
+    pub(crate) fn restored(pem: String, key_pem: String) -> Result<Self, IdentityError> {
+        let key = KeyPair::from_pem(&key_pem)?;
+        Ok(Self {
+            der: certificate(&pem)?.to_vec(),
+            certificate: pem,
+            key_der: key.serialize_der(),
+            key: key_pem,
+        })
+    }
+
     /// Returns the certificate for rustls.
     pub(crate) fn chain(&self) -> Vec<CertificateDer<'static>> {
         vec![CertificateDer::from(self.der.clone())]
@@ -51,10 +62,20 @@ impl Credentials {
     }
 }
 
+/// Reads the first certificate of a PEM text.
+fn certificate(pem: &str) -> Result<CertificateDer<'static>, IdentityError> {
+    let first = rustls_pemfile::certs(&mut pem.as_bytes()).next();
+    first
+        .and_then(Result::ok)
+        .ok_or(IdentityError::Certificate(rcgen::Error::CouldNotParseCertificate))
+}
+
 /// A certificate authority.
 pub(crate) struct Authority {
     /// Its certificate as PEM.
     pub(crate) pem: String,
+    /// Its key as PEM.
+    pub(crate) key_pem: String,
     der: CertificateDer<'static>,
     issuer: Issuer<'static, KeyPair>,
 }
@@ -77,7 +98,19 @@ impl Authority {
         Ok(Self {
             pem: certificate.pem(),
             der: certificate.der().clone(),
+            key_pem: key.serialize_pem(),
             issuer: Issuer::new(params, key),
+        })
+    }
+
+    /// Returns an authority that was made before.
+    pub(crate) fn restored(pem: String, key_pem: &str) -> Result<Self, IdentityError> {
+        let key = KeyPair::from_pem(key_pem)?;
+        Ok(Self {
+            der: certificate(&pem)?,
+            key_pem: key.serialize_pem(),
+            issuer: Issuer::from_ca_cert_pem(&pem, key)?,
+            pem,
         })
     }
 

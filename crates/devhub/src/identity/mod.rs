@@ -6,8 +6,10 @@ mod authority;
 mod kubeconfig;
 mod tokens;
 mod users;
+mod vault;
 
 pub(crate) use authority::{Authority, Credentials, IdentityError};
-pub(crate) use kubeconfig::{kubeconfig, write_private};
+pub(crate) use kubeconfig::kubeconfig;
 pub(crate) use tokens::{API_AUDIENCE, Named, Wish, uid};
-pub(crate) use users::{Peer, Users};
+pub(crate) use users::{ADMINS, ANONYMOUS, AUTHENTICATED, Peer, UNAUTHENTICATED, Users, anonymous};
+pub(crate) use vault::{Identity, VaultError};

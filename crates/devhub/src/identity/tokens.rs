@@ -1,7 +1,7 @@
 //! Tokens of service accounts.
 //!
 //! Decides what a token says and whether it still holds: it was signed here, its time is not over, and the account (and the
-//! object that it was bound to) is still the same one. Keys live in memory only: tokens end with the hub.
+//! object that it was bound to) is still the same one. Tokens end with the key, and that with the hub unless the hub keeps its data.
 
 use std::collections::BTreeMap;
 
@@ -58,6 +58,7 @@ pub(crate) struct Wish {
 }
 
 /// Signs tokens and knows its own again.
+#[derive(Clone)]
 pub(crate) struct Signer {
     key: [u8; BLOCK],
 }
@@ -74,6 +75,17 @@ impl Signer {
         Self {
             key: std::array::from_fn(|_| rand::random()),
         }
+    }
+
+    /// Returns the signer with this key, if it has the right length.
+    pub(crate) fn restored(key: &[u8]) -> Option<Self> {
+        let key = key.try_into().ok()?;
+        Some(Self { key })
+    }
+
+    /// Returns the key.
+    pub(super) fn key(&self) -> &[u8] {
+        &self.key
     }
 
     /// Makes a token.

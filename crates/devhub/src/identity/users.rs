@@ -1,6 +1,6 @@
 //! From credentials to users.
 //!
-//! Decides who asks: a bearer token, else a client certificate, else nobody. Impersonation is open to administrators.
+//! Decides who asks: a bearer token, else a client certificate, else nobody.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,22 @@ use crate::admission::UserInfo;
 use crate::error::ApiError;
 use crate::store::Store;
 
-const ADMINS: &str = "system:masters";
-const AUTHENTICATED: &str = "system:authenticated";
+/// The group to which nothing is refused.
+pub(crate) const ADMINS: &str = "system:masters";
+/// The group of everybody who proved to be somebody.
+pub(crate) const AUTHENTICATED: &str = "system:authenticated";
+/// The group of everybody else.
+pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
+/// The name of everybody else.
+pub(crate) const ANONYMOUS: &str = "system:anonymous";
 
 /// The other end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Peer {
     /// A client of the same process: the administrator.
     InProcess,
+    /// A controller of the hub: the administrator, too.
+    Controller,
     /// A TLS client with a certificate of the hub's authority.
     Certificate(UserInfo),
     /// A TLS client without certificate.
@@ -66,8 +74,8 @@ pub(crate) struct Users {
 }
 
 impl Users {
-    /// Returns the users of a hub whose administrator has this token.
-    pub(crate) fn with_admin(token: &str) -> Self {
+    /// Returns the users of a hub whose administrator has this token and whose service accounts' tokens are signed so.
+    pub(crate) fn new(token: &str, signer: Signer) -> Self {
         let admin = UserInfo {
             name: "admin".to_owned(),
             uid: "admin-uid".to_owned(),
@@ -76,7 +84,7 @@ impl Users {
         };
         Self {
             tokens: BTreeMap::from([(token.to_owned(), admin)]),
-            signer: Signer::new(),
+            signer,
         }
     }
 
@@ -96,28 +104,18 @@ impl Users {
         }
     }
 
-    /// Returns who asks, after impersonation.
+    /// Returns the administrator.
+    pub(crate) fn admin(&self) -> UserInfo {
+        self.tokens.values().next().cloned().unwrap_or_default()
+    }
+
+    /// Returns who asks, if somebody proves to be somebody; nobody for a client that brings no credentials at all.
     pub(crate) fn identify(
         &self,
         peer: &Peer,
         headers: &HeaderMap,
         store: &Store,
-    ) -> Result<UserInfo, ApiError> {
-        let user = self.authenticate(peer, headers, store)?;
-        let Some(name) = text(headers, "impersonate-user") else {
-            return Ok(user);
-        };
-        if !user.groups.iter().any(|group| group == ADMINS) {
-            let message = format!(
-                "users \"{name}\" is forbidden: User \"{}\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope",
-                user.name
-            );
-            return Err(ApiError::new(403, "Forbidden", message));
-        }
-        Ok(impersonated(name, headers))
-    }
-
-    fn authenticate(&self, peer: &Peer, headers: &HeaderMap, store: &Store) -> Result<UserInfo, ApiError> {
+    ) -> Result<Option<UserInfo>, ApiError> {
         let unauthorized = || ApiError::new(401, "Unauthorized", "Unauthorized");
         if let Some(header) = text(headers, AUTHORIZATION.as_str()) {
             let (scheme, token) = header.split_once(' ').unwrap_or_default();
@@ -125,39 +123,23 @@ impl Users {
                 let holder = self.by_token(token.trim(), store).ok_or_else(unauthorized)?;
                 // A token that was made for others opens their doors only.
                 let is_for_us = holder.audiences.iter().any(|audience| audience == API_AUDIENCE);
-                return is_for_us.then_some(holder.user).ok_or_else(unauthorized);
+                return is_for_us.then_some(Some(holder.user)).ok_or_else(unauthorized);
             }
         }
-        match peer {
-            Peer::Certificate(user) => Ok(user.clone()),
-            Peer::InProcess => self.tokens.values().next().cloned().ok_or_else(unauthorized),
-            Peer::Unknown => Err(unauthorized()),
-        }
+        Ok(match peer {
+            Peer::Certificate(user) => Some(user.clone()),
+            Peer::InProcess | Peer::Controller => Some(self.admin()),
+            Peer::Unknown => None,
+        })
     }
 }
 
-fn impersonated(name: String, headers: &HeaderMap) -> UserInfo {
-    let mut groups: Vec<String> = headers
-        .get_all("impersonate-group")
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .map(str::to_owned)
-        .collect();
-    groups.push(AUTHENTICATED.to_owned());
-    let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (header, value) in headers {
-        let Some(key) = header.as_str().strip_prefix("impersonate-extra-") else {
-            continue;
-        };
-        if let Ok(value) = value.to_str() {
-            extra.entry(key.to_owned()).or_default().push(value.to_owned());
-        }
-    }
+/// Returns who a client is that brings no credentials.
+pub(crate) fn anonymous() -> UserInfo {
     UserInfo {
-        name,
-        uid: text(headers, "impersonate-uid").unwrap_or_default(),
-        groups,
-        extra,
+        name: ANONYMOUS.to_owned(),
+        groups: vec![UNAUTHENTICATED.to_owned()],
+        ..UserInfo::default()
     }
 }
 

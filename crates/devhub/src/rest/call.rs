@@ -19,6 +19,7 @@ use crate::hub::Hub;
 use crate::managed::{Scope, Writer};
 use crate::registry::{Served, is_view};
 use crate::resource;
+use crate::rights;
 use crate::store::key_of;
 
 /// A request as it came in.
@@ -134,6 +135,12 @@ impl Call {
         // Another view of stored objects is judged as what is stored.
         let group = if is_view(resource) { "" } else { &resource.group };
         Err(invalid_kind(group, &resource.kind, text(object, "name"), errors))
+    }
+
+    /// Refuses a role or a binding that gives more than its writer has.
+    pub(crate) fn may_write(&self, object: &Value, old: Option<&Value>) -> Result<(), ApiError> {
+        let place = (&self.served.resource, self.namespace.as_str());
+        rights::check_write(&self.hub.rights, &self.user, place, object, old)
     }
 
     /// Returns whether the resource is this built-in one.

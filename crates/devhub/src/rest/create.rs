@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::call::Call;
 use super::decode::{self, Place};
-use super::errors::already_exists;
+use super::errors::{already_exists, unkept};
 use super::finish::commit;
 use super::flow::Flow;
 use super::metadata::{self, text};
@@ -81,6 +81,7 @@ pub(super) async fn create_object(
 
 /// Fills what the server owns and checks the whole object.
 fn complete(call: &Call, mut object: Value, warnings: &mut Warnings) -> Result<Value, ApiError> {
+    call.may_write(&object, None)?;
     let traits = call.traits();
     metadata::fill_new(&mut object);
     if traits.generation {
@@ -112,5 +113,6 @@ fn store(call: &Call, object: &Value, options: &WriteOptions) -> Result<Value, A
             &call.served.decode(&record, record.version),
         )),
         Unwritten::Missing => taken(false),
+        Unwritten::Unkept(cause) => unkept(&cause),
     })
 }

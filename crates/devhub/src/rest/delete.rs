@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::binary;
 use super::call::Call;
 use super::decode;
-use super::errors::{conflict, not_found, precondition};
+use super::errors::{conflict, not_found, precondition, unkept};
 use super::finish::commit;
 use super::flow::Flow;
 use super::lifecycle;
@@ -104,6 +104,7 @@ pub(super) async fn delete_object(
         match step(call, &key, &record, &old, &options) {
             Ok(deleted) => return Ok(deleted),
             Err(Unwritten::Missing) => return Err(missing()),
+            Err(Unwritten::Unkept(cause)) => return Err(unkept(&cause)),
             Err(Unwritten::Changed(_) | Unwritten::Exists(_)) => {}
         }
     }

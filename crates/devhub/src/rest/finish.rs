@@ -48,7 +48,7 @@ pub(crate) fn after_commit(hub: &Arc<Hub>, served: &Served, object: &Value) {
     let resource = &served.resource;
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
-            crd::react(hub, metadata::text(object, "name"));
+            react(hub, metadata::text(object, "name"));
         }
         (
             "admissionregistration.k8s.io",
@@ -60,7 +60,25 @@ pub(crate) fn after_commit(hub: &Arc<Hub>, served: &Served, object: &Value) {
     }
 }
 
-fn install_webhooks(hub: &Hub) {
+/// Lets a definition take effect, after a while if that is asked for.
+fn react(hub: &Arc<Hub>, name: &str) {
+    let delay = hub.mischief.crd_delay();
+    // What is loaded before the hub listens is served when it does.
+    if delay.is_zero() || hub.address().is_empty() {
+        crd::react(hub, name);
+        return;
+    }
+    let (late, name) = (Arc::clone(hub), name.to_owned());
+    hub.tasks.spawn(async move {
+        tokio::select! {
+            () = late.stop.cancelled() => {}
+            () = tokio::time::sleep(delay) => crd::react(&late, &name),
+        }
+    });
+}
+
+/// Lets the stored webhook configurations take effect.
+pub(crate) fn install_webhooks(hub: &Hub) {
     let _turn = hub.react_alone();
     let registry = hub.directory.load();
     let all = |plural: &str| -> Vec<Value> {

@@ -2,6 +2,7 @@
 //!
 //! Decides the life of objects: creation, change, deletion, and what stands between a request and the store.
 
+mod access;
 mod answer;
 mod apply;
 mod binary;
@@ -30,3 +31,4 @@ mod watch;
 
 pub(crate) use answer::{answer, method_not_allowed};
 pub(crate) use call::Incoming;
+pub(crate) use finish::install_webhooks;

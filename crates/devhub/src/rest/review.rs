@@ -1,10 +1,11 @@
 //! Reviews: questions that are answered and never stored.
 //!
-//! Decides nothing about rights: every authenticated user may do everything, and reviews say so.
+//! Decides what is wrong with a question, and answers those about users; those about rights are answered in `access`.
 
 use schema::{ErrorClass, FieldError};
 use serde_json::{Map, Value, json};
 
+use super::access;
 use super::call::Call;
 use super::decode;
 use super::errors::invalid_kind;
@@ -24,14 +25,10 @@ pub(super) fn review(call: &Call, warnings: &mut Warnings) -> Result<Reply, ApiE
     let status = match kind {
         "SelfSubjectReview" => return Ok(Reply::json(201, &self_review(call))),
         "TokenReview" => token(call, &spec)?,
-        "SelfSubjectRulesReview" => json!({
-            "resourceRules": [{ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }],
-            "nonResourceRules": [{ "verbs": ["*"], "nonResourceURLs": ["*"] }],
-            "incomplete": false,
-        }),
+        "SelfSubjectRulesReview" => access::rules(call, &spec)?,
         _ => {
             check_access(call, kind, &spec)?;
-            json!({ "allowed": true })
+            access::verdict(call, kind, &spec)?
         }
     };
     let api_version = call.served.resource.api_version();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::apply::{Intent, is_apply};
 use super::call::Call;
 use super::decode;
-use super::errors::{conflict, not_found};
+use super::errors::{conflict, not_found, unkept};
 use super::flow::Flow;
 use super::metadata::{self, text};
 use super::options::{FieldValidation, How, WriteOptions};
@@ -234,6 +234,7 @@ async fn write(
         match store(call, &key, &record, &object, options) {
             Ok(stored) => return represent::scale(call, &of(call, &stored)?),
             Err(Unwritten::Missing) => return Err(missing()),
+            Err(Unwritten::Unkept(cause)) => return Err(unkept(&cause)),
             Err(Unwritten::Changed(_) | Unwritten::Exists(_)) => {}
         }
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::call::Call;
 use super::decode::{self, Place};
-use super::errors::{conflict, conflict_because, invalid_resource, not_found};
+use super::errors::{conflict, conflict_because, invalid_resource, not_found, unkept};
 use super::finish::commit;
 use super::flow::Flow;
 use super::metadata::{self, text};
@@ -113,6 +113,7 @@ pub(super) async fn change(
         match store(call, &key, &record, &object, options) {
             Ok(stored) => return Ok(stored),
             Err(Unwritten::Missing) => return Err(missing()),
+            Err(Unwritten::Unkept(cause)) => return Err(unkept(&cause)),
             Err(Unwritten::Changed(_) | Unwritten::Exists(_)) => {}
         }
     }
@@ -149,6 +150,7 @@ pub(super) fn complete(
     old: &Value,
     warnings: &mut Warnings,
 ) -> Result<Value, ApiError> {
+    call.may_write(&object, Some(old))?;
     decode::check_kind(call, &object)?;
     metadata::keep_owned(&mut object, old);
     shape::prepare_update(call, part, &mut object, old);

@@ -10,6 +10,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::journal::{Entry, EntryKind};
+use super::record::FOREIGN_SHAPE;
 use super::{Clock, Record};
 
 /// What happened to an object.
@@ -74,6 +76,8 @@ pub enum Unwritten {
     Missing,
     /// Somebody else wrote in between.
     Changed(Arc<Record>),
+    /// It could not be kept on disk, and why.
+    Unkept(String),
 }
 
 /// Some objects, with the resource version at which they were like this.
@@ -99,6 +103,7 @@ pub struct Page<'a> {
 /// Objects of one resource.
 #[derive(Debug)]
 pub struct Table {
+    name: Box<str>,
     clock: Arc<Clock>,
     state: RwLock<State>,
     newest: watch::Sender<u64>,
@@ -107,7 +112,7 @@ pub struct Table {
 
 #[derive(Debug)]
 struct State {
-    objects: BTreeSet<Entry>,
+    objects: BTreeSet<Held>,
     ring: VecDeque<Event>,
     /// Events up to and including this version may be missing from the ring.
     forgotten: u64,
@@ -115,32 +120,32 @@ struct State {
 }
 
 #[derive(Clone, Debug)]
-struct Entry(Arc<Record>);
+struct Held(Arc<Record>);
 
-impl PartialEq for Entry {
+impl PartialEq for Held {
     fn eq(&self, other: &Self) -> bool {
         self.0.key == other.0.key
     }
 }
-impl Eq for Entry {}
-impl PartialOrd for Entry {
+impl Eq for Held {}
+impl PartialOrd for Held {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Entry {
+impl Ord for Held {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.0.key.cmp(&other.0.key)
     }
 }
-impl Borrow<str> for Entry {
+impl Borrow<str> for Held {
     fn borrow(&self) -> &str {
         &self.0.key
     }
 }
 
 impl Table {
-    pub(crate) fn new(clock: Arc<Clock>, history: usize) -> Self {
+    pub(crate) fn new(name: &str, clock: Arc<Clock>, history: usize) -> Self {
         let forgotten = clock.now();
         let state = State {
             objects: BTreeSet::new(),
@@ -149,6 +154,7 @@ impl Table {
             closed: false,
         };
         Self {
+            name: name.into(),
             clock,
             state: RwLock::new(state),
             newest: watch::Sender::new(forgotten),
@@ -237,11 +243,52 @@ impl Table {
         }
         let version = self.clock.now() + 1;
         let (event, change) = event(version, encoded, previous).ok_or(Unwritten::Missing)?;
+        if let Some(journal) = self.clock.journal() {
+            journal.append(&self.entry(&event)).map_err(Unwritten::Unkept)?;
+        }
         state.apply(event, self.history);
         self.clock.publish(version);
         drop(state);
         self.newest.send_replace(version);
         Ok(change)
+    }
+
+    /// Returns what the log keeps of an event.
+    fn entry(&self, event: &Event) -> Entry {
+        let (kind, body) = match event.kind {
+            EventKind::Added | EventKind::Modified => (EntryKind::Put, event.record.body.to_vec()),
+            EventKind::Deleted => (EntryKind::Remove, Vec::new()),
+        };
+        Entry {
+            kind,
+            version: event.version,
+            shaped: event.record.shape != 0,
+            table: self.name.to_string(),
+            key: event.record.key.to_string(),
+            written_in: String::new(),
+            body,
+        }
+    }
+
+    /// Does again what a log says. Nobody else uses the table yet.
+    pub(super) fn restore(&self, entry: &Entry) {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let shape = if entry.shaped { FOREIGN_SHAPE } else { 0 };
+        let record = || Record::restored(&entry.key, &entry.body, entry.version, shape);
+        let previous = state.objects.get(&*entry.key).map(|entry| Arc::clone(&entry.0));
+        let encoded = match entry.kind {
+            EntryKind::State => {
+                state.objects.replace(Held(Arc::new(record())));
+                return;
+            }
+            EntryKind::Mark => return,
+            EntryKind::Put => Some(record()),
+            EntryKind::Remove => None,
+        };
+        if let Some((event, _)) = event(entry.version, encoded, previous) {
+            state.apply(event, self.history);
+            self.newest.send_replace(entry.version);
+        }
     }
 
     fn state(&self) -> RwLockReadGuard<'_, State> {
@@ -253,7 +300,7 @@ impl State {
     fn apply(&mut self, event: Event, history: usize) {
         match event.kind {
             EventKind::Added | EventKind::Modified => {
-                self.objects.replace(Entry(Arc::clone(&event.record)));
+                self.objects.replace(Held(Arc::clone(&event.record)));
             }
             EventKind::Deleted => {
                 self.objects.remove(&*event.record.key);
@@ -320,7 +367,7 @@ fn event(version: u64, encoded: Option<Record>, previous: Option<Arc<Record>>) -
     }
 }
 
-fn range(objects: &BTreeSet<Entry>, from: &str, prefix: &str) -> Vec<Arc<Record>> {
+fn range(objects: &BTreeSet<Held>, from: &str, prefix: &str) -> Vec<Arc<Record>> {
     objects
         .range::<str, _>((Bound::Included(from), Bound::Unbounded))
         .take_while(|entry| entry.0.key.starts_with(prefix))
@@ -341,7 +388,7 @@ fn undo(
             oldest: state.forgotten,
         });
     }
-    let mut objects: BTreeSet<Entry> = records.into_iter().map(Entry).collect();
+    let mut objects: BTreeSet<Held> = records.into_iter().map(Held).collect();
     for event in state.ring.iter().rev().take_while(|event| event.version > at) {
         let key = &*event.record.key;
         if !key.starts_with(prefix) || key < start {
@@ -349,7 +396,7 @@ fn undo(
         }
         match &event.previous {
             None => drop(objects.take(key)),
-            Some(previous) => drop(objects.replace(Entry(Arc::clone(previous)))),
+            Some(previous) => drop(objects.replace(Held(Arc::clone(previous)))),
         }
     }
     Ok(objects.into_iter().map(|entry| entry.0).collect())

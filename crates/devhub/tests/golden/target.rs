@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr};
 
-use devhub::DevHub;
+use devhub::{Authz, DevHub};
 use serde_json::{Value, json};
 
 use crate::{
@@ -53,6 +53,7 @@ impl Target {
         let builder = DevHub::builder()
             .bind(address)
             .token("golden-admin")
+            .authz(Authz::Rbac)
             .without_controllers();
         let hub = builder.start().await.expect("a hub starts");
         let server = server(&hub.url(), hub.token(), hub.ca_pem().to_owned());

@@ -1,0 +1,349 @@
+//! The hub before it runs.
+//!
+//! Decides how a hub is configured and in which order its parts start.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use serde_json::{Value, json};
+
+use crate::admission::Services;
+use crate::controllers::{Controller, Controllers, Plan};
+use crate::error::ApiError;
+use crate::faults::Faults;
+use crate::http::{Server, tls_config};
+use crate::hub::{Hub, Parts};
+use crate::identity::{Identity, IdentityError, VaultError};
+use crate::instance::{DevHub, controllers_client};
+use crate::rights::Authz;
+use crate::store::{FIRST_VERSION, Journal, JournalError, Store};
+use crate::{crd, program, rest, seed};
+
+/// Changes that are remembered per resource.
+const HISTORY: usize = 10_000;
+/// How often quiet watchers are told how far the hub has come.
+const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
+/// How long an event lives, as on a real server.
+const EVENT_TTL: Duration = Duration::from_hours(1);
+/// How often what is kept is made safe against loss of power.
+const KEEP_EVERY: Duration = Duration::from_secs(1);
+
+/// Why a hub did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address can be reached from other machines.
+    #[error(
+        "cannot serve on {0}: the hub holds administrator credentials and serves loopback addresses only"
+    )]
+    NotLoopback(IpAddr),
+    /// The address cannot be bound.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// Certificates could not be made.
+    #[error("cannot make the hub's certificates: {0}")]
+    Certificates(String),
+    /// The kept data cannot be used.
+    #[error(transparent)]
+    Data(#[from] JournalError),
+    /// The kept keys cannot be used.
+    #[error(transparent)]
+    Keys(#[from] VaultError),
+    /// A preloaded object was refused.
+    #[error("cannot load {kind} \"{name}\": {message}")]
+    Preload {
+        /// Kind of the object.
+        kind: String,
+        /// Name of the object.
+        name: String,
+        /// What the hub said.
+        message: String,
+    },
+    /// Several preloaded objects were refused.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<Self>),
+}
+
+impl From<IdentityError> for StartError {
+    fn from(error: IdentityError) -> Self {
+        Self::Certificates(error.to_string())
+    }
+}
+
+/// A hub to be started.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    bind: SocketAddr,
+    definitions: Vec<Value>,
+    token: Option<String>,
+    history: usize,
+    bookmark_every: Duration,
+    services: Services,
+    controllers: BTreeSet<Controller>,
+    event_ttl: Duration,
+    authz: Authz,
+    data_dir: Option<PathBuf>,
+    faults: Faults,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Self {
+        Self {
+            bind: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+            definitions: Vec::new(),
+            token: None,
+            history: HISTORY,
+            bookmark_every: BOOKMARK_EVERY,
+            services: Services::default(),
+            controllers: [Controller::Garbage, Controller::Namespaces, Controller::Events].into(),
+            event_ttl: EVENT_TTL,
+            authz: Authz::Allow,
+            data_dir: None,
+            faults: Faults::default(),
+        }
+    }
+
+    /// Listens on this loopback address. Port 0 takes any free one.
+    #[must_use]
+    pub fn bind(mut self, address: SocketAddr) -> Self {
+        self.bind = address;
+        self
+    }
+
+    /// Loads a custom resource definition before anybody can connect.
+    #[must_use]
+    pub fn crd(mut self, definition: Value) -> Self {
+        self.definitions.push(definition);
+        self
+    }
+
+    /// Uses this administrator token instead of a random one.
+    #[must_use]
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
+    /// Remembers this many changes per resource for watches and lists of older states.
+    #[must_use]
+    pub fn history(mut self, changes: usize) -> Self {
+        self.history = changes.max(1);
+        self
+    }
+
+    /// Tells quiet watchers that allow bookmarks so often how far the hub has come.
+    #[must_use]
+    pub fn bookmark_every(mut self, pause: Duration) -> Self {
+        self.bookmark_every = pause.max(Duration::from_millis(1));
+        self
+    }
+
+    /// Tells where webhooks behind a Service listen: the hub has no cluster network.
+    #[must_use]
+    pub fn service(mut self, namespace: &str, name: &str, address: SocketAddr) -> Self {
+        self.services = self.services.with(namespace, name, address);
+        self
+    }
+
+    /// Runs these controllers and no others.
+    #[must_use]
+    pub fn controllers(mut self, which: impl IntoIterator<Item = Controller>) -> Self {
+        self.controllers = which.into_iter().collect();
+        self
+    }
+
+    /// Leaves out garbage collection, the deletion of namespaces' contents and the end of events, like a bare API server.
+    #[must_use]
+    pub fn without_controllers(mut self) -> Self {
+        self.controllers.retain(|one| *one == Controller::Accounts);
+        self
+    }
+
+    /// Gives every namespace a `default` service account and the hub's root certificate.
+    #[must_use]
+    pub fn with_service_accounts(mut self) -> Self {
+        self.controllers.insert(Controller::Accounts);
+        self
+    }
+
+    /// Removes events that nobody has written for this long (an hour unless said), if that controller runs.
+    #[must_use]
+    pub fn event_ttl(mut self, ttl: Duration) -> Self {
+        self.event_ttl = ttl;
+        self
+    }
+
+    /// Authorizes requests this way. Roles and bindings bring the default ones and the controller that keeps them.
+    #[must_use]
+    pub fn authz(mut self, authz: Authz) -> Self {
+        self.authz = authz;
+        match authz {
+            Authz::Allow => {}
+            Authz::Rbac => {
+                self.controllers.insert(Controller::Roles);
+            }
+        }
+        self
+    }
+
+    /// Keeps objects, keys and tokens in this folder and goes on from there at the next start.
+    #[must_use]
+    pub fn data_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.data_dir = Some(dir.into());
+        self
+    }
+
+    /// Lets things go wrong on purpose, for everybody but the hub's own controllers.
+    #[must_use]
+    pub fn faults(mut self, faults: Faults) -> Self {
+        self.faults = faults;
+        self
+    }
+
+    /// Starts the hub. When this returns, everything is served.
+    pub async fn start(self) -> Result<DevHub, StartError> {
+        if !self.bind.ip().is_loopback() {
+            return Err(StartError::NotLoopback(self.bind.ip()));
+        }
+        let (store, identity) = open(self.data_dir.as_deref(), self.history, self.token)?;
+        let serving = identity.authority.serving()?;
+        let tls = tls_config(&identity.authority, &serving)?;
+        let hub = Hub::new(Parts {
+            store,
+            users: identity.users(),
+            services: self.services,
+            authz: self.authz,
+            faults: self.faults,
+            bookmark_every: self.bookmark_every,
+        });
+        crd::recover(&hub);
+        rest::install_webhooks(&hub);
+        seed::namespaces(&hub).await?;
+        if self.authz == Authz::Rbac {
+            seed::roles(&hub).await?;
+        }
+        load(&hub, &self.definitions).await?;
+        let server = listen(&hub, self.bind, tls).await?;
+        hub.listens_on(server.address());
+        keep(&hub);
+        let plan = Plan {
+            which: self.controllers,
+            event_ttl: self.event_ttl,
+            ca_pem: identity.authority.pem.clone(),
+        };
+        let controllers = Controllers::start(&controllers_client(&hub), &plan);
+        Ok(DevHub {
+            hub,
+            server,
+            controllers,
+            ca_pem: plan.ca_pem,
+            ca_der: identity.authority.root().to_vec(),
+            admin: identity.admin,
+            token: identity.token,
+        })
+    }
+}
+
+/// Returns the objects and the keys of a hub, those of a folder if there is one.
+fn open(dir: Option<&Path>, history: usize, token: Option<String>) -> Result<(Store, Identity), StartError> {
+    let Some(dir) = dir else {
+        return Ok((Store::new(history), Identity::new(token)?));
+    };
+    let (journal, replay) = Journal::at(dir, FIRST_VERSION)?;
+    let identity = Identity::kept(dir, token)?;
+    Ok((Store::from_log(history, journal, &replay), identity))
+}
+
+/// Listens on an address; where any port will do, on that of the last time if it is free, so that a kubeconfig still holds.
+async fn listen(hub: &Arc<Hub>, address: SocketAddr, tls: ServerConfig) -> Result<Server, StartError> {
+    let note = hub.store.folder().map(|folder| folder.join("port"));
+    let last = note
+        .as_ref()
+        .filter(|_| address.port() == 0)
+        .and_then(|note| std::fs::read_to_string(note).ok())
+        .and_then(|text| text.trim().parse().ok());
+    let again = last.map(|port| SocketAddr::new(address.ip(), port));
+    let mut server = None;
+    if let Some(again) = again {
+        server = Server::start(Arc::clone(hub), again, tls.clone()).await.ok();
+    }
+    let server = match server {
+        Some(server) => server,
+        None => Server::start(Arc::clone(hub), address, tls)
+            .await
+            .map_err(|source| StartError::Listen { address, source })?,
+    };
+    if let Some(note) = note {
+        let port = server.address().port().to_string();
+        if let Err(error) = program::write_private(&note, &port) {
+            tracing::warn!(%error, "the port cannot be noted for the next start");
+        }
+    }
+    Ok(server)
+}
+
+/// Makes what is kept safe, once a second and at the end.
+fn keep(hub: &Arc<Hub>) {
+    if hub.store.folder().is_none() {
+        return;
+    }
+    let hub = Arc::clone(hub);
+    hub.clone().tasks.spawn(async move {
+        let mut goes_on = true;
+        while goes_on {
+            goes_on = tokio::select! {
+                () = hub.stop.cancelled() => false,
+                () = tokio::time::sleep(KEEP_EVERY) => true,
+            };
+            let tended = Arc::clone(&hub);
+            let outcome = tokio::task::spawn_blocking(move || tended.store.tend()).await;
+            if let Ok(Err(error)) = outcome {
+                tracing::error!(%error, "the log of the hub cannot be rewritten");
+            }
+        }
+    });
+}
+
+/// Loads definitions; tells all that are refused.
+async fn load(hub: &Arc<Hub>, definitions: &[Value]) -> Result<(), StartError> {
+    let mut refused = Vec::new();
+    for definition in definitions {
+        if let Err(error) = seed::definition(hub, definition).await {
+            refused.push(error);
+        }
+    }
+    match refused.len() {
+        0 => Ok(()),
+        1 => Err(refused.remove(0)),
+        _ => Err(StartError::Several(refused)),
+    }
+}
+
+/// Returns the failure to load an object.
+pub(crate) fn refused(object: &Value, error: &ApiError) -> StartError {
+    let part = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    StartError::Preload {
+        kind: part("/kind"),
+        name: part("/metadata/name"),
+        message: error.message.clone(),
+    }
+}
+
+/// Returns the object of a namespace.
+pub(crate) fn namespace(name: &str) -> Value {
+    json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } })
+}

@@ -1,0 +1,7 @@
+//! The `devhub` binary: everything it does is in `command`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    devhub::command::run()
+}
