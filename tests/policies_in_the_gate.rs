@@ -240,11 +240,7 @@ fn a_deletion_is_judged_by_policies_that_name_it_and_by_no_others() {
     assert!(free.allowed() && free.warnings().is_empty(), "{free:?}");
     protected["metadata"]["labels"] = json!({"protected": "yes"});
     let refused = parting(&protected, &rulebook);
-    let told: Vec<String> = refused
-        .violations()
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let told: Vec<String> = refused.violations().iter().map(ToString::to_string).collect();
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(
         told[0].contains("while it is protected") && told[0].contains("policy/keep/kept"),

@@ -1,5 +1,7 @@
 //! Targets for fuzzing: what takes bytes from outside must take any bytes.
 
+pub mod hub;
+pub mod merge;
 pub mod mutate;
 pub mod policies;
 pub mod targets;

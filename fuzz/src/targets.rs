@@ -3,7 +3,8 @@
 
 use std::sync::LazyLock;
 
-use devhub::patch::{json, kinds, merge, strategic};
+use crate::{hub, merge};
+use devhub::patch::{json, kinds, merge as merge_patch, strategic};
 use schema::Schema;
 use schema::cel::{Program, Purpose, Stage};
 use serde_json::{Value, json as value};
@@ -18,7 +19,7 @@ use tidegate::snapshot::AddonFacts;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets, in the order of the smoke run.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 13] = [
     ("review", review),
     ("kinds", kinds),
     ("policy", crate::policies::policy),
@@ -28,6 +29,10 @@ pub const TARGETS: [Target; 9] = [
     ("yaml", yaml),
     ("scalars", scalars),
     ("schema", schema),
+    ("hub_request", hub::request),
+    ("hub_binary", hub::binary),
+    ("structured_merge", merge::program),
+    ("owned_paths", merge::owned_paths),
 ];
 
 static FACTS: LazyLock<Facts> = LazyLock::new(|| {
@@ -186,15 +191,15 @@ pub fn json_patch(bytes: &[u8]) {
         if let Ok(patch) = json::decode(patch, decoding) {
             let _ = json::apply(&document, &patch);
         }
-        let _ = merge::decode(patch, decoding);
+        let _ = merge_patch::decode(patch, decoding);
         let _ = strategic::decode(patch, decoding);
     }
     if let Ok(patch) = serde_json::from_slice::<Value>(patch) {
         let mut merged = document.clone();
-        merge::apply(&mut merged, &patch);
+        merge_patch::apply(&mut merged, &patch);
         let again = {
             let mut again = merged.clone();
-            merge::apply(&mut again, &patch);
+            merge_patch::apply(&mut again, &patch);
             again
         };
         assert_eq!(merged, again, "a merge patch changes nothing twice");

@@ -87,7 +87,11 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
 }
 
 /// Judges the changes as the gate of that hub would; what it refuses is printed.
-fn refused(args: &PlanArgs, (hub, now): (&Hub, Timestamp), files: &[File]) -> Result<Option<ExitCode>, CliError> {
+fn refused(
+    args: &PlanArgs,
+    (hub, now): (&Hub, Timestamp),
+    files: &[File],
+) -> Result<Option<ExitCode>, CliError> {
     let objects = hub.objects().values();
     let background = Background {
         hub: hub.clone(),

@@ -14,6 +14,6 @@ mod dump;
 mod hub;
 mod redact;
 
-pub use dump::{Dump, DumpError, FORMAT};
 pub use crate::snapshot::Identity;
+pub use dump::{Dump, DumpError, FORMAT};
 pub use hub::{Hub, Knowledge};

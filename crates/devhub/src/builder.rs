@@ -25,6 +25,8 @@ use crate::{crd, program, rest, seed};
 
 /// Changes that are remembered per resource.
 const HISTORY: usize = 10_000;
+/// How often quiet watchers are told how far the hub has come.
+const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 /// How long an event lives, as on a real server.
 const EVENT_TTL: Duration = Duration::from_hours(1);
 /// How often what is kept is made safe against loss of power.
@@ -83,6 +85,7 @@ pub struct Builder {
     definitions: Vec<Value>,
     token: Option<String>,
     history: usize,
+    bookmark_every: Duration,
     services: Services,
     controllers: BTreeSet<Controller>,
     event_ttl: Duration,
@@ -98,6 +101,7 @@ impl Builder {
             definitions: Vec::new(),
             token: None,
             history: HISTORY,
+            bookmark_every: BOOKMARK_EVERY,
             services: Services::default(),
             controllers: [
                 Controller::Garbage,
@@ -138,6 +142,13 @@ impl Builder {
     #[must_use]
     pub fn history(mut self, changes: usize) -> Self {
         self.history = changes.max(1);
+        self
+    }
+
+    /// Tells quiet watchers that allow bookmarks so often how far the hub has come.
+    #[must_use]
+    pub fn bookmark_every(mut self, pause: Duration) -> Self {
+        self.bookmark_every = pause.max(Duration::from_millis(1));
         self
     }
 
@@ -217,6 +228,7 @@ impl Builder {
             services: self.services,
             authz: self.authz,
             faults: self.faults,
+            bookmark_every: self.bookmark_every,
         });
         crd::recover(&hub);
         rest::install_webhooks(&hub);

@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +35,8 @@ pub(crate) struct Hub {
     pub(crate) chain: Chain,
     /// Where webhooks behind services listen.
     pub(crate) services: Services,
+    /// How often a quiet watcher hears how far the hub has come.
+    pub(crate) bookmark_every: Duration,
     /// Cancelled when the hub stops; ends every watch.
     pub(crate) stop: CancellationToken,
     /// Made `OpenAPI` documents.
@@ -57,6 +60,8 @@ pub(crate) struct Parts {
     pub(crate) authz: Authz,
     /// What goes wrong on purpose.
     pub(crate) faults: Faults,
+    /// How often a quiet watcher hears how far the hub has come.
+    pub(crate) bookmark_every: Duration,
 }
 
 impl Hub {
@@ -68,6 +73,7 @@ impl Hub {
             services,
             authz,
             faults,
+            bookmark_every,
         } = parts;
         let directory = Directory::new(&store);
         Arc::new(Self {
@@ -78,6 +84,7 @@ impl Hub {
             mischief: Mischief::new(faults),
             chain: Chain::new(),
             services,
+            bookmark_every,
             stop: CancellationToken::new(),
             openapi: Shelf::default(),
             address: OnceLock::new(),

@@ -79,7 +79,9 @@ pub fn defaults(resource: &Resource, object: &mut Value) {
         ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration") => webhooks(object, false),
         (RBAC, "RoleBinding" | "ClusterRoleBinding") => binding(object),
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => policies::fill_policy(object),
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => policies::fill_binding(object),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
+            policies::fill_binding(object);
+        }
         _ => {}
     }
 }

@@ -210,10 +210,42 @@ impl Collector {
 
     /// Deletes an object all of whose owners are gone, and takes gone owners off one that still has another.
     async fn judge(&self, uid: &str, node: &Node) -> Result<(), kube::Error> {
-        if node.owners.is_empty() {
+        if matches!(self.verdict(uid, node).await?, Verdict::Keep) {
             return Ok(());
         }
-        let (mut absent, mut present, mut waiting) = (Vec::new(), 0, 0);
+        // What was seen may be late: an owner's end can be heard of before the orphan's release. So what shall go is read again, and
+        // goes only as it was read.
+        let Some(api) = self.api(&node.kind, &node.namespace) else {
+            return Ok(());
+        };
+        let live = api.get_opt(&node.name).await?;
+        let Some(live) = live.filter(|live| live.metadata.uid.as_deref() == Some(uid)) else {
+            return Ok(());
+        };
+        let node = Node::of(&node.kind, &live.metadata);
+        match self.verdict(uid, &node).await? {
+            Verdict::Keep => Ok(()),
+            Verdict::Release(gone) => self.drop_owners(uid, &node, &gone).await,
+            Verdict::Delete(policy) => {
+                let params = DeleteParams {
+                    propagation_policy: Some(policy),
+                    preconditions: Some(Preconditions {
+                        uid: Some(uid.to_owned()),
+                        resource_version: live.metadata.resource_version,
+                    }),
+                    ..DeleteParams::default()
+                };
+                api.delete(&node.name, &params).await.map(|_| ())
+            }
+        }
+    }
+
+    /// Decides by the owners what becomes of an object.
+    async fn verdict(&self, uid: &str, node: &Node) -> Result<Verdict, kube::Error> {
+        if node.owners.is_empty() || node.deleting {
+            return Ok(Verdict::Keep);
+        }
+        let (mut absent, mut present, mut waiting) = (Vec::new(), 0_u32, 0_u32);
         for owner in &node.owners {
             match self.owner_state(node, owner).await? {
                 OwnerState::Present => present += 1,
@@ -221,37 +253,14 @@ impl Collector {
                 OwnerState::Absent => absent.push(owner.uid.clone()),
             }
         }
-        if present > 0 {
-            return if absent.is_empty() {
-                Ok(())
-            } else {
-                self.drop_owners(uid, node, &absent).await
-            };
-        }
-        if waiting > 0 {
-            let policy = if self.graph.blockers(uid).is_empty() {
-                PropagationPolicy::Background
-            } else {
-                PropagationPolicy::Foreground
-            };
-            return self.delete(uid, node, policy).await;
-        }
-        self.delete(uid, node, PropagationPolicy::Background).await
-    }
-
-    async fn delete(&self, uid: &str, node: &Node, policy: PropagationPolicy) -> Result<(), kube::Error> {
-        let Some(api) = self.api(&node.kind, &node.namespace) else {
-            return Ok(());
-        };
-        let params = DeleteParams {
-            propagation_policy: Some(policy),
-            preconditions: Some(Preconditions {
-                uid: Some(uid.to_owned()),
-                resource_version: None,
-            }),
-            ..DeleteParams::default()
-        };
-        api.delete(&node.name, &params).await.map(|_| ())
+        Ok(match (present, waiting) {
+            (1.., _) if absent.is_empty() => Verdict::Keep,
+            (1.., _) => Verdict::Release(absent),
+            (0, 1..) if !self.graph.blockers(uid).is_empty() => {
+                Verdict::Delete(PropagationPolicy::Foreground)
+            }
+            (0, _) => Verdict::Delete(PropagationPolicy::Background),
+        })
     }
 
     async fn owner_state(&self, node: &Node, owner: &OwnerReference) -> Result<OwnerState, kube::Error> {
@@ -352,6 +361,16 @@ impl Collector {
         self.patch(node, &json!({ "metadata": { "uid": uid, "finalizers": kept } }))
             .await
     }
+}
+
+/// What becomes of an object.
+enum Verdict {
+    /// Nothing.
+    Keep,
+    /// It loses these owners.
+    Release(Vec<String>),
+    /// It goes.
+    Delete(PropagationPolicy),
 }
 
 enum OwnerState {

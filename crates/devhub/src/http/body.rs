@@ -16,6 +16,9 @@ use crate::error::ApiError;
 /// The largest body that is read.
 const LIMIT: usize = 3 * 1024 * 1024;
 
+/// How many events go out in one frame at most.
+const EVENTS: usize = 64;
+
 /// Body of an answer.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 
@@ -47,9 +50,22 @@ pub(crate) fn full(bytes: Vec<u8>) -> Body {
     Full::new(Bytes::from(bytes)).boxed_unsync()
 }
 
-/// Returns a body that grows.
+/// Returns a body that grows. What is there at once goes out at once: a frame for every event would cost more than the events.
 pub(crate) fn streamed(events: BoxStream<'static, Bytes>) -> Body {
-    StreamBody::new(events.map(|bytes| Ok(Frame::data(bytes)))).boxed_unsync()
+    let frames = events
+        .ready_chunks(EVENTS)
+        .map(|events| Ok(Frame::data(joined(events))));
+    StreamBody::new(frames).boxed_unsync()
+}
+
+fn joined(mut events: Vec<Bytes>) -> Bytes {
+    match events.pop() {
+        Some(only) if events.is_empty() => only,
+        last => {
+            events.extend(last);
+            Bytes::from(events.concat())
+        }
+    }
 }
 
 /// Reads the body of a request.

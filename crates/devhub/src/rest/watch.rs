@@ -13,7 +13,7 @@ use futures::stream;
 use schema::{ErrorClass, FieldError};
 use serde_json::{Value, json};
 use tokio::sync::watch::Receiver;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::call::Call;
 use super::errors::invalid_options;
@@ -27,8 +27,8 @@ use crate::store::{Event, EventKind, Page, Record};
 
 /// Changes that are taken from the history at once.
 const BATCH: usize = 256;
-/// How often a quiet watcher hears how far the hub has come.
-const BOOKMARK: Duration = Duration::from_mins(1);
+/// How often a watcher that asked for a state of the future looks whether it has come.
+const GLANCE: Duration = Duration::from_millis(20);
 
 /// Objects that were converted, by resource version.
 type Seen = BTreeMap<u64, Arc<Value>>;
@@ -48,8 +48,8 @@ enum Start {
 struct Asked {
     start: Start,
     bookmarks: bool,
-    /// Whether a bookmark marks the end of the initial state.
-    marks_initial: bool,
+    /// The version from which on a bookmark marks the end of the initial state, if one does.
+    initial: Option<u64>,
     timeout: Duration,
 }
 
@@ -75,7 +75,7 @@ impl Asked {
         Ok(Self {
             start,
             bookmarks,
-            marks_initial: bookmarks && (initial == Some(true) || from_cache),
+            initial: (bookmarks && (initial == Some(true) || from_cache)).then_some(number),
             timeout: timeout(query.text("timeoutSeconds"))?,
         })
     }
@@ -150,7 +150,8 @@ pub(super) async fn watch(call: &Call) -> Result<Reply, ApiError> {
         ready: VecDeque::new(),
         cursor: 0,
         bookmarks: asked.bookmarks,
-        bookmark_at: now + BOOKMARK,
+        initial: asked.initial,
+        bookmark_at: now + call.hub.bookmark_every,
         ends_at: now + asked.timeout,
         ended: false,
         call,
@@ -176,6 +177,8 @@ struct Watcher {
     /// Everything up to this version has been looked at.
     cursor: u64,
     bookmarks: bool,
+    /// The version from which on the initial state is complete, until that has been told.
+    initial: Option<u64>,
     bookmark_at: Instant,
     ends_at: Instant,
     ended: bool,
@@ -205,9 +208,10 @@ impl Watcher {
                 }
             }
         }
-        if asked.marks_initial {
+        if self.initial.is_some_and(|due| self.cursor >= due) {
             let frame = self.frames.bookmark(&self.call, self.cursor, true);
             self.ready.push_back(frame);
+            self.initial = None;
         }
         Ok(())
     }
@@ -236,8 +240,16 @@ impl Watcher {
             if self.ended {
                 return None;
             }
+            // A watch that is always busy never comes to the pause.
+            if Instant::now() >= self.ends_at {
+                self.end();
+                continue;
+            }
             self.changes.mark_unchanged();
             self.collect().await;
+            if self.ready.is_empty() && !self.ended && self.initial.is_some() {
+                self.bookmark();
+            }
             if !self.ready.is_empty() || self.ended {
                 continue;
             }
@@ -318,18 +330,23 @@ impl Watcher {
         tokio::select! {
             () = self.call.hub.stop.cancelled() => self.ended = true,
             changed = self.changes.changed() => self.ended = changed.is_err(),
-            () = sleep_until(self.ends_at) => {
-                self.ended = true;
-                if self.bookmarks {
-                    self.bookmark();
-                }
-            }
+            () = sleep_until(self.ends_at) => self.end(),
             () = sleep_until(self.bookmark_at), if self.bookmarks => self.bookmark(),
+            () = sleep(GLANCE), if self.initial.is_some() => {}
         }
     }
 
+    /// Ends the watch; who allows bookmarks is told where it can be resumed.
+    fn end(&mut self) {
+        self.ended = true;
+        if self.bookmarks {
+            self.bookmark();
+        }
+    }
+
+    /// Tells how far the hub has come, or that the initial state is complete.
     fn bookmark(&mut self) {
-        self.bookmark_at = Instant::now() + BOOKMARK;
+        self.bookmark_at = Instant::now() + self.call.hub.bookmark_every;
         // Everything that happened to this resource until now has been shown, so the hub's newest version is safe.
         let version = self.call.served.table.version();
         let unseen = self
@@ -338,10 +355,16 @@ impl Watcher {
             .table
             .events_after(self.cursor, 1)
             .is_ok_and(|events| !events.is_empty());
-        if !unseen && version >= self.cursor {
-            let frame = self.frames.bookmark(&self.call, version, false);
-            self.ready.push_back(frame);
+        if unseen || version < self.cursor {
+            return;
         }
+        // Until the state that was asked for has come, there is nothing from which a watch could be resumed.
+        if self.initial.is_some_and(|due| version < due) {
+            return;
+        }
+        let completes = self.initial.take().is_some();
+        let frame = self.frames.bookmark(&self.call, version, completes);
+        self.ready.push_back(frame);
     }
 }
 

@@ -107,7 +107,9 @@ impl Running {
         let out = self.child.stdout.as_mut().expect("stdout is piped");
         out.read_to_string(&mut rest).expect("text");
         assert_eq!(rest, "", "nothing is printed behind the line");
-        status.code().unwrap_or_else(|| status.signal().map_or(i32::MIN, |signal| -signal))
+        status
+            .code()
+            .unwrap_or_else(|| status.signal().map_or(i32::MIN, |signal| -signal))
     }
 }
 

@@ -179,6 +179,9 @@ fn the_readme_names_every_flag() {
         .collect();
     assert!(flags.len() >= 8, "{help}");
     for flag in flags {
-        assert!(readme.contains(&format!("| `{flag} ")), "the README does not name {flag}");
+        assert!(
+            readme.contains(&format!("| `{flag} ")),
+            "the README does not name {flag}"
+        );
     }
 }

@@ -30,16 +30,6 @@ use report::{Outcome, Report, print};
 use scenario::Scenario;
 use target::Target;
 
-/// Scenarios that nobody had to have and that are there all the same.
-const DELIVERED: [&str; 3] = ["conversion-", "rbac-", "vap-"];
-
-/// Returns why a scenario is not replayed.
-fn out_of_scope(scenario: &Scenario) -> Option<&'static str> {
-    let name = &scenario.header.name;
-    let replayed = scenario.header.tier == "must" || DELIVERED.iter().any(|area| name.starts_with(area));
-    (!replayed).then_some("not needed by the clients of this project yet")
-}
-
 #[test]
 fn answers_as_recorded() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -58,10 +48,9 @@ async fn replay_all() -> Report {
     let scenarios = scenario::all();
     let mut total = Report::default();
     check_rows(&known, &scenarios, &mut total);
-    let (skipped, replayed): (Vec<&Scenario>, Vec<&Scenario>) = scenarios
+    let replayed = scenarios
         .iter()
-        .filter(|scenario| is_wanted(&scenario.header.name))
-        .partition(|scenario| out_of_scope(scenario).is_some());
+        .filter(|scenario| is_wanted(&scenario.header.name));
     let target = Target::from_env();
     let mut running = futures::stream::iter(replayed)
         .map(async |scenario| (scenario, target.replay(scenario).await))
@@ -71,20 +60,7 @@ async fn replay_all() -> Report {
         print(&report.line(&scenario.header.name));
         total.merge(report);
     }
-    let steps: usize = skipped.iter().map(|scenario| scenario.steps.len()).sum();
-    for scenario in &skipped {
-        let reason = out_of_scope(scenario).unwrap_or_default();
-        print(&format!(
-            "scenario {} ... not replayed ({} steps): {reason}",
-            scenario.header.name,
-            scenario.steps.len()
-        ));
-    }
-    print(&format!(
-        "\n{}    {} scenarios with {steps} steps not replayed",
-        total.totals(),
-        skipped.len()
-    ));
+    print(&format!("\n{}", total.totals()));
     if std::env::var_os("GOLDEN_UPDATE_KNOWN").is_some() {
         print(&total.candidates.join("\n"));
     }
@@ -94,9 +70,7 @@ async fn replay_all() -> Report {
 /// A row for a step that does not exist would never be noticed otherwise.
 fn check_rows(known: &Known, scenarios: &[Scenario], total: &mut Report) {
     for (name, step) in known.entries() {
-        let found = scenarios
-            .iter()
-            .find(|scenario| scenario.header.name == name && out_of_scope(scenario).is_none());
+        let found = scenarios.iter().find(|scenario| scenario.header.name == name);
         let exists = found
             .is_some_and(|scenario| step == VERSION_ORDER || scenario.steps.iter().any(|it| it.id == step));
         if !exists {

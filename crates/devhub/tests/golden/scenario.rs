@@ -21,7 +21,6 @@ pub(crate) struct Scenario {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Header {
     pub(crate) name: String,
-    pub(crate) tier: String,
     pub(crate) namespaces: Vec<String>,
     #[serde(default)]
     pub(crate) options: Options,

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use ::schema::FieldError;
 use serde_json::Value;
 
-use super::webhook_rules;
 use super::webhook::validate_conditions;
+use super::webhook_rules;
 use crate::builtin::faults::{duplicate, invalid, invalid_value, list, required, text, unsupported};
 use crate::builtin::names::NameRule;
 use crate::selector::{Named, is_label, qualified_name_faults, subdomain_faults};
@@ -20,8 +20,27 @@ const MOST_ANNOTATIONS: usize = 20;
 const LONGEST_ANNOTATION: usize = 5 * 1024;
 /// Words that no variable may be called.
 const RESERVED: [&str; 21] = [
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-    "let", "loop", "package", "namespace", "return", "var", "void", "while",
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
 ];
 
 pub(super) fn validate(policy: &Value) -> Vec<FieldError> {
@@ -34,7 +53,10 @@ pub(super) fn validate(policy: &Value) -> Vec<FieldError> {
     if let Some(kind) = policy.pointer("/spec/paramKind").filter(|kind| kind.is_object()) {
         validate_param_kind(kind, &mut errors);
     }
-    match policy.pointer("/spec/matchConstraints").filter(|found| found.is_object()) {
+    match policy
+        .pointer("/spec/matchConstraints")
+        .filter(|found| found.is_object())
+    {
         None => errors.push(required("spec.matchConstraints", "")),
         Some(constraints) => {
             errors.extend(validate_resources("spec.matchConstraints", constraints));
@@ -120,7 +142,11 @@ pub(super) fn validate_resources(field: &str, resources: &Value) -> Vec<FieldErr
     for member in ["resourceRules", "excludeResourceRules"] {
         for (index, rule) in list(resources, &format!("/{member}")).iter().enumerate() {
             let at = format!("{field}.{member}[{index}]");
-            validate_names(&format!("{at}.resourceNames"), list(rule, "/resourceNames"), &mut errors);
+            validate_names(
+                &format!("{at}.resourceNames"),
+                list(rule, "/resourceNames"),
+                &mut errors,
+            );
             errors.extend(webhook_rules::validate(&at, rule));
         }
     }
@@ -158,7 +184,9 @@ fn validate_variable(field: &str, variable: &Value, errors: &mut Vec<FieldError>
 fn is_identifier(name: &str) -> bool {
     let is_letter = |letter: char| letter == '_' || letter.is_ascii_alphabetic();
     name.starts_with(is_letter)
-        && name.chars().all(|letter| is_letter(letter) || letter.is_ascii_digit())
+        && name
+            .chars()
+            .all(|letter| is_letter(letter) || letter.is_ascii_digit())
         && !RESERVED.contains(&name)
 }
 
@@ -258,9 +286,14 @@ mod tests {
             (json!({}), vec![]),
             (
                 json!({"failurePolicy": "Maybe"}),
-                vec!["spec.failurePolicy: Unsupported value: \"Maybe\": supported values: \"Fail\", \"Ignore\""],
+                vec![
+                    "spec.failurePolicy: Unsupported value: \"Maybe\": supported values: \"Fail\", \"Ignore\"",
+                ],
             ),
-            (json!({"matchConstraints": null}), vec!["spec.matchConstraints: Required value"]),
+            (
+                json!({"matchConstraints": null}),
+                vec!["spec.matchConstraints: Required value"],
+            ),
             (
                 json!({"matchConstraints": {"resourceRules": [], "matchPolicy": "X", "objectSelector": null}}),
                 vec![
@@ -276,6 +309,15 @@ mod tests {
                     "spec.auditAnnotations: Required value: validations or auditAnnotations must contain at least one item",
                 ],
             ),
+        ];
+        for (change, expected) in rows {
+            assert_eq!(faults(&change), expected, "{change}");
+        }
+    }
+
+    #[test]
+    fn lists_of_a_policy_are_refused_in_kubernetes_words() {
+        let rows = [
             (
                 json!({"validations": [{"expression": " ", "message": " ", "messageExpression": " ", "reason": "NotFound"}]}),
                 vec![
@@ -292,7 +334,10 @@ mod tests {
                     "spec.paramKind.kind: Required value",
                 ],
             ),
-            (json!({"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}), vec![]),
+            (
+                json!({"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}),
+                vec![],
+            ),
             (
                 json!({"variables": [{"name": "in", "expression": "1"}, {"name": "", "expression": ""}]}),
                 vec![

@@ -8,7 +8,9 @@ use ::schema::FieldError;
 use serde_json::Value;
 
 use super::policy::validate_resources;
-use crate::builtin::faults::{duplicate, forbidden, invalid, invalid_value, list, required, text, unsupported};
+use crate::builtin::faults::{
+    duplicate, forbidden, invalid, invalid_value, list, required, text, unsupported,
+};
 use crate::builtin::names::NameRule;
 use crate::selector::subdomain_faults;
 

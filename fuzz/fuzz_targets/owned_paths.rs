@@ -1,0 +1,8 @@
+//! Feeds the fuzzer's bytes to the target `owned_paths`; see `tidegate_fuzz::merge`.
+#![cfg_attr(fuzzing, no_main)]
+
+#[cfg(fuzzing)]
+libfuzzer_sys::fuzz_target!(|data: &[u8]| tidegate_fuzz::merge::owned_paths(data));
+
+#[cfg(not(fuzzing))]
+fn main() {}
