@@ -191,7 +191,8 @@ fn a_deleted_instance_comes_back_whatever_the_cascade() {
     let mut before = dev.until_says(ADDON, "cluster1", "False", "InstallSucceed");
     for cascade in ["background", "foreground", "orphan"] {
         let how = format!("--cascade={cascade}");
-        dev.succeed(&["delete", "mca", ADDON, "-n", "cluster1", &how, "--timeout=20s"]);
+        // kubectl does not wait: between its look and its watch the new instance may have come, and it would wait for that to go.
+        dev.succeed(&["delete", "mca", ADDON, "-n", "cluster1", &how, "--wait=false"]);
         let uid = before["metadata"]["uid"].clone();
         let list = dev.until(
             &format!("a new instance after {cascade}"),

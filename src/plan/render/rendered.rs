@@ -414,8 +414,8 @@ mod tests {
         json!({"apiVersion": "apps/v1", "kind": kind,
             "metadata": {"name": "agent", "namespace": "{{INSTALL_NAMESPACE}}"},
             "spec": {"replicas": 1, "odd": {"kept": null}, "template": {"spec": {
-                "containers": [{"name": "main", "image": "quay.io/org/x:{{IMAGE}}", "args": ["{{CLUSTER_NAME}}"]}],
-                "initContainers": [{"name": "first", "image": "quay.io/org/y"}]}}}})
+                "containers": [{"name": "main", "image": "quay.example/org/x:{{IMAGE}}", "args": ["{{CLUSTER_NAME}}"]}],
+                "initContainers": [{"name": "first", "image": "quay.example/org/y"}]}}}})
     }
 
     #[test]
@@ -427,7 +427,7 @@ mod tests {
             },
             registries: Some(vec![ImageMirror {
                 mirror: "local".into(),
-                source: "quay.io/org".into(),
+                source: "quay.example/org".into(),
             }]),
             proxy: ProxyConfig {
                 https_proxy: "http://p".into(),
@@ -473,7 +473,7 @@ mod tests {
             let spec = spec(&template(json!([manifest])), &mirrored);
             spec["workload"]["manifests"][0]["spec"]["template"]["spec"]["containers"][0].clone()
         };
-        assert_eq!(main(job.clone())["image"], "quay.io/org/x:q\"uote");
+        assert_eq!(main(job.clone())["image"], "quay.example/org/x:q\"uote");
         assert_eq!(main(job)["env"], Value::Null);
         for kind in ["Deployment", "DaemonSet", "StatefulSet"] {
             assert_eq!(main(deployment(kind))["image"], "local/x:q\"uote", "{kind}");

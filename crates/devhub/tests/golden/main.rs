@@ -158,10 +158,10 @@ mod tests {
     }
 
     #[test]
-    fn a_row_for_a_step_that_is_not_replayed_fails() {
+    fn a_row_for_a_step_that_does_not_exist_fails() {
         let mut report = Report::default();
         check_rows(
-            &Known::parse("selectable-01\tselectable-01-001\twhy\ncrud-cr-01\tnope\twhy\n"),
+            &Known::parse("nowhere-01\tnowhere-01-001\twhy\ncrud-cr-01\tnope\twhy\n"),
             &scenario::all(),
             &mut report,
         );

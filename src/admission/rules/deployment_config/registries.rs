@@ -75,8 +75,8 @@ mod tests {
     fn what_can_begin_an_image_is_told_from_what_cannot() {
         for good in [
             "",
-            "quay.io",
-            "quay.io/org/",
+            "quay.example",
+            "quay.example/org/",
             "localhost:5000",
             "localhost:5000/team/x",
             "library",
@@ -84,10 +84,10 @@ mod tests {
             assert_eq!(wrong(good), None, "{good}");
         }
         for bad in [
-            "https://quay.io/org",
-            "quay.io/ org",
-            "quay.io/org/x:v1",
-            "quay.io/x@sha256:00",
+            "https://quay.example/org",
+            "quay.example/ org",
+            "quay.example/org/x:v1",
+            "quay.example/x@sha256:00",
             "x:",
             "x:v1",
         ] {

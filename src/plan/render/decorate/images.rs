@@ -1,7 +1,7 @@
 //! Image mirrors: from which registry the images of pods are pulled.
 //!
 //! Every mirror is tried on the image that the template names; the last one that changes it wins. A source matches whole
-//! segments of the path only: a mirror of `quay.io/org` says nothing about `quay.io/organics/x`.
+//! segments of the path only: a mirror of `quay.example/org` says nothing about `quay.example/organics/x`.
 
 use serde_json::Value;
 
@@ -55,27 +55,47 @@ mod tests {
     #[test]
     fn a_source_matches_whole_segments() {
         let rows = [
-            ("quay.io/org/x:v1", "quay.io/org", "local/m", "local/m/x:v1"),
-            ("quay.io/org/x:v1", "quay.io/org/", "local/m/", "local/m/x:v1"),
-            ("quay.io/org/x:v1", "quay.io/org/x", "local/y", "local/y:v1"),
             (
-                "quay.io/org/x@sha256:1",
-                "quay.io/org/x",
+                "quay.example/org/x:v1",
+                "quay.example/org",
+                "local/m",
+                "local/m/x:v1",
+            ),
+            (
+                "quay.example/org/x:v1",
+                "quay.example/org/",
+                "local/m/",
+                "local/m/x:v1",
+            ),
+            (
+                "quay.example/org/x:v1",
+                "quay.example/org/x",
+                "local/y",
+                "local/y:v1",
+            ),
+            (
+                "quay.example/org/x@sha256:1",
+                "quay.example/org/x",
                 "local/y",
                 "local/y@sha256:1",
             ),
             (
-                "quay.io/organics/x:v1",
-                "quay.io/org",
+                "quay.example/organics/x:v1",
+                "quay.example/org",
                 "local/m",
-                "quay.io/organics/x:v1",
+                "quay.example/organics/x:v1",
             ),
             ("localhost:5000/x:v1", "localhost", "local", "localhost:5000/x:v1"),
             ("localhost:5000/x:v1", "localhost:5000", "local", "local/x:v1"),
-            ("quay.io/org/x:v1", "", "local/m", "local/m/x:v1"),
-            ("quay.io/org/x:v1", "", "", "x:v1"),
-            ("quay.io/org/x:v1", "quay.io/org", "", "x:v1"),
-            ("docker.io/x:v1", "quay.io", "local", "docker.io/x:v1"),
+            ("quay.example/org/x:v1", "", "local/m", "local/m/x:v1"),
+            ("quay.example/org/x:v1", "", "", "x:v1"),
+            ("quay.example/org/x:v1", "quay.example/org", "", "x:v1"),
+            (
+                "docker.example/x:v1",
+                "quay.example",
+                "local",
+                "docker.example/x:v1",
+            ),
         ];
         for (image, source, mirror, expected) in rows {
             let one = ImageMirror {
@@ -94,12 +114,12 @@ mod tests {
             source: source.to_owned(),
         };
         let mirrors = [
-            one("quay.io", "first"),
-            one("quay.io/org", "second"),
-            one("docker.io", "third"),
+            one("quay.example", "first"),
+            one("quay.example/org", "second"),
+            one("docker.example", "third"),
         ];
-        let pod = json!({"containers": [{"image": "quay.io/org/a"}, {"image": "quay.io/b"}, {"name": "none"}],
-            "initContainers": [{"image": "quay.io/org/c"}]});
+        let pod = json!({"containers": [{"image": "quay.example/org/a"}, {"image": "quay.example/b"}, {"name": "none"}],
+            "initContainers": [{"image": "quay.example/org/c"}]});
         let mut pod = pod.as_object().unwrap().clone();
         mirror(&mut pod, &mirrors);
         let expected = json!({"containers": [{"image": "second/a"}, {"image": "first/b"}, {"name": "none"}],
