@@ -310,10 +310,11 @@ async fn a_hub_that_takes_no_report_is_not_pressed() {
     })
     .await;
     tokio::time::sleep(A_WHILE).await;
-    assert_eq!(
-        audited.writes(),
-        2,
-        "one try of each kind:\n{}",
+    // The second kind may come to be served while the first one has the hub left alone already.
+    let tries = audited.writes();
+    assert!(
+        (1..=2).contains(&tries),
+        "{tries} instead of at most one try of each kind:\n{}",
         audited.metrics()
     );
     assert!(
