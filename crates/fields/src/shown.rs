@@ -44,8 +44,8 @@ pub(crate) fn syntax(value: &Value) -> String {
     }
 }
 
-/// Returns the name of a value's type.
-pub(crate) fn type_name(value: &Value) -> &'static str {
+/// Returns the name of a value's type, as Kubernetes' messages spell it.
+pub fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",

@@ -2,6 +2,7 @@
 //!
 //! Decides whether a converted object is still the same object; whatever else came back in its metadata is dropped.
 
+use fields::type_name;
 use serde_json::{Map, Value};
 
 use crate::builtin::metadata::{validate_annotations_at, validate_labels};
@@ -47,7 +48,7 @@ pub(super) fn restore(original: &Value, converted: &mut Value) -> Result<(), Str
         None => return Err("missing metadata in converted object".to_owned()),
         Some(Value::Object(given)) => given.clone(),
         Some(other) => {
-            let found = go_type(other);
+            let found = type_name(other);
             return Err(format!("invalid metadata of type {found} in converted object"));
         }
     };
@@ -66,7 +67,7 @@ pub(super) fn restore(original: &Value, converted: &mut Value) -> Result<(), Str
                 metadata.insert(name.to_owned(), Value::Object(texts.clone()));
             }
             Some(other) => {
-                let found = go_type(other);
+                let found = type_name(other);
                 return Err(format!(
                     "invalid metadata.{name} of type {found} in converted object"
                 ));
@@ -83,7 +84,7 @@ pub(super) fn restore(original: &Value, converted: &mut Value) -> Result<(), Str
 fn check_texts(name: &str, texts: &Map<String, Value>, before: Option<&Value>) -> Result<(), String> {
     let wrong = texts.iter().find(|(_, value)| !value.is_string());
     if let Some((key, value)) = wrong {
-        let found = go_type(value);
+        let found = type_name(value);
         return Err(format!(
             "metadata.{name}[{key}] must be a string, but is {found} in converted object"
         ));
@@ -102,18 +103,6 @@ fn check_texts(name: &str, texts: &Map<String, Value>, before: Option<&Value>) -
         [] => Ok(()),
         [one] => Err(one.clone()),
         many => Err(format!("[{}]", many.join(", "))),
-    }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }
 

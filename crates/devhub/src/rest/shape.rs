@@ -2,6 +2,7 @@
 //!
 //! Decides nothing itself: asks the schema for custom resources and the built-in rules for all others.
 
+use fields::type_name;
 use schema::{Check, FieldError, Part as SchemaPart};
 use serde_json::{Value, json};
 
@@ -308,7 +309,7 @@ fn check_scale(part: Part, scale: &ScalePaths, object: &Value, errors: &mut Vec<
             },
             other => {
                 let shown = crate::patch::go_print::value(other);
-                let kind = go_type(other);
+                let kind = type_name(other);
                 let cause = format!(
                     "{path} accessor error: {shown} is of the type {kind}, expected map[string]interface{{}}"
                 );
@@ -327,23 +328,11 @@ fn check_scale(part: Part, scale: &ScalePaths, object: &Value, errors: &mut Vec<
         Some(_) => {}
         None => {
             let shown = crate::patch::go_print::value(node);
-            let kind = go_type(node);
+            let kind = type_name(node);
             add(
                 &json!(0),
                 &format!("{path} accessor error: {shown} is of the type {kind}, expected int64"),
             );
         }
-    }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }
