@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use fields::{
-    Applied, Asked, KeyField, List, Map, Owners, Path, Refusal, Relation, Scalar, Set, Type, Types, apply,
-    compare, field_set, merge, remove, update,
+    Alike, Applied, Asked, KeyField, List, Map, Owners, Path, Refusal, Relation, Scalar, Set, Type, Types,
+    apply, compare, field_set, merge, remove, update,
 };
 use serde_json::{Value, json};
 
@@ -90,6 +90,7 @@ pub fn program(bytes: &[u8]) {
             owner: &owner,
             version: "v1",
             types: &TYPES,
+            views: &Alike,
             force,
             ignored: &ignored,
         };
@@ -143,6 +144,7 @@ fn applied(live: &mut Value, owners: &mut Owners, intent: &Value, asked: &Asked<
         }
         Err(Refusal::Intent(faults) | Refusal::Live(faults)) => assert!(!faults.0.is_empty()),
         Err(Refusal::Unknown(version)) => panic!("{version} is known"),
+        Err(Refusal::Unseen(unseen)) => panic!("objects look alike in all versions: {unseen:?}"),
     }
     let merged = merge(live, live, of);
     assert!(
