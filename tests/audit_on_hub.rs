@@ -132,14 +132,7 @@ async fn a_report_follows_what_it_is_about_and_is_written_only_then() {
     })
     .await;
     audited.rulebook.store(Arc::new(Rulebook::default()));
-    until("no report", || async {
-        audited
-            .report("policyreports", "c1")
-            .await
-            .is_none()
-            .then_some(())
-    })
-    .await;
+    gone(&audited, "c1", "no report").await;
     audited.stop().await;
     hub.shutdown().await;
 }
@@ -159,14 +152,7 @@ async fn a_report_that_somebody_takes_away_comes_again() {
         .delete("helo", &DeleteParams::default())
         .await
         .expect("deleted");
-    until("no report of an object that is gone", || async {
-        audited
-            .report("policyreports", "c1")
-            .await
-            .is_none()
-            .then_some(())
-    })
-    .await;
+    gone(&audited, "c1", "no report of an object that is gone").await;
     audited.stop().await;
     hub.shutdown().await;
 }
@@ -190,14 +176,7 @@ async fn whoever_leads_next_writes_nothing_twice_and_takes_away_what_is_over() {
         api.create(&PostParams::default(), &report).await.expect("stored");
     }
     let second = Audited::start(hub.client()).await;
-    until("the report that is over is gone", || async {
-        second
-            .report("policyreports", "default")
-            .await
-            .is_none()
-            .then_some(())
-    })
-    .await;
+    gone(&second, "default", "the report that is over is gone").await;
     tokio::time::sleep(A_WHILE).await;
     let again = second.report("policyreports", "c1").await.expect("it stands");
     assert_eq!(
@@ -210,6 +189,15 @@ async fn whoever_leads_next_writes_nothing_twice_and_takes_away_what_is_over() {
     assert!(theirs.get_opt("foreign").await.expect("an answer").is_some());
     second.stop().await;
     hub.shutdown().await;
+}
+
+/// Waits until a namespace has no report any more.
+async fn gone(audited: &Audited, namespace: &str, what: &'static str) {
+    until(what, || async {
+        let report = audited.report("policyreports", namespace).await;
+        report.is_none().then_some(())
+    })
+    .await;
 }
 
 /// Asserts that so many writes are counted, and stay so: a write is counted a moment after it can be seen.
