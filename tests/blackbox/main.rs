@@ -6,6 +6,7 @@ mod admission;
 mod audit;
 mod command_line;
 mod dumps;
+mod enforcement;
 mod gitops;
 mod kill;
 mod main_job;
