@@ -53,6 +53,7 @@ impl Audited {
             leading,
             metrics: metrics.clone(),
             reports: Reports::Written,
+            events: Some(tide.herald()),
             pace: AuditPace {
                 turn: Duration::from_millis(50),
                 between_lists: Duration::from_millis(100),
@@ -222,7 +223,7 @@ pub(crate) async fn until<T, F: Future<Output = Option<T>>>(
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), looking)
+    tokio::time::timeout(Duration::from_mins(1), looking)
         .await
         .expect(what)
 }
