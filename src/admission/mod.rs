@@ -39,4 +39,4 @@ pub use rulebook::{BlastRadius, Rulebook};
 pub use subject::Operations;
 pub use verdict::Verdict;
 
-pub use crate::snapshot::{Facts, ObjectKey};
+pub use crate::snapshot::{Facts, ObjectKey, Told};

@@ -62,7 +62,7 @@ async fn hub(client: &Client) -> Result<Hub, CliError> {
     Ok(hub)
 }
 
-/// Returns all objects of a kind; nothing when the hub has no such kind, or does not show one that only registration needs.
+/// Returns all objects of a kind; nothing when the hub has no such kind, or does not show one that the others can do without.
 async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliError> {
     let address = kind.address();
     let gvk = GroupVersionKind::gvk(address.group, address.version, address.kind);
@@ -78,7 +78,7 @@ async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliErro
         let page = match api.list(&params).await {
             Ok(page) => page,
             Err(kube::Error::Api(status))
-                if status.code == 404 || (status.code == 403 && kind.is_for_registration()) =>
+                if status.code == 404 || (status.code == 403 && kind.may_be_withheld()) =>
             {
                 return Ok(None);
             }
@@ -121,7 +121,8 @@ fn selector(kind: Kind) -> Option<&'static str> {
         | Kind::Instance
         | Kind::DeploymentConfig
         | Kind::Template
-        | Kind::HubConfig => None,
+        | Kind::HubConfig
+        | Kind::Namespace => None,
     }
 }
 

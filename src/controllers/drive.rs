@@ -466,7 +466,8 @@ mod tests {
                 | Kind::ServiceAccount
                 | Kind::Role
                 | Kind::RoleBinding
-                | Kind::SigningRequest => None,
+                | Kind::SigningRequest
+                | Kind::Namespace => None,
             };
             let objects: Vec<Value> = object.into_iter().collect();
             Event::Listed { kind, objects }

@@ -30,4 +30,4 @@ pub use events::EventBudget;
 pub use herald::Herald;
 pub use policies::{PolicyDocuments, PolicyWatch};
 pub use tide::{Progress, StartError, Tide, TideOptions};
-pub use witness::exists;
+pub use witness::ask;

@@ -79,6 +79,11 @@ impl Matcher {
         }
     }
 
+    /// Tells whether labels of the namespace count, other than the one with its name.
+    pub(super) fn asks_for_namespace(&self) -> bool {
+        self.namespaces.0.iter().any(|(key, _)| key != NAME_LABEL)
+    }
+
     /// Tells whether a request matches.
     pub(super) fn matches(&self, question: &Question<'_>) -> Matched {
         let target = &question.target;

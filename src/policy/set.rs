@@ -150,6 +150,11 @@ impl PolicySet {
             .collect()
     }
 
+    /// Tells whether any of the policies asks for more of a namespace than its name.
+    pub fn reads_namespaces(&self) -> bool {
+        self.policies().any(|policy| policy.reads_namespace)
+    }
+
     /// Returns when the next exception ends after a moment.
     pub fn next_end(&self, after: Timestamp) -> Option<Timestamp> {
         let exceptions = self.policies().flat_map(|policy| &policy.exceptions);

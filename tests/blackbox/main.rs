@@ -10,6 +10,7 @@ mod enforcement;
 mod gitops;
 mod kill;
 mod main_job;
+mod namespaces;
 mod rig;
 mod robust;
 mod seeds;

@@ -1,0 +1,91 @@
+//! Policies about namespaces, with kubectl: what is applied in one go, and what somebody labels later.
+
+use crate::rig::{Dev, run};
+
+const POLICY: &str = "\
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: AddOnPolicy
+metadata: {name: teams}
+spec:
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [addon.open-cluster-management.io], apiVersions: ['*'], operations: [CREATE], resources: [addondeploymentconfigs]}
+  validations:
+    - {id: team, expression: \"namespaceObject.metadata.labels[?'team'].orValue('') != ''\", message: must be in a namespace of a team,
+       fieldPath: metadata.namespace}
+";
+
+fn place(name: &str, labels: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}, labels: {labels}}}\n---\n{}",
+        config(name)
+    )
+}
+
+fn config(namespace: &str) -> String {
+    format!(
+        "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: AddOnDeploymentConfig\nmetadata: {{name: one, namespace: {namespace}}}\nspec: {{}}\n"
+    )
+}
+
+#[test]
+fn a_namespace_and_what_lives_in_it_are_applied_in_one_go_and_judged_together() {
+    let dev = Dev::start(&["--clusters", "1", "--no-demo"]);
+    let applied = dev.apply(POLICY);
+    assert!(applied.ok, "{}", applied.stderr);
+    dev.until("the policy is in force", &["addonpolicy", "teams"], |policy| {
+        policy["status"]["activeGeneration"] == 1
+    });
+    let right = dev.apply(&place("ours", "{team: a}"));
+    assert!(right.ok, "{}", right.stderr);
+    let wrong = dev.apply(&place("nobodys", "{}"));
+    assert!(
+        !wrong.ok
+            && wrong
+                .stderr
+                .contains("must be in a namespace of a team [policy/teams/team]"),
+        "{}",
+        wrong.stderr
+    );
+    dev.succeed(&["label", "namespace", "nobodys", "team=b"]);
+    dev.until_run(
+        "the label counts",
+        &["apply", "-f", "-"],
+        &config("nobodys"),
+        |run| run.ok,
+    );
+
+    // The same verdicts offline, from a dump.
+    let (dump, policies) = (dev.state().join("hub.json"), dev.state().join("policies"));
+    let kubeconfig = dev.kubeconfig.to_string_lossy().into_owned();
+    let taken = run(&["snapshot", "--kubeconfig", &kubeconfig]);
+    assert!(taken.ok, "{}", taken.stderr);
+    std::fs::write(&dump, &taken.stdout).expect("writable");
+    std::fs::create_dir(&policies).expect("a folder");
+    std::fs::write(policies.join("teams.yaml"), POLICY).expect("writable");
+    let check = |namespace: &str| {
+        let file = dev.state().join("one.yaml");
+        std::fs::write(&file, config(namespace).replace("name: one", "name: two")).expect("writable");
+        let [file, dump, policies] =
+            [&file, &dump, &policies].map(|path| path.to_string_lossy().into_owned());
+        run(&["check", &file, "--facts", &dump, "--policies", &policies])
+    };
+    let known = check("ours");
+    assert_eq!(known.code, Some(0), "{}{}", known.stdout, known.stderr);
+    let faulty = check("default");
+    assert!(
+        faulty.code == Some(1) && faulty.stdout.contains("policy/teams/team"),
+        "{}{}",
+        faulty.stdout,
+        faulty.stderr
+    );
+    let unknown = check("nowhere");
+    assert!(
+        unknown
+            .stdout
+            .contains("the namespace of the object is not known"),
+        "{}{}",
+        unknown.stdout,
+        unknown.stderr
+    );
+}
