@@ -11,6 +11,7 @@ use kube::{Api, Client, Discovery};
 use serde_json::Value;
 
 use super::{CliError, connect};
+use crate::api::v1alpha1::AddOnPolicy;
 use crate::offline::{Dump, Hub};
 use crate::snapshot::{Answer, ConfigRef, Event, Kind, Seen, Settings, Store, absence, terms};
 
@@ -58,6 +59,9 @@ async fn hub(client: &Client) -> Result<Hub, CliError> {
         }
         hub.complete(kind);
     }
+    for policy in policies(client).await? {
+        hub.put(policy);
+    }
     answer(client, &mut hub).await?;
     Ok(hub)
 }
@@ -95,6 +99,27 @@ async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliErro
         match more {
             Some(token) => params.continue_token = Some(token),
             None => return Ok(Some(objects)),
+        }
+    }
+}
+
+/// Returns the policies of the hub; none where it has no such kind, or does not show it, as for the gate.
+async fn policies(client: &Client) -> Result<Vec<Value>, CliError> {
+    let api: Api<AddOnPolicy> = Api::all(client.clone());
+    let mut params = ListParams::default().limit(PAGE);
+    let mut all = Vec::new();
+    loop {
+        let page = match api.list(&params).await {
+            Ok(page) => page,
+            Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => return Ok(Vec::new()),
+            Err(error) => return Err(failed("reading the hub", error)),
+        };
+        for policy in page.items {
+            all.push(serde_json::to_value(policy).map_err(|source| failed("reading the hub", source))?);
+        }
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => params.continue_token = Some(token),
+            None => return Ok(all),
         }
     }
 }

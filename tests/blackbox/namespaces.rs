@@ -55,37 +55,47 @@ fn a_namespace_and_what_lives_in_it_are_applied_in_one_go_and_judged_together() 
         |run| run.ok,
     );
 
-    // The same verdicts offline, from a dump.
-    let (dump, policies) = (dev.state().join("hub.json"), dev.state().join("policies"));
+    // The same verdicts from the hub read once, and from a dump of it: its policies are in both.
+    let dump = dev.state().join("hub.json").to_string_lossy().into_owned();
     let kubeconfig = dev.kubeconfig.to_string_lossy().into_owned();
-    let taken = run(&["snapshot", "--kubeconfig", &kubeconfig]);
+    let taken = run(&["snapshot", "--kubeconfig", &kubeconfig, "-o", &dump]);
     assert!(taken.ok, "{}", taken.stderr);
-    std::fs::write(&dump, &taken.stdout).expect("writable");
-    std::fs::create_dir(&policies).expect("a folder");
-    std::fs::write(policies.join("teams.yaml"), POLICY).expect("writable");
-    let check = |namespace: &str| {
-        let file = dev.state().join("one.yaml");
-        std::fs::write(&file, config(namespace).replace("name: one", "name: two")).expect("writable");
-        let [file, dump, policies] =
-            [&file, &dump, &policies].map(|path| path.to_string_lossy().into_owned());
-        run(&["check", &file, "--facts", &dump, "--policies", &policies])
-    };
-    let known = check("ours");
-    assert_eq!(known.code, Some(0), "{}{}", known.stdout, known.stderr);
-    let faulty = check("default");
+    for facts in [
+        vec!["--facts", &dump],
+        vec!["--live", "--kubeconfig", &kubeconfig],
+    ] {
+        let check = |namespace: &str| {
+            let file = dev.state().join("one.yaml");
+            std::fs::write(&file, config(namespace).replace("name: one", "name: two")).expect("writable");
+            run(&[&["check", &file.to_string_lossy()], &facts[..]].concat())
+        };
+        let known = check("ours");
+        assert_eq!(known.code, Some(0), "{facts:?}: {}{}", known.stdout, known.stderr);
+        let faulty = check("default");
+        assert!(
+            faulty.code == Some(1) && faulty.stdout.contains("error[policy/teams/team]"),
+            "{facts:?}: {}{}",
+            faulty.stdout,
+            faulty.stderr
+        );
+        let unknown = check("nowhere");
+        assert!(
+            unknown.code == Some(0)
+                && unknown
+                    .stdout
+                    .contains("the namespace of the object is not known"),
+            "{facts:?}: {}{}",
+            unknown.stdout,
+            unknown.stderr
+        );
+    }
+    let change = dev.state().join("change.yaml");
+    std::fs::write(&change, config("default")).expect("writable");
+    let planned = run(&["plan", &dump, "--change", &change.to_string_lossy()]);
     assert!(
-        faulty.code == Some(1) && faulty.stdout.contains("policy/teams/team"),
+        planned.code == Some(1) && planned.stdout.contains("error[policy/teams/team]"),
         "{}{}",
-        faulty.stdout,
-        faulty.stderr
-    );
-    let unknown = check("nowhere");
-    assert!(
-        unknown
-            .stdout
-            .contains("the namespace of the object is not known"),
-        "{}{}",
-        unknown.stdout,
-        unknown.stderr
+        planned.stdout,
+        planned.stderr
     );
 }
