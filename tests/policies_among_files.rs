@@ -152,7 +152,7 @@ fn a_policy_that_does_not_compile_is_told_where_it_stands() {
     assert_eq!(
         found,
         [
-            "Error p.yaml:10:19 1:6: undeclared reference to 'objct' (in container ''); did you mean \"object\"? \
+            "Error p.yaml:10:19 1:15: undeclared reference to 'objct' (in container ''); did you mean \"object\"? \
              [policy/compile]"
         ]
     );
