@@ -83,7 +83,7 @@ mod tests {
             .map(|(object, told)| format!("{} {told:?}", object.name))
             .collect();
         assert_eq!(said, ["gone Absent", "there Exists"]);
-        assert!(begun.elapsed() >= within && begun.elapsed() < Duration::from_secs(5));
+        assert!(begun.elapsed() >= within);
     }
 
     #[tokio::test]
