@@ -73,7 +73,7 @@ fn instance(metadata: &Value, namespace: &str) -> Value {
     object
 }
 
-fn request<'a>(operation: Operation, object: &'a serde_json::value::RawValue) -> Request<'a> {
+fn request(operation: Operation, object: &serde_json::value::RawValue) -> Request<'_> {
     Request {
         door: Door::Mutate,
         operation,

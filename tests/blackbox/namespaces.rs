@@ -54,8 +54,11 @@ fn a_namespace_and_what_lives_in_it_are_applied_in_one_go_and_judged_together() 
         &config("nobodys"),
         |run| run.ok,
     );
+    the_same_verdicts_without_the_gate(&dev);
+}
 
-    // The same verdicts from the hub read once, and from a dump of it: its policies are in both.
+/// From the hub read once, and from a dump of it: its policies and namespaces are in both.
+fn the_same_verdicts_without_the_gate(dev: &Dev) {
     let dump = dev.state().join("hub.json").to_string_lossy().into_owned();
     let kubeconfig = dev.kubeconfig.to_string_lossy().into_owned();
     let taken = run(&["snapshot", "--kubeconfig", &kubeconfig, "-o", &dump]);
