@@ -27,6 +27,7 @@ pub(super) struct Parts {
     gate: Gate,
     tide: Tide,
     policies: Policies,
+    rulebook: Arc<ArcSwap<Rulebook>>,
     auditor: Option<Auditor>,
     fleet: Fleet,
     progress: broadcast::Receiver<Progress>,
@@ -60,7 +61,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
     let auditor = args
         .audit
         .start((client.clone(), &tide), sightings, &rulebook, Metrics::default());
-    let gate = open_gate(&hub, &tide, folder, rulebook).await?;
+    let gate = open_gate(&hub, &tide, folder, Arc::clone(&rulebook)).await?;
     tide.synced().await;
     fleet
         .ready()
@@ -74,6 +75,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
         gate,
         tide,
         policies,
+        rulebook,
         auditor,
         fleet,
         progress,
@@ -94,6 +96,11 @@ impl Parts {
     /// Returns what has happened on the clusters since the start, and goes on.
     pub(super) fn progress(&mut self) -> &mut broadcast::Receiver<Progress> {
         &mut self.progress
+    }
+
+    /// Returns what the gate decides by.
+    pub(super) fn rulebook(&self) -> Arc<ArcSwap<Rulebook>> {
+        Arc::clone(&self.rulebook)
     }
 
     /// Ends everything, those who call before those who are called.
