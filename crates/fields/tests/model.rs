@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fields::{
-    Alike, Asked, KeyField, List, Map, Owners, Refusal, Relation, Scalar, Set, Type, Types, apply, update,
+    Alike, Asked, KeyField, List, Map, Owners, Refusal, Relation, Scalar, Type, Types, apply, update,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
