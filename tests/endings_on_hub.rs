@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 
-use devhub::DevHub;
+use devhub::TestHub;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ const LABEL: &str = "feature.open-cluster-management.io/addon-parting";
 const HOOK: &str = "addon-parting-pre-delete";
 
 struct Scene {
-    hub: DevHub,
+    hub: TestHub,
     client: Client,
     fleet: Fleet,
     tide: Tide,

@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use devhub::DevHub;
+use devhub::TestHub;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
@@ -20,7 +20,7 @@ const GROUP: &str = "addon.open-cluster-management.io";
 const CLUSTERS: usize = 8;
 
 struct Scene {
-    hub: DevHub,
+    hub: TestHub,
     client: Client,
     fleet: Fleet,
     tide: Tide,

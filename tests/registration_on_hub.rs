@@ -9,7 +9,7 @@ use std::future::Future;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use devhub::DevHub;
+use devhub::TestHub;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
@@ -29,7 +29,7 @@ const CLUSTER: &str = "c1";
 const AGENT: &str = "system:open-cluster-management:c1:x7f2q";
 
 struct Scene {
-    hub: DevHub,
+    hub: TestHub,
     client: Client,
     tide: Tide,
 }

@@ -5,7 +5,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use devhub::DevHub;
+use devhub::{DevHub, TestHub};
 use serde_json::{Value, json};
 use tidegate::admission::{BREAK_GLASS, Endpoint, configurations};
 use tidegate::server::Authority;
@@ -37,7 +37,7 @@ async fn a_hub_whose_gate_is_killed_works_and_finds_it_again() {
     for crd in tidegate::api::crds() {
         builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
     }
-    let hub = builder.start().await.expect("the hub starts");
+    let hub = TestHub::of(builder).await.expect("the hub starts");
     let kubeconfig = folder.path().join("kubeconfig");
     std::fs::write(&kubeconfig, hub.kubeconfig()).expect("writable");
     let authority = Authority::generate().expect("an authority");

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use devhub::DevHub;
+use devhub::{DevHub, TestHub};
 use spokes::{Fleet, FleetOptions};
 use tidegate::admission::{Endpoint, configurations};
 use tidegate::server::Authority;
@@ -22,7 +22,7 @@ async fn it_guards_and_drives_a_hub_that_is_already_there() {
     for crd in tidegate::api::crds() {
         builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
     }
-    let hub = builder.start().await.expect("the hub starts");
+    let hub = TestHub::of(builder).await.expect("the hub starts");
     let kubeconfig = folder.path().join("kubeconfig");
     std::fs::write(&kubeconfig, hub.kubeconfig()).expect("writable");
     let options = FleetOptions {
@@ -51,9 +51,7 @@ async fn it_guards_and_drives_a_hub_that_is_already_there() {
 async fn dev_runs_on_a_hub_that_is_already_there_and_leaves_no_gate_behind() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let hub = DevHub::builder()
-        .bind(bind)
-        .start()
+    let hub = TestHub::of(DevHub::builder().bind(bind))
         .await
         .expect("a hub without any definition");
     let kubeconfig = folder.path().join("kubeconfig");

@@ -1,4 +1,6 @@
-//! What tests of the controllers on the dev hub begin with: a hub with our definitions, simulated clusters, a running tide.
+//! What tests of the controllers begin with: a hub with our definitions, simulated clusters, a running tide.
+//!
+//! The hub is the dev hub, or with `KUBEBUILDER_ASSETS` a real kube-apiserver with its etcd.
 //!
 //! Decides nothing about what is tested; each test has its own objects and its own picture of what went wrong.
 
@@ -6,7 +8,7 @@ use std::future::Future;
 use std::path::Path;
 use std::time::Duration;
 
-use devhub::DevHub;
+use devhub::{DevHub, TestHub};
 use kube::Client;
 use serde_json::Value;
 use spokes::{Faults, Fleet, FleetOptions};
@@ -21,16 +23,16 @@ pub(crate) fn definitions() -> Vec<Value> {
 }
 
 /// Starts a hub with our definitions.
-pub(crate) async fn hub() -> DevHub {
+pub(crate) async fn hub() -> TestHub {
     hub_with(definitions()).await
 }
 
 /// Starts a hub with these definitions.
-pub(crate) async fn hub_with(definitions: Vec<Value>) -> DevHub {
+pub(crate) async fn hub_with(definitions: Vec<Value>) -> TestHub {
     let builder = definitions
         .into_iter()
         .fold(DevHub::builder(), devhub::Builder::crd);
-    builder.start().await.expect("the hub starts")
+    TestHub::of(builder).await.expect("the hub starts")
 }
 
 /// Starts simulated clusters, some of which may misbehave.
@@ -51,7 +53,7 @@ pub(crate) async fn tide(client: Client, options: TideOptions) -> Tide {
 }
 
 /// Stores objects past nothing: they are admitted like anybody's.
-pub(crate) async fn load(hub: &DevHub, objects: impl IntoIterator<Item = Value>) {
+pub(crate) async fn load(hub: &TestHub, objects: impl IntoIterator<Item = Value>) {
     for object in objects {
         hub.preload(&object).await.expect("an object is accepted");
     }

@@ -97,8 +97,8 @@ async fn a_list_waits_for_a_version_that_is_about_to_come() {
 }
 
 #[tokio::test]
-async fn pages_go_on_in_their_state_and_an_expired_token_goes_on_without_one() {
-    let scene = Scene::of(DevHub::builder().history(4)).await;
+async fn pages_go_on_in_their_state_and_an_expired_token_goes_on_without_one_on_the_dev_hub() {
+    let scene = Scene::of_the_dev_hub(DevHub::builder().history(4)).await;
     for name in ["a", "b", "c", "d"] {
         scene.create(name, "red").await;
     }
@@ -240,8 +240,8 @@ async fn the_initial_state_is_not_complete_before_the_version_that_was_asked_for
 }
 
 #[tokio::test]
-async fn a_forgotten_version_ends_a_watch_with_an_error_event() {
-    let scene = Scene::of(DevHub::builder().history(2)).await;
+async fn a_forgotten_version_ends_a_watch_with_an_error_event_on_the_dev_hub() {
+    let scene = Scene::of_the_dev_hub(DevHub::builder().history(2)).await;
     let old = scene.now().await;
     for name in ["a", "b", "c"] {
         scene.create(name, "red").await;
@@ -301,8 +301,8 @@ async fn an_object_that_leaves_a_selection_goes_as_it_was_with_the_new_version()
 }
 
 #[tokio::test]
-async fn a_quiet_watch_hears_how_far_the_hub_has_come() {
-    let scene = Scene::of(DevHub::builder().bookmark_every(Duration::from_millis(30))).await;
+async fn a_quiet_watch_hears_how_far_the_hub_has_come_on_the_dev_hub() {
+    let scene = Scene::of_the_dev_hub(DevHub::builder().bookmark_every(Duration::from_millis(30))).await;
     let start = scene.now().await;
     let mut quiet = scene
         .watch(&format!("resourceVersion={start}&allowWatchBookmarks=true"))
@@ -338,8 +338,8 @@ async fn a_quiet_watch_hears_how_far_the_hub_has_come() {
 }
 
 #[tokio::test]
-async fn a_watch_ends_in_time_with_a_bookmark_and_can_be_resumed_there() {
-    let scene = Scene::of(DevHub::builder().history(2)).await;
+async fn a_watch_ends_in_time_with_a_bookmark_and_can_be_resumed_there_on_the_dev_hub() {
+    let scene = Scene::of_the_dev_hub(DevHub::builder().history(2)).await;
     let start = scene.now().await;
     let query =
         format!("resourceVersion={start}&timeoutSeconds=1&allowWatchBookmarks=true&labelSelector=color=blue");

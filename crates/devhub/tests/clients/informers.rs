@@ -95,9 +95,9 @@ async fn a_watcher_that_selects_sees_objects_come_and_go_with_their_labels() {
 }
 
 #[tokio::test]
-async fn a_watcher_whose_place_is_forgotten_starts_over_and_misses_nothing() {
+async fn a_watcher_whose_place_is_forgotten_starts_over_and_misses_nothing_on_the_dev_hub() {
     for (name, config) in strategies() {
-        let scene = Scene::of(devhub::DevHub::builder().history(3)).await;
+        let scene = Scene::of_the_dev_hub(devhub::DevHub::builder().history(3)).await;
         // Without sockets there are no buffers: the stream is exactly as far as its reader.
         let widgets: Api<Widget> = Api::default_namespaced(scene.hub.client());
         scene.create("a", "red").await;

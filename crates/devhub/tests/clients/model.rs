@@ -142,7 +142,7 @@ async fn a_list_and_its_watch_make_the_newest_state() {
     for seed in 0..6 {
         let mut dice = StdRng::seed_from_u64(seed);
         let builder = devhub::DevHub::builder().bookmark_every(std::time::Duration::from_millis(20));
-        let scene = Scene::of(builder).await;
+        let scene = Scene::of_the_dev_hub(builder).await;
         let (mut followers, mut past) = (Vec::new(), Vec::new());
         for step in 0..120 {
             write(&scene, &mut dice).await;

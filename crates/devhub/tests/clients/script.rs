@@ -53,7 +53,7 @@ const MASKS: [(&str, &str); 10] = [
 
 impl Shell {
     async fn start() -> Self {
-        let scene = Scene::of(devhub::DevHub::builder().with_service_accounts()).await;
+        let scene = Scene::with(devhub::DevHub::builder().with_service_accounts()).await;
         let folder = tempfile::tempdir().expect("a folder");
         let config = folder.path().join("kubeconfig");
         scene.hub.write_kubeconfig(&config).expect("a kubeconfig");
