@@ -128,6 +128,12 @@ tar -xzf "$archive" -C "$tree" --strip-components=1
 readonly reflect=github.com/modern-go/reflect2
 rm -rf "$tree/vendor/${reflect:?}"
 cp -r "$folder/unpacked/usr/share/gocode/src/$reflect" "$tree/vendor/$reflect"
+# And under any Go since 1.17 (or so) this check takes every empty text for an absent one.
+readonly zero='data == nil || reflect.DeepEqual(reflect.Zero(reflect.TypeOf(data)), reflect.ValueOf(data))'
+type_check=$tree/vendor/k8s.io/kube-openapi/pkg/validation/validate/type.go
+grep -qF "if $zero {" "$type_check" || fail "$type_check is not as expected"
+text=$(<"$type_check")
+printf '%s\n' "${text/"if $zero {"/if data == nil \{}" >"$type_check"
 version=$(basename "$archive" .orig.tar.gz)
 version=${version##*[_y]}
 case $version in
@@ -154,9 +160,12 @@ PATH=$GOROOT/bin:$PATH "$folder/openapi-gen" --logtostderr --go-header-file hack
   --input-dirs "$(described | paste -sd,)" --output-package "$package/pkg/generated/openapi" --output-file-base zz_generated.openapi \
   --report-filename "$folder/violations" --output-base "$GOPATH/src" || fail 'openapi-gen ended with an error'
 
-readonly names=$package/vendor/k8s.io/component-base/version
-nice "$go" build -o "$assets/kube-apiserver" -ldflags "-s -w -X $names.gitVersion=v$version -X $names.gitMajor=${version%%.*}
-  -X $names.gitMinor=${minor%%.*} -X $names.gitTreeState=clean" ./cmd/kube-apiserver || fail 'the build ended with an error'
+flags='-s -w'
+for names in client-go/pkg/version component-base/version; do
+  names=$package/vendor/k8s.io/$names
+  flags+=" -X $names.gitVersion=v$version -X $names.gitMajor=${version%%.*} -X $names.gitMinor=${minor%%.*} -X $names.gitTreeState=clean"
+done
+nice "$go" build -o "$assets/kube-apiserver" -ldflags "$flags" ./cmd/kube-apiserver || fail 'the build ended with an error'
 cp "$folder/unpacked/usr/bin/etcd" "$assets/etcd"
 
 has_both || fail "the programs are not in $assets"
