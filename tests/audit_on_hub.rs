@@ -2,6 +2,9 @@
 
 #[path = "audit/scene.rs"]
 mod scene;
+#[path = "support/hub.rs"]
+#[expect(dead_code, reason = "it needs a part of it")]
+mod support;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,12 +101,9 @@ async fn a_report_follows_what_it_is_about_and_is_written_only_then() {
     let first = until("a report", || audited.report("policyreports", "c1")).await;
     until("the other report", || audited.report("clusterpolicyreports", "")).await;
     let counted = || (audited.count("tidegate_audit_judgements_total"), audited.writes());
-    tokio::time::sleep(A_WHILE).await;
-    let before = counted();
-    assert_eq!(before.1, 2, "each report is written once:\n{}", audited.metrics());
-    // Nothing happens; longer than a second, so that a second reading of the clock would show.
-    tokio::time::sleep(Duration::from_millis(1500)).await;
-    assert_eq!(counted(), before, "a steady hub is neither judged nor written to");
+    // A steady hub is neither judged nor written to; longer than a second, so that a second reading of the clock would show.
+    let (_, written) = support::at_rest(Duration::from_millis(1500), async || counted()).await;
+    assert_eq!(written, 2, "each report is written once:\n{}", audited.metrics());
 
     audited
         .rulebook
@@ -239,8 +239,7 @@ async fn a_crowd_is_read_page_by_page_and_its_report_stays_small() {
     );
     let judged = audited.count("tidegate_audit_judgements_total");
     // All of them are judged again, page by page, and one write tells it.
-    tokio::time::sleep(A_WHILE).await;
-    let writes = audited.writes();
+    let writes = support::at_rest(A_WHILE, async || audited.writes()).await;
     audited
         .rulebook
         .store(Arc::new(policy("team", "has(object.metadata.labels)")));
@@ -275,8 +274,7 @@ async fn whoever_does_not_lead_neither_judges_nor_writes() {
         (!audited.metrics().contains("tidegate_audit_findings{")).then_some(())
     })
     .await;
-    tokio::time::sleep(A_WHILE).await;
-    let (judged, written) = counted();
+    let (judged, written) = support::at_rest(A_WHILE, async || counted()).await;
     store(&hub, &instance("nobody")).await;
     tokio::time::sleep(A_WHILE).await;
     assert_eq!(counted(), (judged, written), "somebody else does it now");
@@ -305,9 +303,8 @@ async fn a_hub_that_takes_no_report_is_not_pressed() {
         audited.metrics().contains(failed).then_some(())
     })
     .await;
-    tokio::time::sleep(A_WHILE).await;
     // The second kind may come to be served while the first one has the hub left alone already.
-    let tries = audited.writes();
+    let tries = support::at_rest(A_WHILE, async || audited.writes()).await;
     assert!(
         (1..=2).contains(&tries),
         "{tries} instead of at most one try of each kind:\n{}",

@@ -157,9 +157,7 @@ async fn every_transition_is_told_on_its_object() {
 }
 
 async fn nothing_is_told_when_nothing_happens(scene: &Scene) {
-    let before = scene.counts().await;
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(scene.counts().await, before);
+    support::at_rest(Duration::from_secs(2), || scene.counts()).await;
 }
 
 async fn a_cluster_that_loses_the_add_on_says_why(scene: &Scene) {

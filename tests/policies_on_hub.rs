@@ -38,7 +38,7 @@ async fn until<T, F: Future<Output = Option<T>>>(what: &'static str, mut look: i
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), looking)
+    tokio::time::timeout(Duration::from_mins(1), looking)
         .await
         .expect(what)
 }
@@ -122,7 +122,7 @@ async fn a_hub_without_policies_is_no_hindrance() {
     let hub = TestHub::of(DevHub::builder()).await.expect("the hub starts");
     let (_folder, documents) = watch::channel(PolicyDocuments::default());
     let started = PolicyWatch::start(hub.client(), documents);
-    let policies = tokio::time::timeout(Duration::from_secs(20), started)
+    let policies = tokio::time::timeout(Duration::from_mins(1), started)
         .await
         .expect("it starts");
     assert!(policies.set().borrow().is_empty());
@@ -163,7 +163,7 @@ async fn a_hub_that_withholds_its_policies_keeps_nobody_waiting_and_those_of_the
         objects: Vec::new(),
     });
     let started = PolicyWatch::start(refusing().await, documents);
-    let policies = tokio::time::timeout(Duration::from_secs(20), started)
+    let policies = tokio::time::timeout(Duration::from_mins(1), started)
         .await
         .expect("it starts");
     let set = policies.set();

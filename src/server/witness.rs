@@ -83,7 +83,7 @@ mod tests {
             .map(|(object, exists)| format!("{} {exists}", object.name))
             .collect();
         assert_eq!(said, ["gone false", "there true"]);
-        assert!(begun.elapsed() >= within && begun.elapsed() < Duration::from_secs(5));
+        assert!(begun.elapsed() >= within);
     }
 
     #[tokio::test]

@@ -222,7 +222,7 @@ pub(crate) async fn until<T, F: Future<Output = Option<T>>>(
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), looking)
+    tokio::time::timeout(Duration::from_mins(1), looking)
         .await
         .expect(what)
 }

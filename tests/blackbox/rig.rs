@@ -156,10 +156,7 @@ impl Dev {
             if let Some(status) = self.child.try_wait().expect("the program can be waited for") {
                 return status;
             }
-            assert!(
-                begun.elapsed() < Duration::from_secs(15),
-                "the program does not end on {signal}"
-            );
+            assert!(begun.elapsed() < PATIENCE, "the program does not end on {signal}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -17,6 +17,7 @@ use spokes::Fleet;
 use tidegate::admission::{Endpoint, configurations};
 use tidegate::controllers::{Tide, TideOptions};
 use tidegate::server::{Authority, Gate, GateOptions};
+use tokio::time::Instant;
 
 use crate::tools::Tool;
 
@@ -107,13 +108,25 @@ impl Scene {
     }
 
     /// Returns what a tool takes for a difference between a manifest and the hub.
+    ///
+    /// The tool compares two answers of the hub. A controller that writes between them is no drift: then both are asked again.
     pub(crate) async fn difference(&self, tool: &dyn Tool, manifest: &Value) -> Option<String> {
-        let live = self.live_with_owners(manifest).await;
-        let predicted = match tool.manager() {
-            Some(manager) => self.server_side(manifest, manager, true).await,
-            None => Value::Null,
+        let Some(manager) = tool.manager() else {
+            return tool.difference(manifest, &self.live_with_owners(manifest).await, &Value::Null);
         };
-        tool.difference(manifest, &live, &predicted)
+        let patience = patience();
+        loop {
+            let live = self.live_with_owners(manifest).await;
+            let predicted = self.server_side(manifest, manager, true).await;
+            let after = self.live_with_owners(manifest).await;
+            if after["metadata"]["resourceVersion"] == live["metadata"]["resourceVersion"] {
+                return tool.difference(manifest, &live, &predicted);
+            }
+            assert!(
+                Instant::now() < patience,
+                "somebody writes without end: {manifest}"
+            );
+        }
     }
 
     /// Server-side apply, as all GitOps tools do it: by force.
@@ -267,11 +280,16 @@ fn plain<E: Display>(outcome: Result<DynamicObject, E>, manifest: &Value) -> Val
     serde_json::to_value(outcome.expect("the hub accepts it")).expect("an object is JSON")
 }
 
+/// When a test stops waiting.
+fn patience() -> Instant {
+    Instant::now() + Duration::from_mins(1)
+}
+
 /// Waits until something holds.
 async fn eventually(what: &str, holds: impl AsyncFn() -> bool) {
-    let patience = tokio::time::Instant::now() + Duration::from_mins(1);
+    let patience = patience();
     while !holds().await {
-        assert!(tokio::time::Instant::now() < patience, "still not so: {what}");
+        assert!(Instant::now() < patience, "still not so: {what}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

@@ -4,9 +4,10 @@
 //!
 //! Decides nothing about what is tested; each test has its own objects and its own picture of what went wrong.
 
+use std::fmt::Debug;
 use std::future::Future;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use devhub::{DevHub, TestHub};
 use kube::Client;
@@ -86,9 +87,33 @@ pub(crate) fn condition(instance: &ManagedClusterAddOn, kind: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Waits up to half a minute; returns whether it came to be so.
+/// How long a slow machine may take for anything.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Waits until something is seen unchanged for so long, and returns it.
+///
+/// What is written again and again at a shorter interval never comes to rest, which is a panic.
+pub(crate) async fn at_rest<T: PartialEq + Debug, F: Future<Output = T>>(
+    quiet: Duration,
+    mut look: impl FnMut() -> F,
+) -> T {
+    let patience = Instant::now() + PATIENCE;
+    let (mut seen, mut since) = (look().await, Instant::now());
+    while since.elapsed() < quiet {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let now = look().await;
+        if now != seen {
+            assert!(Instant::now() < patience, "it never comes to rest: {now:?}");
+            (seen, since) = (now, Instant::now());
+        }
+    }
+    seen
+}
+
+/// Waits up to a minute; returns whether it came to be so.
 pub(crate) async fn comes<F: Future<Output = bool>>(mut check: impl FnMut() -> F) -> bool {
-    for _ in 0..600 {
+    let patience = Instant::now() + PATIENCE;
+    while Instant::now() < patience {
         if check().await {
             return true;
         }

