@@ -90,7 +90,7 @@ impl Scene {
         // The gate knows the placement's clusters when it fills in a namespace.
         eventually("the gate knows where the add-on goes", async || {
             let probe = json!({ "apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ManagedClusterAddOn",
-                "metadata": { "name": "placed", "namespace": "cluster2" }, "spec": {} });
+                "metadata": { "name": "placed", "namespace": "cluster2", "labels": { "probe": "yes" } }, "spec": {} });
             let promised = self.server_side(&probe, "probe", true).await;
             promised.pointer("/spec/installNamespace") == Some(&json!("placed-here"))
         })

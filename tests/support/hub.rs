@@ -36,6 +36,22 @@ pub(crate) async fn hub_with(definitions: Vec<Value>) -> TestHub {
     TestHub::of(builder).await.expect("the hub starts")
 }
 
+/// Returns whether hubs are real ones, which are slower.
+pub(crate) fn is_real() -> bool {
+    let assets = std::env::var_os("KUBEBUILDER_ASSETS");
+    assets.is_some_and(|folder| !folder.is_empty())
+}
+
+/// Returns whether the hub is too old for something, and says so.
+#[expect(clippy::print_stderr, reason = "what a test leaves out is said")]
+pub(crate) async fn lacks(hub: &TestHub, what: &str, since: u32) -> bool {
+    let minor = hub.minor().await.expect("a version");
+    if minor < since {
+        eprintln!("left out: {what} came with 1.{since}, this is 1.{minor}");
+    }
+    minor < since
+}
+
 /// Starts simulated clusters, some of which may misbehave.
 pub(crate) async fn fleet(client: Client, clusters: usize, faults: &[&str]) -> Fleet {
     let options = FleetOptions {

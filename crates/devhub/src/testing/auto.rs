@@ -84,6 +84,12 @@ impl TestHub {
         }
     }
 
+    /// Returns the minor version of the API server: 20 for Kubernetes 1.20. Who tells none is taken for the newest.
+    pub async fn minor(&self) -> Result<u32, TestHubError> {
+        let told = self.client().apiserver_version().await?;
+        Ok(told.minor.trim_end_matches('+').parse().unwrap_or(u32::MAX))
+    }
+
     /// Returns a client of the administrator.
     pub fn client(&self) -> Client {
         match &self.inner {

@@ -131,8 +131,7 @@ impl Scene {
         ))
         .await
         .expect("the definition is established");
-        let told = client.apiserver_version().await.expect("a version");
-        let minor = told.minor.trim_end_matches('+').parse().expect("the minor version is a number");
+        let minor = hub.minor().await.expect("a version");
         let scene = Self {
             minor,
             widgets: Api::default_namespaced(client.clone()),
