@@ -30,7 +30,10 @@ const AGENT: &str = "system:open-cluster-management:c1:x7f2q";
 
 /// What a hub lets its clusters do anyway: ask for certificates.
 fn rights_of_agents() -> [Value; 2] {
-    let (api, metadata) = ("rbac.authorization.k8s.io/v1", json!({"name": "clusters-ask-for-certificates"}));
+    let (api, metadata) = (
+        "rbac.authorization.k8s.io/v1",
+        json!({"name": "clusters-ask-for-certificates"}),
+    );
     [
         json!({"apiVersion": api, "kind": "ClusterRole", "metadata": metadata, "rules": [
             {"apiGroups": ["certificates.k8s.io"], "resources": ["certificatesigningrequests"], "verbs": ["create"]}]}),

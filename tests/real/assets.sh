@@ -50,11 +50,6 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$folder" ] || fail 'which folder?' 'assets.sh FOLDER; everything is put there, 3 GB in all'
 
-for program in apt-get dpkg-deb tar gzip; do
-  command -v "$program" >/dev/null || fail "there is no $program here" 'this script needs Debian, or a system made from it'
-done
-[ -r "$KEYRING" ] || fail "there is no $KEYRING" 'the package debian-archive-keyring has it'
-
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 case $folder in
@@ -71,6 +66,11 @@ if [ "$again" = no ] && has_both; then
   tell
   exit 0
 fi
+
+for program in apt-get dpkg-deb tar gzip; do
+  command -v "$program" >/dev/null || fail "there is no $program here" 'this script needs Debian, or a system made from it'
+done
+[ -r "$KEYRING" ] || fail "there is no $KEYRING" 'the package debian-archive-keyring has it'
 
 # Which archive this machine uses: the first that is one of Debian itself, not of its security updates.
 usual_mirror() {

@@ -99,7 +99,9 @@ impl Hub {
         if kept.webhooks.iter().flatten().all(conditions) {
             return Ok(());
         }
-        tracing::warn!("this hub drops match conditions of webhooks: no webhook fails closed, everything is asked about");
+        tracing::warn!(
+            "this hub drops match conditions of webhooks: no webhook fails closed, everything is asked about"
+        );
         let (mutating, validating) = typed(configurations_without_conditions(endpoint, Some(ca_pem)))?;
         store(&Api::all(self.client()), &mutating).await?;
         store(&Api::all(self.client()), &validating).await?;
@@ -213,15 +215,16 @@ where
 async fn withdraw(client: &Client) -> Result<(), String> {
     // Only the names matter here.
     let endpoint = Endpoint::Url("https://127.0.0.1".to_owned());
-    let (mutating, validating) =
-        typed(configurations(&endpoint, None)).map_err(|error| error.to_string())?;
+    let (mutating, validating) = typed(configurations(&endpoint, None)).map_err(|error| error.to_string())?;
     let params = DeleteParams::default();
     let one: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
     let first = one.delete(&validating.name_any(), &params).await;
     let other: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
     let second = other.delete(&mutating.name_any(), &params).await;
     // Both are tried before either is reported; one that is not there is no fault.
-    let faults = [first.map(drop), second.map(drop)].into_iter().filter_map(Result::err);
+    let faults = [first.map(drop), second.map(drop)]
+        .into_iter()
+        .filter_map(Result::err);
     let mut faults = faults.filter(|error| !matches!(error, kube::Error::Api(status) if status.code == 404));
     faults.next().map_or(Ok(()), |error| Err(error.to_string()))
 }

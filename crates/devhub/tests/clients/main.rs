@@ -149,6 +149,16 @@ impl Scene {
         scene
     }
 
+    /// Returns whether the server is too old for watches that begin with the state.
+    pub(crate) fn lacks_streaming(&self) -> bool {
+        self.lacks("a watch that begins with the state", 32)
+    }
+
+    /// Returns whether the server is too old for field selectors of custom resources.
+    pub(crate) fn lacks_fields(&self) -> bool {
+        self.lacks("a selectable field of a custom resource", 31)
+    }
+
     /// Returns whether the server is too old for something, and says so.
     #[expect(clippy::print_stderr, reason = "what a test leaves out is said")]
     pub(crate) fn lacks(&self, what: &str, since: u32) -> bool {

@@ -79,7 +79,7 @@ async fn listed(scene: &Scene, query: &str) -> (BTreeMap<String, Value>, u64) {
 }
 
 async fn follow(scene: &Scene, dice: &mut StdRng, past: &[u64]) -> Follower {
-    let known = if scene.lacks("selectable fields of custom resources", 31) { 3 } else { 4 };
+    let known = if scene.lacks_fields() { 3 } else { 4 };
     let selector = SELECTORS[dice.random_range(0..known)];
     let start = match dice.random_range(0..4) {
         0 => String::new(),
