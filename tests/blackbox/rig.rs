@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use devhub::DevHub;
+use devhub::{DevHub, TestHub};
 use serde_json::Value;
 
 /// How long anything may take before a story gives up.
@@ -168,13 +168,13 @@ pub(crate) fn kubectl(kubeconfig: &Path, args: &[&str], stdin: &str) -> Run {
     Run::from(child.wait_with_output().expect("kubectl ends"))
 }
 
-/// Starts a hub with our definitions in this process; returns it and a kubeconfig in the folder.
-pub(crate) async fn defined_hub(folder: &Path) -> (DevHub, PathBuf) {
+/// Starts a hub with our definitions; returns it and a kubeconfig in the folder.
+pub(crate) async fn defined_hub(folder: &Path) -> (TestHub, PathBuf) {
     let mut builder = DevHub::builder();
     for crd in tidegate::api::crds() {
         builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
     }
-    let hub = builder.start().await.expect("the hub starts");
+    let hub = TestHub::of(builder).await.expect("the hub starts");
     let kubeconfig = folder.join("kubeconfig");
     std::fs::write(&kubeconfig, hub.kubeconfig()).expect("writable");
     (hub, kubeconfig)

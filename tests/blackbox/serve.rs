@@ -7,9 +7,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use devhub::DevHub;
+use devhub::{DevHub, TestHub};
+use serde_json::Value;
 use spokes::{Fleet, FleetOptions};
-use tidegate::admission::{Endpoint, configurations};
+use tidegate::admission::{Endpoint, configurations, configurations_without_conditions};
 use tidegate::server::Authority;
 
 use crate::rig::{Dev, PATIENCE, defined_hub, kubectl, repository, run, tidegate};
@@ -26,6 +27,7 @@ async fn it_guards_and_drives_a_hub_that_is_already_there() {
         .await
         .expect("the clusters start");
 
+    let minor = hub.minor().await.expect("a version");
     let authority = Authority::generate().expect("an authority");
     let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
     let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
@@ -33,7 +35,13 @@ async fn it_guards_and_drives_a_hub_that_is_already_there() {
     let mut program = Serve::start(&kubeconfig, &chain, &key);
 
     tokio::task::block_in_place(|| {
-        guards_and_drives(&program.url, authority.ca_pem(), &kubeconfig);
+        let endpoint = Endpoint::Url(program.url.clone());
+        let webhooks = if minor < 28 {
+            configurations_without_conditions(&endpoint, Some(authority.ca_pem()))
+        } else {
+            configurations(&endpoint, Some(authority.ca_pem()))
+        };
+        guards_and_drives(&webhooks, &kubeconfig);
         program.end();
     });
     fleet.shutdown().await;
@@ -43,8 +51,7 @@ async fn it_guards_and_drives_a_hub_that_is_already_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn dev_runs_on_a_hub_that_is_already_there_and_leaves_no_gate_behind() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let hub = DevHub::builder()
-        .start()
+    let hub = TestHub::of(DevHub::builder())
         .await
         .expect("a hub without any definition");
     let kubeconfig = folder.path().join("kubeconfig");
@@ -69,8 +76,8 @@ async fn dev_runs_on_a_hub_that_is_already_there_and_leaves_no_gate_behind() {
     hub.shutdown().await;
 }
 
-fn guards_and_drives(url: &str, ca_pem: &str, kubeconfig: &Path) {
-    for configuration in configurations(&Endpoint::Url(url.to_owned()), Some(ca_pem)) {
+fn guards_and_drives(webhooks: &[Value], kubeconfig: &Path) {
+    for configuration in webhooks {
         let registered = kubectl(kubeconfig, &["apply", "-f", "-"], &configuration.to_string());
         assert!(registered.ok, "{}", registered.stderr);
     }
