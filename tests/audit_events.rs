@@ -7,7 +7,7 @@ mod scene;
 use std::sync::Arc;
 use std::time::Duration;
 
-use devhub::DevHub;
+use devhub::TestHub;
 use k8s_openapi::api::events::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
@@ -18,7 +18,7 @@ use tokio::sync::watch;
 /// Longer than a turn of the audit, by far.
 const A_WHILE: Duration = Duration::from_millis(800);
 
-async fn started() -> (DevHub, Audited) {
+async fn started() -> (TestHub, Audited) {
     let hub = hub().await;
     for object in objects() {
         store(&hub, &object).await;
@@ -105,7 +105,7 @@ async fn whoever_does_not_lead_tells_nothing() {
 }
 
 /// Returns the audit's events, each in a line, sorted.
-async fn events(hub: &DevHub) -> Vec<String> {
+async fn events(hub: &TestHub) -> Vec<String> {
     let api: Api<Event> = Api::all(hub.client());
     let all = api.list(&ListParams::default()).await.expect("events").items;
     let ours = all

@@ -9,7 +9,7 @@ mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use devhub::DevHub;
+use devhub::TestHub;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use scene::{Audited, addon, hub, instance, objects, policy, reports, store, until};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ const UNKNOWN: &str = "metadata.name: Not found: \"helo\": no ClusterManagementA
 /// Longer than a turn of the audit, by far.
 const A_WHILE: Duration = Duration::from_millis(800);
 
-async fn started() -> (DevHub, Audited) {
+async fn started() -> (TestHub, Audited) {
     let hub = hub().await;
     for object in objects() {
         store(&hub, &object).await;

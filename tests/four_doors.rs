@@ -108,11 +108,11 @@ async fn every_example_gets_the_same_verdict_at_every_door() {
         writeln!(counted, "{:?}: {count} {what}", WAYS[*way]).expect("a string");
     }
     expect![[r"
-        Decide: 203 the same verdict
-        Webhook: 203 the same verdict
-        Check: 202 the same verdict
+        Decide: 206 the same verdict
+        Webhook: 206 the same verdict
+        Check: 205 the same verdict
         Check: 1 is about a status
-        Audit: 167 the same verdict
+        Audit: 170 the same verdict
         Audit: 4 is a deletion
         Audit: 1 is about a kind that the gate is not asked about
         Audit: 1 is about a status

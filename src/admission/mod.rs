@@ -33,7 +33,9 @@ pub use catalogue::{Entry, catalogue, reference_page};
 pub use decide::decide;
 pub use enforcement::{Action, Enforcement, EnforcementError, Scope};
 pub use policies::{Trial, references, try_policies};
-pub use registration::{BREAK_GLASS, Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations};
+pub use registration::{
+    BREAK_GLASS, Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations, configurations_without_conditions,
+};
 pub use request::{Circumstances, Door, Operation, Request, UnknownFacts};
 pub use rulebook::{BlastRadius, PolicyTrouble, Rulebook};
 pub use subject::Operations;

@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-use super::{folder, live, parts};
+use super::{folder, hub::Registered, live, parts};
 use crate::cli::{CliError, DevArgs, rulebook, signals};
 
 pub(in crate::cli) fn run(args: DevArgs) -> Result<(), CliError> {
@@ -21,9 +21,22 @@ pub(in crate::cli) fn run(args: DevArgs) -> Result<(), CliError> {
 async fn serve(args: DevArgs) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
     let folder = folder::prepare(&args.dir)?;
-    let mut started = tokio::select! {
-        parts = parts::start(&args, &folder) => parts?,
-        () = end.requested() => return Ok(()),
+    let registered = Registered::default();
+    let begun = tokio::select! {
+        parts = parts::start(&args, &folder, &registered) => parts.map(Some),
+        () = end.requested() => Ok(None),
+    };
+    let mut started = match begun {
+        Ok(Some(parts)) => parts,
+        // A hub that is not ours must not go on asking a gate that is gone.
+        Ok(None) => {
+            registered.forget().await;
+            return Ok(());
+        }
+        Err(error) => {
+            registered.forget().await;
+            return Err(error);
+        }
     };
     let told = announce(&started, !args.no_demo);
     let shown = match told {

@@ -10,4 +10,5 @@ mod variables;
 use crate::admission::subject::{Rule, Template};
 
 /// Rules of templates.
-pub(in crate::admission) const ON_TEMPLATES: &[&[Rule<Template>]] = &[manifests::RULES, pods::RULES, variables::RULES];
+pub(in crate::admission) const ON_TEMPLATES: &[&[Rule<Template>]] =
+    &[manifests::RULES, pods::RULES, variables::RULES];
