@@ -380,8 +380,8 @@ async fn a_hub_that_takes_no_report_is_not_pressed() {
     })
     .await;
     until("a refusal", || async {
-        let failed = "tidegate_writes_total{resource=\"policyreports\",outcome=\"Failed\"} 1";
-        audited.metrics().contains(failed).then_some(())
+        // Of whichever kind is served first: the hub is left alone from then on.
+        audited.metrics().contains("outcome=\"Failed\"} ").then_some(())
     })
     .await;
     // The second kind may come to be served while the first one has the hub left alone already.
