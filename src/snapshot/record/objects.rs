@@ -141,7 +141,7 @@ impl Cluster {
 
 /// A `Namespace`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Namespace {
+pub(in crate::snapshot) struct Namespace {
     /// Identity and revision.
     pub meta: Meta,
     /// What policies may ask about it.
