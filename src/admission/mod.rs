@@ -37,8 +37,9 @@ pub use registration::{
     BREAK_GLASS, Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations, configurations_without_conditions,
 };
 pub use request::{Circumstances, Door, Operation, Request, UnknownFacts};
-pub use rulebook::{BlastRadius, Rulebook};
+pub use rulebook::{BlastRadius, PolicyTrouble, Rulebook};
 pub use subject::Operations;
 pub use verdict::Verdict;
 
-pub use crate::snapshot::{Facts, ObjectKey};
+pub use crate::policy::is_policy;
+pub use crate::snapshot::{Facts, ObjectKey, Told};

@@ -45,7 +45,7 @@ pub use names::{Name, Names, order};
 pub use pairs::Pairs;
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, Owner, Paused, Placement,
+    DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, Namespace, Owner, Paused, Placement,
     PlacementUse, Progression, ProgressionReference, Reference, Said, Signal, Status, Work, Workload,
 };
 pub use registration::{

@@ -53,6 +53,7 @@ impl Audited {
             leading,
             metrics: metrics.clone(),
             reports: Reports::Written,
+            events: Some(tide.herald()),
             pace: AuditPace {
                 turn: Duration::from_millis(50),
                 between_lists: Duration::from_millis(100),

@@ -2,8 +2,7 @@
 //!
 //! The hub is the dev hub alone: neither gate nor controllers are in it before the program under test comes.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,18 +13,12 @@ use spokes::{Fleet, FleetOptions};
 use tidegate::admission::{Endpoint, configurations, configurations_without_conditions};
 use tidegate::server::Authority;
 
-use crate::rig::{Dev, PATIENCE, Run, repository, run, tidegate};
+use crate::rig::{Dev, PATIENCE, defined_hub, kubectl, repository, run, tidegate};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_guards_and_drives_a_hub_that_is_already_there() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut builder = DevHub::builder().bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-    for crd in tidegate::api::crds() {
-        builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
-    }
-    let hub = TestHub::of(builder).await.expect("the hub starts");
-    let kubeconfig = folder.path().join("kubeconfig");
-    std::fs::write(&kubeconfig, hub.kubeconfig()).expect("writable");
+    let (hub, kubeconfig) = defined_hub(folder.path()).await;
     let options = FleetOptions {
         clusters: 2,
         ..FleetOptions::default()
@@ -58,8 +51,7 @@ async fn it_guards_and_drives_a_hub_that_is_already_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn dev_runs_on_a_hub_that_is_already_there_and_leaves_no_gate_behind() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let hub = TestHub::of(DevHub::builder().bind(bind))
+    let hub = TestHub::of(DevHub::builder())
         .await
         .expect("a hub without any definition");
     let kubeconfig = folder.path().join("kubeconfig");
@@ -229,24 +221,4 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(begun.elapsed() < PATIENCE, "still not so: {what}");
         std::thread::sleep(Duration::from_millis(100));
     }
-}
-
-pub(crate) fn kubectl(kubeconfig: &Path, args: &[&str], stdin: &str) -> Run {
-    let home = kubeconfig.parent().expect("a file has a folder");
-    let mut child = Command::new("kubectl")
-        .env("KUBECONFIG", kubeconfig)
-        .env("HOME", home)
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("these tests need kubectl on the PATH");
-    child
-        .stdin
-        .take()
-        .expect("stdin is piped")
-        .write_all(stdin.as_bytes())
-        .expect("kubectl reads");
-    Run::from(child.wait_with_output().expect("kubectl ends"))
 }

@@ -27,6 +27,7 @@ pub(super) struct Parts {
     gate: Gate,
     tide: Tide,
     policies: Policies,
+    rulebook: Arc<ArcSwap<Rulebook>>,
     auditor: Option<Auditor>,
     fleet: Fleet,
     progress: broadcast::Receiver<Progress>,
@@ -66,7 +67,7 @@ pub(super) async fn start(
     let auditor = args
         .audit
         .start((client.clone(), &tide), sightings, &rulebook, Metrics::default());
-    let gate = open_gate((&hub, registered), &tide, folder, rulebook).await?;
+    let gate = open_gate((&hub, registered), &tide, folder, Arc::clone(&rulebook)).await?;
     tide.synced().await;
     fleet
         .ready()
@@ -80,6 +81,7 @@ pub(super) async fn start(
         gate,
         tide,
         policies,
+        rulebook,
         auditor,
         fleet,
         progress,
@@ -100,6 +102,11 @@ impl Parts {
     /// Returns what has happened on the clusters since the start, and goes on.
     pub(super) fn progress(&mut self) -> &mut broadcast::Receiver<Progress> {
         &mut self.progress
+    }
+
+    /// Returns what the gate decides by.
+    pub(super) fn rulebook(&self) -> Arc<ArcSwap<Rulebook>> {
+        Arc::clone(&self.rulebook)
     }
 
     /// Ends everything, those who call before those who are called.

@@ -5,7 +5,7 @@
 use std::io::Write;
 
 use super::{folder, hub::Registered, live, parts};
-use crate::cli::{CliError, DevArgs, signals};
+use crate::cli::{CliError, DevArgs, rulebook, signals};
 
 pub(in crate::cli) fn run(args: DevArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -40,7 +40,14 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
     };
     let told = announce(&started, !args.no_demo);
     let shown = match told {
-        Ok(()) => live::show(&mut started, &mut end).await,
+        Ok(()) => {
+            let book = started.rulebook();
+            tokio::select! {
+                shown = live::show(&mut started, &mut end) => shown,
+                // Goes on for ever: a file that changes is no reason to end.
+                () = rulebook::follow(&args.gate, &book) => Ok(()),
+            }
+        }
         Err(error) => Err(error),
     };
     started.shutdown().await;
