@@ -10,10 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use devhub::TestHub;
-use k8s_openapi::api::events::v1::Event;
-use kube::Api;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use scene::{Audited, addon, hub, instance, objects, policy, reports, store, until};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use scene::{Audited, addon, events, hub, instance, objects, policy, reports, store, until};
 use serde_json::{Value, json};
 use tidegate::audit::Rulebook;
 use tokio::sync::watch;
@@ -315,31 +313,6 @@ async fn whoever_does_not_lead_tells_nothing() {
     leader.stop().await;
     observer.stop().await;
     hub.shutdown().await;
-}
-
-/// Returns the audit's events, each in a line, sorted.
-async fn events(hub: &TestHub) -> Vec<String> {
-    let api: Api<Event> = Api::all(hub.client());
-    let all = api.list(&ListParams::default()).await.expect("events").items;
-    let ours = all
-        .into_iter()
-        .filter(|event| event.action.as_deref() == Some("Audit"));
-    let mut lines: Vec<String> = ours
-        .map(|event| {
-            assert!(event.series.is_none_or(|series| series.count < 2), "told once");
-            let of = event.regarding.unwrap_or_default();
-            format!(
-                "{} {} {}/{} {}",
-                event.type_.unwrap_or_default(),
-                event.reason.unwrap_or_default(),
-                of.namespace.unwrap_or_default(),
-                of.name.unwrap_or_default(),
-                event.note.unwrap_or_default()
-            )
-        })
-        .collect();
-    lines.sort();
-    lines
 }
 
 #[tokio::test(flavor = "multi_thread")]

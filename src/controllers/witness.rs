@@ -6,7 +6,7 @@ use kube::api::DynamicObject;
 use kube::core::ApiResource;
 use kube::{Api, Client};
 
-use crate::snapshot::{Kind, NamespaceFacts, Names, ObjectKey, Told};
+use crate::snapshot::{Kind, Names, NamespaceFacts, ObjectKey, Told};
 
 /// Returns what the hub says of an object, if it does.
 pub async fn ask(client: Client, object: ObjectKey) -> Option<Told> {

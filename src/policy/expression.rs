@@ -256,12 +256,12 @@ mod tests {
             ),
             (
                 "namespaceObject.metadata.lables.a == 'b'",
-                "x:1:25: undefined field 'lables': of a namespace only metadata.name, metadata.labels and metadata.annotations are \
+                "x:1:32: undefined field 'lables': of a namespace only metadata.name, metadata.labels and metadata.annotations are \
                  known here; did you mean \"labels\"?",
             ),
             (
                 "namespaceObject.status.phase == 'Active'",
-                "x:1:16: undefined field 'status': of a namespace only metadata.name, metadata.labels and metadata.annotations are \
+                "x:1:23: undefined field 'status': of a namespace only metadata.name, metadata.labels and metadata.annotations are \
                  known here",
             ),
             (

@@ -9,8 +9,8 @@ use super::kind::{Kind, ObjectKey};
 use super::mourn::same_besides_features;
 use super::names::Name;
 use super::record::{
-    AddOn, Cluster, Config, ConfigRef, Decision, InstallStrategy, Instance, Lifecycle, Meta, Namespace, Placement,
-    Work,
+    AddOn, Cluster, Config, ConfigRef, Decision, InstallStrategy, Instance, Lifecycle, Meta, Namespace,
+    Placement, Work,
 };
 use super::settings::EmptyLifecycle;
 use super::store::{Place, Store, Touched, search};

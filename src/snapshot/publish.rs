@@ -105,7 +105,10 @@ impl Store {
             news |= self.published.facts.clusters.set(cluster, facts);
         }
         for namespace in &changed.namespaces {
-            let facts = self.namespaces.get(namespace).map(|found| Arc::clone(&found.facts));
+            let facts = self
+                .namespaces
+                .get(namespace)
+                .map(|found| Arc::clone(&found.facts));
             news |= self.published.facts.namespaces.set(namespace, facts);
         }
         for config in &changed.configs {

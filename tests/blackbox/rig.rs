@@ -168,7 +168,7 @@ pub(crate) fn kubectl(kubeconfig: &Path, args: &[&str], stdin: &str) -> Run {
     Run::from(child.wait_with_output().expect("kubectl ends"))
 }
 
-/// Starts a hub with our definitions in this process; returns it and a kubeconfig in the folder.
+/// Starts a hub with our definitions; returns it and a kubeconfig in the folder.
 pub(crate) async fn defined_hub(folder: &Path) -> (TestHub, PathBuf) {
     let mut builder = DevHub::builder();
     for crd in tidegate::api::crds() {

@@ -8,8 +8,8 @@ use futures::FutureExt as _;
 use serde_json::{Value, json};
 
 use super::rig::{Rig, quick, review};
-use crate::admission::{Enforcement, Rulebook, decide};
 use crate::admission::Told;
+use crate::admission::{Enforcement, Rulebook, decide};
 use crate::server::Witness;
 
 /// Refuses what is confirmed to be absent.
