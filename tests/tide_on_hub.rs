@@ -1,6 +1,7 @@
 //! The tide on the dev hub with simulated clusters: install, silence, upgrade, one failing cluster, deletion.
 
 #[path = "support/hub.rs"]
+#[expect(dead_code, reason = "it needs a part of it")]
 mod support;
 
 use std::collections::BTreeMap;

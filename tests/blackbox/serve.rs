@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use devhub::{DevHub, TestHub};
-use serde_json::Value;
+use serde_json::{Value, json};
 use spokes::{Fleet, FleetOptions};
 use tidegate::admission::{Endpoint, configurations, configurations_without_conditions};
 use tidegate::server::Authority;
@@ -72,6 +72,44 @@ async fn dev_runs_on_a_hub_that_is_already_there_and_leaves_no_gate_behind() {
         let left = kubectl(&kubeconfig, &["get", hooks, "-o", "name"], "");
         assert!(left.ok, "{}", left.stderr);
         assert_eq!(left.stdout, "", "nobody is asked any more");
+    });
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dev_that_cannot_start_leaves_no_gate_behind() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (hub, kubeconfig) = defined_hub(folder.path()).await;
+    tokio::task::block_in_place(|| {
+        // The demo's namespace is on its way out for as long as something in it is held.
+        let namespace = "open-cluster-management";
+        let space = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+        let held = json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "held", "namespace": namespace, "finalizers": ["example.com/held"]}});
+        let both = json!({"apiVersion": "v1", "kind": "List", "items": [space, held]}).to_string();
+        for (args, stdin) in [
+            (vec!["apply", "-f", "-"], both.as_str()),
+            (vec!["delete", "namespace", namespace, "--wait=false"], ""),
+        ] {
+            let done = kubectl(&kubeconfig, &args, stdin);
+            assert!(done.ok, "{}", done.stderr);
+        }
+        let state = folder.path().join("state").to_string_lossy().into_owned();
+        let hub = kubeconfig.to_string_lossy();
+        let ended = run(&["dev", "--clusters", "1", "--dir", &state, "--hub", &hub]);
+        assert!(
+            !ended.ok && ended.stderr.contains("being terminated"),
+            "{}",
+            ended.stderr
+        );
+        let hooks = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
+        let left = kubectl(&kubeconfig, &["get", hooks, "-o", "name"], "");
+        assert!(
+            left.ok && left.stdout.is_empty(),
+            "{}{}",
+            left.stdout,
+            left.stderr
+        );
     });
     hub.shutdown().await;
 }

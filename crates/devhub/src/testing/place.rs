@@ -46,8 +46,10 @@ pub(super) async fn served(client: &Client, definition: &CustomResourceDefinitio
 pub(super) async fn object(client: &Client, object: &Value, patience: Duration) -> Result<(), TestHubError> {
     let made: DynamicObject = serde_json::from_value(object.clone()).map_err(kube::Error::SerdeError)?;
     let types = made.types.clone().unwrap_or_default();
-    let kind = GroupVersionKind::try_from(&types)
-        .map_err(|_| TestHubError::NotServed(format!("{} {}", types.api_version, types.kind)))?;
+    let not_served = || TestHubError::NotServed(format!("{} {}", types.api_version, types.kind));
+    let Ok(kind) = GroupVersionKind::try_from(&types) else {
+        return Err(not_served());
+    };
     let known = async {
         loop {
             match pinned_kind(client, &kind).await {
@@ -57,10 +59,7 @@ pub(super) async fn object(client: &Client, object: &Value, patience: Duration) 
         }
     };
     let Ok((resource, capabilities)) = tokio::time::timeout(patience, known).await else {
-        return Err(TestHubError::NotServed(format!(
-            "{} {}",
-            types.api_version, types.kind
-        )));
+        return Err(not_served());
     };
     let api: Api<DynamicObject> = match capabilities.scope {
         Scope::Cluster => Api::all_with(client.clone(), &resource),

@@ -65,14 +65,17 @@ async fn every_kind_of_patch_does_what_it_is_for() {
     }
 }
 
+/// Returns how a patch of the widget `w` is refused.
+async fn refused(scene: &Scene, params: &PatchParams, patch: &Patch<Value>) -> String {
+    let (code, text) = refusal(scene.widgets.patch("w", params, patch).await);
+    format!("{code} {text}")
+}
+
 #[tokio::test]
 async fn writes_that_must_not_happen_are_refused_in_the_words_of_kubernetes() {
     let scene = Scene::start().await;
     scene.create("w", "red").await;
-    let patch = async |params: PatchParams, patch: Patch<Value>| {
-        let (code, text) = refusal(scene.widgets.patch("w", &params, &patch).await);
-        format!("{code} {text}")
-    };
+    let patch = async |params: PatchParams, patch: Patch<Value>| refused(&scene, &params, &patch).await;
     let check = |found: String, expected: Expect| expected.assert_eq(&found);
     check(
         patch(PatchParams::default(), Patch::Strategic(json!({}))).await,
@@ -105,6 +108,14 @@ async fn writes_that_must_not_happen_are_refused_in_the_words_of_kubernetes() {
         format!("{:?}", refusal(taken)),
         expect![[r#"(409, "widgets.probe.example.io \"w\" already exists")"#]],
     );
+}
+
+#[tokio::test]
+async fn what_a_schema_does_not_know_is_refused_with_its_place() {
+    let scene = Scene::start().await;
+    scene.create("w", "red").await;
+    let patch = async |params: PatchParams, patch: Patch<Value>| refused(&scene, &params, &patch).await;
+    let check = |found: String, expected: Expect| expected.assert_eq(&found);
     if scene.lacks("a strict check of fields", 25) {
         return;
     }
