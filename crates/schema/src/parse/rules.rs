@@ -58,6 +58,13 @@ fn read_one(node: &Node, given: &Value, site: &Site<'_>, faults: &mut Vec<FieldE
         .and_then(Value::as_bool)
         .unwrap_or(false);
     check_message(given, path, faults);
+    if text(given, "messageExpression").is_some_and(|text| !text.is_empty() && text.trim().is_empty()) {
+        let at = path.child("messageExpression");
+        faults.push(fault::required(
+            &at,
+            "messageExpression must be non-empty if specified",
+        ));
+    }
     let class = class(given, path, faults);
     let field_path = field_path(node, given, path, faults);
     if source.trim().is_empty() {
@@ -88,6 +95,12 @@ fn read_one(node: &Node, given: &Value, site: &Site<'_>, faults: &mut Vec<FieldE
             &Value::String(source.to_owned()),
             &detail,
         ));
+    }
+    if let Some(given) = given.get("optionalOldSelf").filter(|given| given.is_boolean())
+        && !program.reads_old()
+    {
+        let why = "may not be set if oldSelf is not used in rule";
+        faults.push(fault::invalid(&path.child("optionalOldSelf"), given, why));
     }
     let message = text(given, "message")
         .map(str::trim)
@@ -178,16 +191,15 @@ fn check_message(given: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) {
                 faults.push(fault::invalid(
                     &at,
                     &shown,
-                    "message must be non-empty if specified",
+                    "must be non-empty if specified",
                 ));
-            } else if message.trim().contains('\n') {
+            } else if message.trim().contains(['\n', '\r']) {
                 faults.push(fault::invalid(&at, &shown, "must not contain line breaks"));
             }
         }
         _ => {
-            let broken = text(given, "rule").unwrap_or_default().trim().contains('\n');
-            let silent = text(given, "messageExpression").unwrap_or_default().is_empty();
-            if broken && silent {
+            let rule = text(given, "rule").unwrap_or_default();
+            if rule.trim().contains(['\n', '\r']) {
                 faults.push(fault::required(
                     &at,
                     "message must be specified if rule contains line breaks",
@@ -226,12 +238,15 @@ fn field_path(node: &Node, given: &Value, path: &Path<'_>, faults: &mut Vec<Fiel
     if let Some(members) = parse_field_path(source).and_then(|names| resolve(node, &names)) {
         return members;
     }
-    let shown = Value::String(source.to_owned());
-    faults.push(fault::invalid(
-        &path.child("fieldPath"),
-        &shown,
-        "must be a valid path",
-    ));
+    let (at, shown) = (path.child("fieldPath"), Value::String(source.to_owned()));
+    let mut refuse = |why| faults.push(fault::invalid(&at, &shown, why));
+    if source.trim().is_empty() {
+        refuse("must be non-empty if specified");
+    }
+    if source.contains(['\n', '\r']) {
+        refuse("must not contain line breaks");
+    }
+    refuse("must be a valid path");
     Vec::new()
 }
 
