@@ -80,6 +80,7 @@ impl Reader {
             flags: flags(words),
             ..Node::default()
         };
+        let since = self.faults.len();
         self.refuse_unsupported(words, path);
         self.kind(&mut node, words, level, path);
         self.properties(&mut node, words, level, path);
@@ -97,6 +98,7 @@ impl Reader {
                 level,
                 path,
                 unmatched: self.unmatched.as_deref(),
+                since,
             };
             rules::read(&mut node, words, &place, &mut self.faults);
             self.structure(&node, words, level, path);
