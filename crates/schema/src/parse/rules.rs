@@ -57,7 +57,7 @@ pub(super) fn read(
 }
 
 /// Tells whether a fault is about more than an expression.
-fn is_about_schema(fault: &FieldError) -> bool {
+pub(super) fn is_about_schema(fault: &FieldError) -> bool {
     let is_expression = [".rule", ".messageExpression", ".optionalOldSelf"]
         .iter()
         .any(|end| fault.field.ends_with(end));
