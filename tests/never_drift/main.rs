@@ -52,7 +52,9 @@ async fn stays_in_sync(tool: &dyn Tool) {
             "at once: {manifest}"
         );
     }
-    scene.settled(&wish("cluster1", &json!({}))).await;
+    for cluster in ["cluster1", "cluster2"] {
+        scene.settled(&wish(cluster, &json!({}))).await;
+    }
     for manifest in manifests() {
         let before = scene.live(&manifest).await;
         assert_eq!(

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support;
-use devhub::DevHub;
+use devhub::TestHub;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::ApiResource;
 use kube::{Api, Client};
@@ -17,12 +17,13 @@ use spokes::Fleet;
 use tidegate::admission::{Endpoint, configurations};
 use tidegate::controllers::{Tide, TideOptions};
 use tidegate::server::{Authority, Gate, GateOptions};
+use tokio::time::Instant;
 
 use crate::tools::Tool;
 
 /// Everything that runs.
 pub(crate) struct Scene {
-    hub: DevHub,
+    hub: TestHub,
     client: Client,
     fleet: Fleet,
     tide: Tide,
@@ -89,7 +90,7 @@ impl Scene {
         // The gate knows the placement's clusters when it fills in a namespace.
         eventually("the gate knows where the add-on goes", async || {
             let probe = json!({ "apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ManagedClusterAddOn",
-                "metadata": { "name": "placed", "namespace": "cluster2" }, "spec": {} });
+                "metadata": { "name": "placed", "namespace": "cluster2", "labels": { "probe": "yes" } }, "spec": {} });
             let promised = self.server_side(&probe, "probe", true).await;
             promised.pointer("/spec/installNamespace") == Some(&json!("placed-here"))
         })
@@ -107,13 +108,25 @@ impl Scene {
     }
 
     /// Returns what a tool takes for a difference between a manifest and the hub.
+    ///
+    /// The tool compares two answers of the hub. A controller that writes between them is no drift: then both are asked again.
     pub(crate) async fn difference(&self, tool: &dyn Tool, manifest: &Value) -> Option<String> {
-        let live = self.live_with_owners(manifest).await;
-        let predicted = match tool.manager() {
-            Some(manager) => self.server_side(manifest, manager, true).await,
-            None => Value::Null,
+        let Some(manager) = tool.manager() else {
+            return tool.difference(manifest, &self.live_with_owners(manifest).await, &Value::Null);
         };
-        tool.difference(manifest, &live, &predicted)
+        let patience = patience();
+        loop {
+            let live = self.live_with_owners(manifest).await;
+            let predicted = self.server_side(manifest, manager, true).await;
+            let after = self.live_with_owners(manifest).await;
+            if after["metadata"]["resourceVersion"] == live["metadata"]["resourceVersion"] {
+                return tool.difference(manifest, &live, &predicted);
+            }
+            assert!(
+                Instant::now() < patience,
+                "somebody writes without end: {manifest}"
+            );
+        }
     }
 
     /// Server-side apply, as all GitOps tools do it: by force.
@@ -267,11 +280,16 @@ fn plain<E: Display>(outcome: Result<DynamicObject, E>, manifest: &Value) -> Val
     serde_json::to_value(outcome.expect("the hub accepts it")).expect("an object is JSON")
 }
 
+/// When a test stops waiting.
+fn patience() -> Instant {
+    Instant::now() + Duration::from_mins(1)
+}
+
 /// Waits until something holds.
 async fn eventually(what: &str, holds: impl AsyncFn() -> bool) {
-    let patience = tokio::time::Instant::now() + Duration::from_mins(1);
+    let patience = patience();
     while !holds().await {
-        assert!(tokio::time::Instant::now() < patience, "still not so: {what}");
+        assert!(Instant::now() < patience, "still not so: {what}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

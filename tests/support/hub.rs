@@ -1,12 +1,15 @@
-//! What tests of the controllers on the dev hub begin with: a hub with our definitions, simulated clusters, a running tide.
+//! What tests of the controllers begin with: a hub with our definitions, simulated clusters, a running tide.
+//!
+//! The hub is the dev hub, or with `KUBEBUILDER_ASSETS` a real kube-apiserver with its etcd.
 //!
 //! Decides nothing about what is tested; each test has its own objects and its own picture of what went wrong.
 
+use std::fmt::Debug;
 use std::future::Future;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use devhub::DevHub;
+use devhub::{DevHub, TestHub};
 use kube::Client;
 use serde_json::Value;
 use spokes::{Faults, Fleet, FleetOptions};
@@ -21,16 +24,32 @@ pub(crate) fn definitions() -> Vec<Value> {
 }
 
 /// Starts a hub with our definitions.
-pub(crate) async fn hub() -> DevHub {
+pub(crate) async fn hub() -> TestHub {
     hub_with(definitions()).await
 }
 
 /// Starts a hub with these definitions.
-pub(crate) async fn hub_with(definitions: Vec<Value>) -> DevHub {
+pub(crate) async fn hub_with(definitions: Vec<Value>) -> TestHub {
     let builder = definitions
         .into_iter()
         .fold(DevHub::builder(), devhub::Builder::crd);
-    builder.start().await.expect("the hub starts")
+    TestHub::of(builder).await.expect("the hub starts")
+}
+
+/// Returns whether hubs are real ones, which are slower.
+pub(crate) fn is_real() -> bool {
+    let assets = std::env::var_os("KUBEBUILDER_ASSETS");
+    assets.is_some_and(|folder| !folder.is_empty())
+}
+
+/// Returns whether the hub is too old for something, and says so.
+#[expect(clippy::print_stderr, reason = "what a test leaves out is said")]
+pub(crate) async fn lacks(hub: &TestHub, what: &str, since: u32) -> bool {
+    let minor = hub.minor().await.expect("a version");
+    if minor < since {
+        eprintln!("left out: {what} came with 1.{since}, this is 1.{minor}");
+    }
+    minor < since
 }
 
 /// Starts simulated clusters, some of which may misbehave.
@@ -51,7 +70,7 @@ pub(crate) async fn tide(client: Client, options: TideOptions) -> Tide {
 }
 
 /// Stores objects past nothing: they are admitted like anybody's.
-pub(crate) async fn load(hub: &DevHub, objects: impl IntoIterator<Item = Value>) {
+pub(crate) async fn load(hub: &TestHub, objects: impl IntoIterator<Item = Value>) {
     for object in objects {
         hub.preload(&object).await.expect("an object is accepted");
     }
@@ -84,9 +103,33 @@ pub(crate) fn condition(instance: &ManagedClusterAddOn, kind: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Waits up to half a minute; returns whether it came to be so.
+/// How long a slow machine may take for anything.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Waits until something is seen unchanged for so long, and returns it.
+///
+/// What is written again and again at a shorter interval never comes to rest, which is a panic.
+pub(crate) async fn at_rest<T: PartialEq + Debug, F: Future<Output = T>>(
+    quiet: Duration,
+    mut look: impl FnMut() -> F,
+) -> T {
+    let patience = Instant::now() + PATIENCE;
+    let (mut seen, mut since) = (look().await, Instant::now());
+    while since.elapsed() < quiet {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let now = look().await;
+        if now != seen {
+            assert!(Instant::now() < patience, "it never comes to rest: {now:?}");
+            (seen, since) = (now, Instant::now());
+        }
+    }
+    seen
+}
+
+/// Waits up to a minute; returns whether it came to be so.
 pub(crate) async fn comes<F: Future<Output = bool>>(mut check: impl FnMut() -> F) -> bool {
-    for _ in 0..600 {
+    let patience = Instant::now() + PATIENCE;
+    while Instant::now() < patience {
         if check().await {
             return true;
         }

@@ -3,6 +3,7 @@
 //! Never tests a rule; the pages do.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -133,7 +134,11 @@ async fn readiness_follows_the_facts() {
     assert_eq!(rig.send(get("/healthz")).await.0, 200);
 }
 
+/// Whether `unhurried` has been asked.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
 fn unhurried(_: &Request<'_>, _: &Facts, _: &Rulebook) -> Verdict {
+    ASKED.store(true, Ordering::SeqCst);
     std::thread::sleep(Duration::from_millis(300));
     Verdict::pass()
 }
@@ -166,7 +171,9 @@ async fn a_shutdown_answers_what_was_asked_and_takes_nothing_new() {
         .await
         .0
     });
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    while !ASKED.load(Ordering::SeqCst) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     rig.gate.shutdown().await;
     assert_eq!(asked.await.expect("no panic"), 200);
     assert!(

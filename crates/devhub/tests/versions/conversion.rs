@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use futures::{AsyncBufReadExt as _, StreamExt as _, TryStreamExt as _};
+use futures::stream::BoxStream;
+use futures::{AsyncBufReadExt as _, StreamExt as _};
 use serde_json::{Value, json};
 
 use crate::{Scene, asked, conv, convs, new, old};
@@ -155,19 +156,26 @@ async fn form(scene: &Scene, accept: &str) -> Value {
     scene.client.request(request).await.expect("an answer")
 }
 
-/// Reads events until there are so many: type, name and spec.
-async fn events(scene: &Scene, target: &str, count: usize) -> Vec<(String, Value)> {
+/// A running watch: type and object of each event.
+type Events = BoxStream<'static, (String, Value)>;
+
+async fn watch(scene: &Scene, target: &str) -> Events {
     let request = http::Request::get(target).body(Vec::new()).expect("a request");
     let stream = scene.client.request_stream(request).await.expect("a stream");
-    let lines = stream.lines().take(count).map_err(|error| error.to_string());
-    let lines = tokio::time::timeout(Duration::from_secs(10), lines.try_collect::<Vec<String>>());
-    let lines = lines.await.expect("in time").expect("lines");
-    let read = |line: String| {
-        let event: Value = serde_json::from_str(&line).expect("an event");
+    let read = |line: std::io::Result<String>| {
+        let event: Value = serde_json::from_str(&line.expect("a line")).expect("an event");
         let kind = event["type"].as_str().unwrap_or_default().to_owned();
         (kind, event["object"].clone())
     };
-    lines.into_iter().map(read).collect()
+    Box::pin(stream.lines().map(read))
+}
+
+/// Reads so many events.
+async fn take(events: &mut Events, count: usize) -> Vec<(String, Value)> {
+    let read = events.take(count).collect::<Vec<_>>();
+    tokio::time::timeout(Duration::from_mins(1), read)
+        .await
+        .expect("in time")
 }
 
 #[tokio::test]
@@ -187,7 +195,7 @@ async fn watchers_see_their_version_and_share_what_was_converted() {
     scene.webhook.take_calls();
     let target = format!("{}?watch=true&resourceVersion={since}", convs("v2"));
     for round in 0..3 {
-        let seen = events(&scene, &target, 2).await;
+        let seen = take(&mut watch(&scene, &target).await, 2).await;
         let kinds: Vec<&str> = seen.iter().map(|(kind, _)| kind.as_str()).collect();
         assert_eq!(kinds, ["MODIFIED", "DELETED"]);
         for (_, object) in &seen {
@@ -209,15 +217,12 @@ async fn watchers_see_their_version_and_share_what_was_converted() {
 async fn a_running_watch_follows_the_definition() {
     let scene = Scene::new().await;
     let target = format!("{}?watch=true", convs("v2"));
-    let watched = events(&scene, &target, 2);
-    let changes = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        scene.create(&convs("v1"), &old("a", "h:1")).await;
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        scene.converts("label").await;
-        scene.create(&convs("v1"), &old("b", "h:1")).await;
-    };
-    let (seen, ()) = tokio::join!(watched, changes);
+    let mut watched = watch(&scene, &target).await;
+    scene.create(&convs("v1"), &old("a", "h:1")).await;
+    let mut seen = take(&mut watched, 1).await;
+    scene.converts("label").await;
+    scene.create(&convs("v1"), &old("b", "h:1")).await;
+    seen.extend(take(&mut watched, 1).await);
     let labels: Vec<&Value> = seen
         .iter()
         .map(|(_, object)| &object["metadata"]["labels"])
