@@ -144,6 +144,7 @@ fn applied(live: &mut Value, owners: &mut Owners, intent: &Value, asked: &Asked<
         }
         Err(Refusal::Intent(faults) | Refusal::Live(faults)) => assert!(!faults.0.is_empty()),
         Err(Refusal::Unknown(version)) => panic!("{version} is known"),
+        Err(Refusal::Misfit { faults, .. }) => panic!("there is no other version: {faults}"),
         Err(Refusal::Unseen(unseen)) => panic!("objects look alike in all versions: {unseen:?}"),
     }
     let merged = merge(live, live, of);
