@@ -121,8 +121,8 @@ fn applied(live: &mut Value, owners: &mut Owners, intent: &Value, asked: &Asked<
                     "an applier of {intent} does not get {path:?} in {live}"
                 );
             }
-            // As in Kubernetes, what is taken away from a map or list that becomes empty by it leaves null; the same intent said again
-            // may make it empty, and the like.
+            // As in Kubernetes, a list that is empty already is no reason to keep it, and null is as good as absent where nothing was:
+            // the same intent said again may change that.
             if has_bare(intent) || has_bare(live) {
                 return;
             }
@@ -144,6 +144,7 @@ fn applied(live: &mut Value, owners: &mut Owners, intent: &Value, asked: &Asked<
         }
         Err(Refusal::Intent(faults) | Refusal::Live(faults)) => assert!(!faults.0.is_empty()),
         Err(Refusal::Unknown(version)) => panic!("{version} is known"),
+        Err(Refusal::Misfit { faults, .. }) => panic!("there is no other version: {faults}"),
         Err(Refusal::Unseen(unseen)) => panic!("objects look alike in all versions: {unseen:?}"),
     }
     let merged = merge(live, live, of);
@@ -151,10 +152,8 @@ fn applied(live: &mut Value, owners: &mut Owners, intent: &Value, asked: &Asked<
         compare(live, &merged, of).is_same(),
         "merged with itself, {live} became {merged}"
     );
-    if *live != json!({}) {
-        let bare = remove(live, &Set::default(), of);
-        assert_eq!(bare, *live, "nothing taken away leaves everything");
-    }
+    let bare = remove(live, &Set::default(), of);
+    assert_eq!(bare, *live, "nothing taken away leaves everything");
 }
 
 /// Tells whether there is an empty list or map, or a null.

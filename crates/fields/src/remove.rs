@@ -1,6 +1,6 @@
 //! A value without some of its paths.
 //!
-//! Decides nothing about ownership. A map or list that loses everything is null afterwards, as in Kubernetes.
+//! Decides nothing about ownership. A map or list that loses everything stays as an empty one.
 
 use serde_json::{Map as Members, Value};
 
@@ -28,11 +28,7 @@ fn members_left(members: &Members<String, Value>, gone: &Set, map: &Map) -> Valu
         let value = part(value, &step, gone, map.member_or_opaque(name));
         left.extend(value.map(|value| (name.clone(), value)));
     }
-    if left.is_empty() {
-        Value::Null
-    } else {
-        Value::Object(left)
-    }
+    Value::Object(left)
 }
 
 fn items_left(items: &[Value], gone: &Set, list: &List) -> Value {
@@ -43,12 +39,7 @@ fn items_left(items: &[Value], gone: &Set, list: &List) -> Value {
             Err(_) => Some(item.clone()),
         }
     });
-    let left: Vec<Value> = left.collect();
-    if left.is_empty() {
-        Value::Null
-    } else {
-        Value::Array(left)
-    }
+    Value::Array(left.collect())
 }
 
 fn part(value: &Value, step: &Element, gone: &Set, of: &Type) -> Option<Value> {

@@ -15,10 +15,13 @@ pub(crate) fn step(value: &Value) -> String {
             let items: Vec<String> = items.iter().map(step).collect();
             format!("[{}]", items.join(","))
         }
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, value)| format!("{name}={}", step(value)))
-            .collect(),
+        Value::Object(members) => {
+            let members: Vec<String> = members
+                .iter()
+                .map(|(name, value)| format!("{name}={}", step(value)))
+                .collect();
+            members.concat()
+        }
     }
 }
 
@@ -36,8 +39,8 @@ fn quoted(text: &str) -> String {
             '\u{8}' => quoted.push_str("\\b"),
             '\u{b}' => quoted.push_str("\\v"),
             '\u{c}' => quoted.push_str("\\f"),
-            '\0'..='\u{1f}' | '\u{7f}' => quoted.push_str(&format!("\\x{:02x}", u32::from(char))),
-            '\u{80}'..='\u{a0}' | '\u{ad}' => quoted.push_str(&format!("\\u{:04x}", u32::from(char))),
+            '\0'..='\u{1f}' | '\u{7f}' => quoted.extend(format!("\\x{:02x}", u32::from(char)).chars()),
+            '\u{80}'..='\u{a0}' | '\u{ad}' => quoted.extend(format!("\\u{:04x}", u32::from(char)).chars()),
             _ => quoted.push(char),
         }
     }

@@ -126,6 +126,13 @@ impl Model {
         let lost = Self::with_containers(&last);
         let gone: Vec<&Unit> = lost.difference(&owned).collect();
         after.retain(|unit, _| !gone.iter().any(|gone| unit.starts_with(gone)));
+        // A list that loses its last item this way goes, whoever owns it; a map stays.
+        for list in [vec![".s".to_owned()], vec![".l".to_owned()]] {
+            let is_left = after.keys().any(|unit| unit.len() > 1 && unit.starts_with(&list));
+            if lost.contains(&list) && !is_left {
+                after.remove(&list);
+            }
+        }
         let is_disputed = |unit: &Unit| {
             after
                 .get(unit)

@@ -50,6 +50,25 @@ pub(crate) fn check(root: &Node, value: &Value, old: Option<&Value>, out: &mut F
     walk.parts(root, value, old, &Path::root(""));
 }
 
+/// Evaluates all rules of a default and below it, as if `old` had stood there; nothing is tolerated.
+pub(crate) fn check_default(
+    node: &Node,
+    (value, old): (&Value, Option<&Value>),
+    path: &Path<'_>,
+    out: &mut Findings,
+) {
+    let mut walk = Walk {
+        budget: Budget::for_object(),
+        out,
+    };
+    let old = Old {
+        value: old,
+        pair: None,
+    };
+    walk.rules_here(node, value, old, (Place::Below, path));
+    walk.parts(node, value, old, path);
+}
+
 struct Walk<'o> {
     budget: Budget,
     out: &'o mut Findings,

@@ -43,8 +43,13 @@ pub(crate) fn parse(prefix: &str, schema: &Value) -> (Node, Reader) {
     let mut reader = Reader::default();
     let path = Path::root(prefix);
     let node = reader.node(schema, Level::Root, &path);
-    if reader.faults.is_empty() {
-        defaults::check(&node, schema, &path, &mut reader.faults);
+    if !reader.faults.iter().any(rules::is_about_schema) {
+        let mut of_defaults = Vec::new();
+        defaults::check(&node, schema, &path, &mut of_defaults);
+        // Expressions are looked at when all defaults are right.
+        if !of_defaults.is_empty() {
+            reader.faults = of_defaults;
+        }
     }
     (node, reader)
 }
@@ -80,6 +85,7 @@ impl Reader {
             flags: flags(words),
             ..Node::default()
         };
+        let since = self.faults.len();
         self.refuse_unsupported(words, path);
         self.kind(&mut node, words, level, path);
         self.properties(&mut node, words, level, path);
@@ -97,6 +103,7 @@ impl Reader {
                 level,
                 path,
                 unmatched: self.unmatched.as_deref(),
+                since,
             };
             rules::read(&mut node, words, &place, &mut self.faults);
             self.structure(&node, words, level, path);

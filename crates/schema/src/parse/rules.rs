@@ -19,6 +19,8 @@ pub(super) struct Site<'a> {
     pub(super) path: &'a Path<'a>,
     /// Field of the list around, if its items cannot be matched with old ones.
     pub(super) unmatched: Option<&'a str>,
+    /// How many faults there were before this schema.
+    pub(super) since: usize,
 }
 
 /// Reads all rules of a schema whose properties and items are read already.
@@ -32,16 +34,60 @@ pub(super) fn read(
         return;
     };
     let at = site.path.child("x-kubernetes-validations");
-    for (index, rule) in given.iter().enumerate() {
+    let heads: Vec<Head> = given
+        .iter()
+        .enumerate()
+        .map(|(index, rule)| Head::read(node, rule, &at.index(index), faults))
+        .collect();
+    // What is wrong with the schema explains what is wrong with expressions.
+    if faults.iter().skip(site.since).any(is_about_schema) {
+        return;
+    }
+    for (index, (rule, head)) in given.iter().zip(heads).enumerate() {
         let before = faults.len();
         let here = Site {
-            level: site.level,
             path: &at.index(index),
-            unmatched: site.unmatched,
+            ..*site
         };
-        let rule = read_one(node, rule, &here, faults);
+        let rule = read_one(node, (rule, head), &here, faults);
         if let Some(rule) = rule.filter(|_| faults.len() == before) {
             node.rules.push(rule);
+        }
+    }
+}
+
+/// Tells whether a fault is about more than an expression.
+pub(super) fn is_about_schema(fault: &FieldError) -> bool {
+    let is_expression = [".rule", ".messageExpression", ".optionalOldSelf"]
+        .iter()
+        .any(|end| fault.field.ends_with(end));
+    !(is_expression && fault.field.contains(".x-kubernetes-validations["))
+        || fault.class == ErrorClass::Required
+}
+
+/// What a rule says besides its expressions.
+struct Head {
+    class: ErrorClass,
+    field_path: Vec<Member>,
+}
+
+impl Head {
+    fn read(node: &Node, given: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) -> Self {
+        if text(given, "rule").unwrap_or_default().trim().is_empty() {
+            faults.push(fault::required(&path.child("rule"), "rule is not specified"));
+        } else {
+            check_message(given, path, faults);
+        }
+        if text(given, "messageExpression").is_some_and(|text| !text.is_empty() && text.trim().is_empty()) {
+            let (at, why) = (
+                path.child("messageExpression"),
+                "messageExpression must be non-empty if specified",
+            );
+            faults.push(fault::required(&at, why));
+        }
+        Self {
+            class: class(given, path, faults),
+            field_path: field_path(node, given, path, faults),
         }
     }
 }
@@ -50,20 +96,19 @@ fn text<'a>(given: &'a Value, name: &str) -> Option<&'a str> {
     given.get(name).and_then(Value::as_str)
 }
 
-fn read_one(node: &Node, given: &Value, site: &Site<'_>, faults: &mut Vec<FieldError>) -> Option<Rule> {
+fn read_one(
+    node: &Node,
+    (given, head): (&Value, Head),
+    site: &Site<'_>,
+    faults: &mut Vec<FieldError>,
+) -> Option<Rule> {
     let path = site.path;
     let source = text(given, "rule").unwrap_or_default();
     let optional_old = given
         .get("optionalOldSelf")
         .and_then(Value::as_bool)
         .unwrap_or(false);
-    check_message(given, path, faults);
-    let class = class(given, path, faults);
-    let field_path = field_path(node, given, path, faults);
-    if source.trim().is_empty() {
-        faults.push(fault::required(&path.child("rule"), "rule is not specified"));
-        return None;
-    }
+    let Head { class, field_path } = head;
     let build = Build {
         node,
         given,
@@ -88,6 +133,12 @@ fn read_one(node: &Node, given: &Value, site: &Site<'_>, faults: &mut Vec<FieldE
             &Value::String(source.to_owned()),
             &detail,
         ));
+    }
+    if let Some(given) = given.get("optionalOldSelf").filter(|given| given.is_boolean())
+        && !program.reads_old()
+    {
+        let why = "may not be set if oldSelf is not used in rule";
+        faults.push(fault::invalid(&path.child("optionalOldSelf"), given, why));
     }
     let message = text(given, "message")
         .map(str::trim)
@@ -139,11 +190,13 @@ impl Build<'_> {
                 } else {
                     format!("compilation failed: {words}")
                 };
-                let shown = match wanted {
-                    Wanted::Bool => as_go_struct(self.given),
-                    Wanted::String => golang::quote(source),
+                let detail = match wanted {
+                    Wanted::String if detail.starts_with("compilation failed") => {
+                        format!("messageExpression {detail}")
+                    }
+                    Wanted::Bool | Wanted::String => detail,
                 };
-                faults.push(fault::invalid_printed(at, &shown, &detail));
+                faults.push(fault::invalid_printed(at, &as_go_struct(self.given), &detail));
                 None
             }
             Err((true, words)) => {
@@ -175,19 +228,14 @@ fn check_message(given: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) {
         Some(Value::String(message)) if !message.is_empty() => {
             let shown = Value::String(message.clone());
             if message.trim().is_empty() {
-                faults.push(fault::invalid(
-                    &at,
-                    &shown,
-                    "message must be non-empty if specified",
-                ));
-            } else if message.trim().contains('\n') {
+                faults.push(fault::invalid(&at, &shown, "must be non-empty if specified"));
+            } else if message.trim().contains(['\n', '\r']) {
                 faults.push(fault::invalid(&at, &shown, "must not contain line breaks"));
             }
         }
         _ => {
-            let broken = text(given, "rule").unwrap_or_default().trim().contains('\n');
-            let silent = text(given, "messageExpression").unwrap_or_default().is_empty();
-            if broken && silent {
+            let rule = text(given, "rule").unwrap_or_default();
+            if rule.trim().contains(['\n', '\r']) {
                 faults.push(fault::required(
                     &at,
                     "message must be specified if rule contains line breaks",
@@ -226,12 +274,15 @@ fn field_path(node: &Node, given: &Value, path: &Path<'_>, faults: &mut Vec<Fiel
     if let Some(members) = parse_field_path(source).and_then(|names| resolve(node, &names)) {
         return members;
     }
-    let shown = Value::String(source.to_owned());
-    faults.push(fault::invalid(
-        &path.child("fieldPath"),
-        &shown,
-        "must be a valid path",
-    ));
+    let (at, shown) = (path.child("fieldPath"), Value::String(source.to_owned()));
+    let mut refuse = |why| faults.push(fault::invalid(&at, &shown, why));
+    if source.trim().is_empty() {
+        refuse("must be non-empty if specified");
+    }
+    if source.contains(['\n', '\r']) {
+        refuse("must not contain line breaks");
+    }
+    refuse("must be a valid path");
     Vec::new()
 }
 
