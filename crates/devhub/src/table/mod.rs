@@ -11,6 +11,8 @@ mod json_path;
 mod json_path_eval;
 mod layout;
 mod partial;
+mod workload_cells;
+mod workloads;
 
 pub use age::human_duration;
 pub use json_path::JsonPath;
