@@ -50,9 +50,17 @@ fn schema_of(message: &Message) -> Option<&'static Value> {
 #[test]
 fn every_table_names_exactly_the_members_of_its_schema() {
     let mut compared = 0;
+    let inlined: BTreeSet<&str> = messages()
+        .iter()
+        .flat_map(|message| message.fields)
+        .filter_map(|field| match field.kind {
+            Kind::Inline(below) => Some(below.definition),
+            _ => None,
+        })
+        .collect();
     for message in messages() {
         let Some(schema) = schema_of(message) else {
-            assert_eq!(message.definition, "admissionregistration.v1.Rule", "inline only");
+            assert!(inlined.contains(message.definition), "{}", message.definition);
             continue;
         };
         let properties = schema["properties"].as_object().expect("properties");

@@ -164,3 +164,8 @@ async fn watching() {
 async fn what_there_is() {
     check("what_there_is.txt").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workloads() {
+    check("workloads.txt").await;
+}
