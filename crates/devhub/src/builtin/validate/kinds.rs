@@ -44,12 +44,17 @@ pub fn validate_update(resource: &Resource, new: &Value, old: &Value) -> Outcome
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => {
             errors.extend(rbac::validate_binding_update(new, old));
         }
+        // These compare with what was before after they have looked at the whole.
+        ("apps", _) => {}
         _ if workloads::is_workload(resource) => {
             errors.extend(workloads::validate_change(resource, new, old));
         }
         _ => {}
     }
     errors.extend(validate_content(resource, new));
+    if resource.group == "apps" && workloads::is_workload(resource) {
+        errors.extend(workloads::validate_change(resource, new, old));
+    }
     let warnings = if resource.kind == "Secret" && resource.group.is_empty() {
         secret::warnings(new)
     } else {
