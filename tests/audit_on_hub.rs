@@ -9,8 +9,10 @@ mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use devhub::DevHub;
-use kube::api::{DeleteParams, PostParams};
+use devhub::TestHub;
+use k8s_openapi::api::events::v1::Event;
+use kube::Api;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use scene::{Audited, addon, hub, instance, objects, policy, reports, store, until};
 use serde_json::{Value, json};
 use tidegate::audit::Rulebook;
@@ -22,7 +24,7 @@ const UNKNOWN: &str = "metadata.name: Not found: \"helo\": no ClusterManagementA
 /// Longer than a turn of the audit, by far.
 const A_WHILE: Duration = Duration::from_millis(800);
 
-async fn started() -> (DevHub, Audited) {
+async fn started() -> (TestHub, Audited) {
     let hub = hub().await;
     for object in objects() {
         store(&hub, &object).await;
@@ -155,6 +157,189 @@ async fn a_report_that_somebody_takes_away_comes_again() {
     gone(&audited, "c1", "no report of an object that is gone").await;
     audited.stop().await;
     hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_that_somebody_edits_is_put_right_whatever_its_hash_says() {
+    let (hub, audited) = started().await;
+    reports(&hub, "policyreports.yaml").await;
+    let written = until("a report", || audited.report("policyreports", "c1")).await;
+    let said = |report: &Value| [&report["summary"], &report["results"]].map(Value::clone);
+    let api = audited.api("policyreports", "c1");
+    let label = "app.kubernetes.io/managed-by";
+    for (what, change) in [
+        ("results are taken away", json!({"results": null})),
+        ("the summary is taken away", json!({"summary": null})),
+        (
+            "a result is softened",
+            json!({"results": [{"policy": "tidegate", "result": "pass"}]}),
+        ),
+        (
+            "the label is taken away",
+            json!({"metadata": {"labels": {label: null}}}),
+        ),
+        (
+            "the label is changed",
+            json!({"metadata": {"labels": {label: "me"}}}),
+        ),
+    ] {
+        let patch = Patch::Merge(change);
+        let edited = api.patch("tidegate-audit", &PatchParams::default(), &patch).await;
+        let edited = serde_json::to_value(edited.expect("edited")).expect("JSON");
+        assert_eq!(
+            edited["metadata"]["annotations"], written["metadata"]["annotations"],
+            "{what}: the hash is left alone"
+        );
+        let restored = until(what, || async {
+            let report = audited.report("policyreports", "c1").await?;
+            let is_right = said(&report)[0] == said(&written)[0]
+                && report["results"][0]["message"] == written["results"][0]["message"]
+                && report["metadata"]["labels"][label] == "tidegate";
+            is_right.then_some(report)
+        })
+        .await;
+        assert_ne!(
+            restored["metadata"]["resourceVersion"], edited["metadata"]["resourceVersion"],
+            "{what}"
+        );
+    }
+    // What is somebody else's is left to them.
+    let note = json!({"metadata": {"annotations": {"seen-by": "me"}}});
+    let noted = api
+        .patch("tidegate-audit", &PatchParams::default(), &Patch::Merge(note))
+        .await
+        .expect("noted");
+    tokio::time::sleep(A_WHILE).await;
+    let after = audited.report("policyreports", "c1").await.expect("it stands");
+    assert_eq!(
+        after["metadata"]["resourceVersion"].as_str(),
+        noted.metadata.resource_version.as_deref()
+    );
+    audited.stop().await;
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_while_nobody_led_is_put_right_by_the_next_leader() {
+    let (hub, first) = started().await;
+    reports(&hub, "policyreports.yaml").await;
+    let written = until("a report", || first.report("policyreports", "c1")).await;
+    first.stop().await;
+    let api = scene::api(hub.client(), "policyreports", "c1");
+    let change = Patch::Merge(json!({"results": [{"policy": "tidegate", "result": "pass"}]}));
+    api.patch("tidegate-audit", &PatchParams::default(), &change)
+        .await
+        .expect("edited");
+    let second = Audited::start(hub.client()).await;
+    until("it as it was", || async {
+        let report = second.report("policyreports", "c1").await?;
+        (report["results"][0]["message"] == written["results"][0]["message"]).then_some(())
+    })
+    .await;
+    second.stop().await;
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_begins_or_ceases_to_be_at_fault_gets_one_event() {
+    let (hub, audited) = started().await;
+    until("everything is judged", || async {
+        let line = "tidegate_audit_findings{rule=\"naming/unknown-addon\",severity=\"medium\"} 1";
+        audited.metrics().contains(line).then_some(())
+    })
+    .await;
+    // One that comes at fault, and one that was right before.
+    store(&hub, &instance("heloo")).await;
+    audited
+        .rulebook
+        .store(Arc::new(policy("team", "object.metadata.name != 'hello'")));
+    store(&hub, &instance("hello")).await;
+    let told = |wanted: usize| {
+        let hub = &hub;
+        async move {
+            let all = events(hub).await;
+            (all.len() >= wanted).then_some(all)
+        }
+    };
+    let all = until("two events", || told(2)).await;
+    let refused = "Warning NonCompliant c1/hello <nil>: Invalid value: needs labels [policy/team/a]";
+    let unknown = "Warning NonCompliant c1/heloo metadata.name: Not found: \"heloo\": no ClusterManagementAddOn has this name; \
+         hint: did you mean \"hello\"? [naming/unknown-addon]";
+    assert_eq!(
+        all,
+        [refused, unknown],
+        "what stood wrong before is told by reports only"
+    );
+    audited.rulebook.store(Arc::new(Rulebook::default()));
+    let all = until("a third event", || told(3)).await;
+    assert_eq!(
+        all,
+        [
+            "Normal Compliant c1/hello nothing is wrong with the object any more",
+            refused,
+            unknown
+        ]
+    );
+    audited.stop().await;
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_does_not_lead_tells_nothing() {
+    let hub = hub().await;
+    for object in objects() {
+        store(&hub, &object).await;
+    }
+    let (leads, leading) = watch::channel(true);
+    let leader = Audited::led(hub.client(), leading).await;
+    let (_never, observing) = watch::channel(false);
+    let observer = Audited::led(hub.client(), observing).await;
+    until("everything is judged", || async {
+        leader.metrics().contains("naming/unknown-addon").then_some(())
+    })
+    .await;
+    store(&hub, &instance("heloo")).await;
+    until("the leader's event", || async {
+        (!events(&hub).await.is_empty()).then_some(())
+    })
+    .await;
+    leads.send_replace(false);
+    until("nobody leads", || async {
+        (!leader.metrics().contains("tidegate_audit_findings{")).then_some(())
+    })
+    .await;
+    store(&hub, &instance("hallo")).await;
+    tokio::time::sleep(A_WHILE).await;
+    let all = events(&hub).await;
+    assert!(all.len() == 1 && all[0].contains("c1/heloo"), "{all:?}");
+    leader.stop().await;
+    observer.stop().await;
+    hub.shutdown().await;
+}
+
+/// Returns the audit's events, each in a line, sorted.
+async fn events(hub: &TestHub) -> Vec<String> {
+    let api: Api<Event> = Api::all(hub.client());
+    let all = api.list(&ListParams::default()).await.expect("events").items;
+    let ours = all
+        .into_iter()
+        .filter(|event| event.action.as_deref() == Some("Audit"));
+    let mut lines: Vec<String> = ours
+        .map(|event| {
+            assert!(event.series.is_none_or(|series| series.count < 2), "told once");
+            let of = event.regarding.unwrap_or_default();
+            format!(
+                "{} {} {}/{} {}",
+                event.type_.unwrap_or_default(),
+                event.reason.unwrap_or_default(),
+                of.namespace.unwrap_or_default(),
+                of.name.unwrap_or_default(),
+                event.note.unwrap_or_default()
+            )
+        })
+        .collect();
+    lines.sort();
+    lines
 }
 
 #[tokio::test(flavor = "multi_thread")]

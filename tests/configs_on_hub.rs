@@ -10,7 +10,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use devhub::DevHub;
+use devhub::TestHub;
 use http::{Request, Response};
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use kube::client::Body;
@@ -38,7 +38,7 @@ impl Gate {
         *self.refused.lock().expect("a lock") = resources.to_vec();
     }
 
-    fn client(&self, hub: &DevHub) -> Client {
+    fn client(&self, hub: &TestHub) -> Client {
         let (gate, inner) = (self.clone(), hub.client());
         let service = tower::service_fn(move |request: Request<Body>| {
             let (gate, inner) = (gate.clone(), inner.clone());
@@ -81,7 +81,7 @@ impl Gate {
 }
 
 struct Scene {
-    hub: DevHub,
+    hub: TestHub,
     fleet: Fleet,
     tide: Tide,
     gate: Gate,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 
-use devhub::DevHub;
+use devhub::TestHub;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ const LABEL: &str = "feature.open-cluster-management.io/addon-parting";
 const HOOK: &str = "addon-parting-pre-delete";
 
 struct Scene {
-    hub: DevHub,
+    hub: TestHub,
     client: Client,
     fleet: Fleet,
     tide: Tide,
@@ -142,7 +142,9 @@ async fn eventually<F: Future<Output = bool>>(what: &str, scene: &Scene, mut che
 #[tokio::test(flavor = "multi_thread")]
 async fn an_uninstall_runs_the_hooks_and_leaves_nothing_behind() {
     // One cluster fails for a moment: its hook is tried again.
-    let scene = scene(&["cluster2=hook-failure,work=*-pre-delete,for=3s:not yet"]).await;
+    let moment = if support::is_real() { "30s" } else { "3s" };
+    let failure = format!("cluster2=hook-failure,work=*-pre-delete,for={moment}:not yet");
+    let scene = scene(&[&failure]).await;
     let held = "[\"addon.open-cluster-management.io/addon-pre-delete\"] ";
     assert_eq!(scene.left().await["mca cluster1/parting"], held);
     let mut told = scene.tide.progress();

@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use devhub::DevHub;
+use devhub::TestHub;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
@@ -18,9 +18,10 @@ use tidegate::controllers::{EventBudget, Tide, TideOptions};
 
 const GROUP: &str = "addon.open-cluster-management.io";
 const CLUSTERS: usize = 8;
+const EVENTS_OF_ALL: &str = "events in `default` about objects without a namespace";
 
 struct Scene {
-    hub: DevHub,
+    hub: TestHub,
     client: Client,
     fleet: Fleet,
     tide: Tide,
@@ -112,6 +113,9 @@ impl Scene {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_transition_is_told_on_its_object() {
     let scene = scene(EventBudget::default()).await;
+    if support::lacks(&scene.hub, EVENTS_OF_ALL, 21).await {
+        return scene.stop().await;
+    }
     scene.install().await;
     scene
         .until("all are told", |counts| {
@@ -189,6 +193,9 @@ async fn many_clusters_are_a_few_events_and_a_summary_and_a_failure_is_told_all_
         summary_after: Duration::from_secs(1),
     };
     let scene = scene(budget).await;
+    if support::lacks(&scene.hub, EVENTS_OF_ALL, 21).await {
+        return scene.stop().await;
+    }
     let fault = Fault::ApplyFailure {
         message: "no room left".to_owned(),
     };

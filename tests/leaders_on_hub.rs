@@ -6,7 +6,7 @@ mod support;
 
 use std::time::Duration;
 
-use devhub::DevHub;
+use devhub::TestHub;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::PostParams;
 use kube::{Api, Client};
@@ -35,7 +35,7 @@ async fn replica(client: Client, identity: &str) -> Tide {
     support::tide(client, options).await
 }
 
-async fn hub() -> DevHub {
+async fn hub() -> TestHub {
     let hub = support::hub().await;
     support::load(&hub, objects()).await;
     hub

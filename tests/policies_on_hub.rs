@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use devhub::DevHub;
+use devhub::{DevHub, TestHub};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ async fn policies_are_followed_and_told_how_they_are() {
     for crd in tidegate::api::crds() {
         builder = builder.crd(serde_json::to_value(crd).expect("a CRD is JSON"));
     }
-    let hub = builder.start().await.expect("the hub starts");
+    let hub = TestHub::of(builder).await.expect("the hub starts");
     let api: Api<AddOnPolicy> = Api::all(hub.client());
     api.create(&PostParams::default(), &policy("first", "true"))
         .await
@@ -119,7 +119,7 @@ async fn policies_are_followed_and_told_how_they_are() {
 
 #[tokio::test]
 async fn a_hub_without_policies_is_no_hindrance() {
-    let hub = DevHub::builder().start().await.expect("the hub starts");
+    let hub = TestHub::of(DevHub::builder()).await.expect("the hub starts");
     let (_folder, documents) = watch::channel(PolicyDocuments::default());
     let started = PolicyWatch::start(hub.client(), documents);
     let policies = tokio::time::timeout(Duration::from_mins(1), started)

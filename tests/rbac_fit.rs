@@ -27,9 +27,12 @@ fn granted(rules: &[PolicyRule], group: &str, resource: &str) -> BTreeSet<String
 /// What the controllers do beside watching: resource or subresource, verbs.
 fn written(kind: Kind) -> Vec<(&'static str, &'static [&'static str])> {
     match kind {
-        Kind::Placement | Kind::Decision | Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
-            Vec::new()
-        }
+        Kind::Placement
+        | Kind::Decision
+        | Kind::DeploymentConfig
+        | Kind::Template
+        | Kind::HubConfig
+        | Kind::Namespace => Vec::new(),
         Kind::Cluster => vec![("", &["patch"])],
         Kind::AddOn => vec![("/status", &["patch"]), ("/finalizers", &["update"])],
         Kind::Instance => vec![

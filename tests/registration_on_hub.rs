@@ -9,7 +9,7 @@ use std::future::Future;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use devhub::DevHub;
+use devhub::TestHub;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
@@ -28,8 +28,24 @@ const OWN_SIGNER: &str = "example.com/hello";
 const CLUSTER: &str = "c1";
 const AGENT: &str = "system:open-cluster-management:c1:x7f2q";
 
+/// What a hub lets its clusters do anyway: ask for certificates.
+fn rights_of_agents() -> [Value; 2] {
+    let (api, metadata) = (
+        "rbac.authorization.k8s.io/v1",
+        json!({"name": "clusters-ask-for-certificates"}),
+    );
+    [
+        json!({"apiVersion": api, "kind": "ClusterRole", "metadata": metadata, "rules": [
+            {"apiGroups": ["certificates.k8s.io"], "resources": ["certificatesigningrequests"], "verbs": ["create"]}]}),
+        json!({"apiVersion": api, "kind": "ClusterRoleBinding", "metadata": metadata,
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": metadata["name"]},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group",
+                "name": "system:open-cluster-management:managed-clusters"}]}),
+    ]
+}
+
 struct Scene {
-    hub: DevHub,
+    hub: TestHub,
     client: Client,
     tide: Tide,
 }
@@ -40,6 +56,9 @@ impl Scene {
         let client = hub.client();
         let tide = support::tide(client.clone(), TideOptions::default()).await;
         let scene = Self { hub, client, tide };
+        for object in rights_of_agents() {
+            scene.load(object).await;
+        }
         for namespace in [CLUSTER, "shared", "signers"] {
             let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
             scene.load(object).await;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 
-use devhub::DevHub;
+use devhub::TestHub;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
@@ -21,7 +21,7 @@ const ADDON: &str = "helloworld";
 const CLUSTERS: usize = 5;
 
 struct Scene {
-    hub: DevHub,
+    hub: TestHub,
     client: Client,
     fleet: Fleet,
     tide: Tide,

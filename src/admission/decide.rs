@@ -65,6 +65,7 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
     let judged = policies::examine(&asking, &form.stored, documents.old.as_ref(), shaped);
     findings.extend(added.findings);
     findings.extend(judged.findings);
+    let asked = asked.into_iter().chain(added.asked).chain(judged.asked).collect();
     let undecided = added.undecided.into_iter().chain(judged.undecided).collect();
     Verdict::of(identity(request, &documents.object), findings, patch)
         .asking(asked)
@@ -113,6 +114,7 @@ fn part_with(request: &Request<'_>, shape: &Shape, facts: &Facts, rulebook: &Rul
     let Examined { mut findings, asked } = by_kind(&case, &object, None);
     let judged = policies::part_with(&asking, &object);
     findings.extend(judged.findings);
+    let asked = asked.into_iter().chain(judged.asked).collect();
     Verdict::of(identity(request, &object), findings, Patch::default())
         .asking(asked)
         .noting(judged.annotations)

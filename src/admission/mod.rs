@@ -33,10 +33,13 @@ pub use catalogue::{Entry, catalogue, reference_page};
 pub use decide::decide;
 pub use enforcement::{Action, Enforcement, EnforcementError, Scope};
 pub use policies::{Trial, references, try_policies};
-pub use registration::{BREAK_GLASS, Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations};
+pub use registration::{
+    BREAK_GLASS, Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations, configurations_without_conditions,
+};
 pub use request::{Circumstances, Door, Operation, Request, UnknownFacts};
-pub use rulebook::{BlastRadius, Rulebook};
+pub use rulebook::{BlastRadius, PolicyTrouble, Rulebook};
 pub use subject::Operations;
 pub use verdict::Verdict;
 
-pub use crate::snapshot::{Facts, ObjectKey};
+pub use crate::policy::is_policy;
+pub use crate::snapshot::{Facts, ObjectKey, Told};

@@ -83,6 +83,20 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     ]
 }
 
+/// The same for hubs that drop match conditions, as Kubernetes before 1.28 does. The webhook that fails closed is left out: without
+/// its condition it would be asked about every add-on, and hold up all of them while the gate is away.
+pub fn configurations_without_conditions(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
+    configurations(endpoint, ca_pem).map(|mut configuration| {
+        if let Some(webhooks) = configuration.get_mut("webhooks").and_then(Value::as_array_mut) {
+            webhooks.retain(|webhook| webhook.get("failurePolicy") != Some(&json!("Fail")));
+            for webhook in webhooks.iter_mut().filter_map(Value::as_object_mut) {
+                webhook.remove("matchConditions");
+            }
+        }
+        configuration
+    })
+}
+
 /// Every resource that the gate has rules for, in alphabetical order.
 const ALL: [&str; 5] = [
     DeploymentConfig::RESOURCE,
@@ -239,6 +253,28 @@ mod tests {
             .iter()
             .flat_map(|one| one["webhooks"].as_array().expect("webhooks").clone());
         all.collect()
+    }
+
+    #[test]
+    fn a_hub_without_conditions_is_held_up_by_nothing_and_still_asks() {
+        let endpoint = Endpoint::Url("https://127.0.0.1:1".into());
+        let configurations = configurations_without_conditions(&endpoint, Some("pem"));
+        let webhooks = configurations
+            .iter()
+            .flat_map(|one| one["webhooks"].as_array().expect("webhooks"));
+        let told: Vec<_> = webhooks
+            .map(|one| {
+                assert!(one.get("matchConditions").is_none(), "{one}");
+                (one["name"].as_str(), one["failurePolicy"].as_str())
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (Some("mutate.gate.tidegate.dev"), Some("Ignore")),
+                (Some("advice.gate.tidegate.dev"), Some("Ignore")),
+            ]
+        );
     }
 
     #[test]

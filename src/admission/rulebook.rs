@@ -2,7 +2,10 @@
 //!
 //! Decides nothing. The default holds every built-in rule as it is documented, and nothing else.
 
+use serde_json::Value;
+
 use super::enforcement::Enforcement;
+use crate::field::Path;
 use crate::model::Percent;
 use crate::policy::PolicySet;
 
@@ -15,6 +18,44 @@ pub struct Rulebook {
     pub policies: PolicySet,
     /// How large a share of an add-on's clusters one edit may reach before the gate says so.
     pub blast_radius: BlastRadius,
+}
+
+/// What is wrong with a policy that does not compile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyTrouble {
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Where it stands, such as `spec.validations[0].expression`.
+    pub path: Path,
+    /// What is wrong, with the place in the expression where it is one.
+    pub words: String,
+}
+
+impl Rulebook {
+    /// Returns this rulebook with the policies of a hub beside its own, and what is wrong with those that do not compile. `objects`
+    /// are those that params may be found in.
+    pub fn with_policies(&self, documents: &[Value], objects: &[Value]) -> (Self, Vec<PolicyTrouble>) {
+        let loaded = self.policies.beside(documents, objects);
+        let rulebook = Self {
+            policies: loaded.set,
+            ..self.clone()
+        };
+        let troubles = loaded.reports.into_iter().flat_map(|report| {
+            let (kind, name) = (report.kind, report.name);
+            report.faults.into_iter().map(move |fault| PolicyTrouble {
+                kind,
+                name: name.clone(),
+                words: match &fault.caret {
+                    Some(caret) => format!("{}:{}: {}", caret.line, caret.column, fault.message),
+                    None => fault.message,
+                },
+                path: fault.path,
+            })
+        });
+        (rulebook, troubles.collect())
+    }
 }
 
 /// A share of an add-on's clusters.

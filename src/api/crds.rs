@@ -89,25 +89,25 @@ const TIME_ADDED: &str = "/properties/spec/properties/taints/items/properties/ti
 
 /// Adds the properties that every object has, and settles whether the spec is required.
 fn finish_root(root: &mut Map<String, Value>, spec: Spec) {
+    // Of metadata an API server allows nothing to be said, not even a description: it refuses the definition.
     let common = [
-        ("apiVersion", "string", "Group and version of the object."),
-        ("kind", "string", "Kind of the object."),
         (
-            "metadata",
-            "object",
-            "Name, namespace, labels and what else every object has.",
+            "apiVersion",
+            json!({"type": "string", "description": "Group and version of the object."}),
         ),
+        (
+            "kind",
+            json!({"type": "string", "description": "Kind of the object."}),
+        ),
+        ("metadata", json!({"type": "object"})),
     ];
     if let Some(properties) = root
         .entry("properties")
         .or_insert_with(|| json!({}))
         .as_object_mut()
     {
-        for (name, kind, description) in common {
-            properties.insert(
-                name.to_owned(),
-                json!({ "type": kind, "description": description }),
-            );
+        for (name, schema) in common {
+            properties.insert(name.to_owned(), schema);
         }
     }
     match spec {

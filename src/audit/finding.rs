@@ -53,6 +53,14 @@ impl Standing {
         }
     }
 
+    /// Tells whether the gate would tell the user of it.
+    pub const fn is_told(self) -> bool {
+        match self {
+            Self::Denied | Self::Broken | Self::Warned => true,
+            Self::Recorded | Self::Undecided | Self::Excused => false,
+        }
+    }
+
     /// Returns what the gate would do.
     pub const fn action(self) -> &'static str {
         match self {

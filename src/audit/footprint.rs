@@ -82,7 +82,8 @@ impl Footprint {
             | Kind::ServiceAccount
             | Kind::Role
             | Kind::RoleBinding
-            | Kind::SigningRequest => return Self::default(),
+            | Kind::SigningRequest
+            | Kind::Namespace => return Self::default(),
         }
         let lost =
             |reference: &&ConfigReference| !matches!(facts.config(reference), ConfigPresence::Exists(_));
@@ -124,7 +125,8 @@ fn addon_of(key: &ObjectKey, object: &Value) -> Option<Name> {
         | Kind::ServiceAccount
         | Kind::Role
         | Kind::RoleBinding
-        | Kind::SigningRequest => object
+        | Kind::SigningRequest
+        | Kind::Namespace => object
             .pointer("/spec/addonName")
             .and_then(Value::as_str)
             .map(Name::from),

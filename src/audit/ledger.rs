@@ -31,6 +31,19 @@ struct Record {
     uid: Name,
     digest: Digest,
     judged: Option<Judged>,
+    /// It came while this audit was looking, so that nothing was wrong with it before.
+    newcomer: bool,
+}
+
+/// How an object stands as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bearing {
+    /// It was never judged here.
+    Unknown,
+    /// Nothing is wrong with it that anybody would be told.
+    Compliant,
+    /// The gate would refuse it or warn of it, or cannot judge it.
+    AtFault,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -49,6 +62,7 @@ pub struct Ledger {
     records: BTreeMap<ObjectKey, Record>,
     names: Names,
     tally: Tally,
+    begun: bool,
 }
 
 impl Ledger {
@@ -71,6 +85,7 @@ impl Ledger {
             uid: self.names.share(&seen.uid),
             digest: seen.digest,
             judged: None,
+            newcomer: self.begun,
         };
         self.records.insert(key, record);
         true
@@ -130,9 +145,47 @@ impl Ledger {
     /// Forgets every judgement: somebody else has audited meanwhile.
     pub fn forget(&mut self) {
         self.tally.clear();
+        self.begun = false;
         for record in self.records.values_mut() {
             record.judged = None;
+            record.newcomer = false;
         }
+    }
+
+    /// Notes that the audit begins: what comes from now on was not there before.
+    pub fn begin(&mut self) {
+        self.begun = true;
+    }
+
+    /// Tells how an object stands as a whole. What is only recorded, or cannot be decided without a request, is no fault.
+    pub fn bearing(&self, key: &ObjectKey) -> Bearing {
+        let Some(record) = self.records.get(key) else {
+            return Bearing::Unknown;
+        };
+        match &record.judged {
+            Some(judged) if judged.findings.iter().any(|one| one.standing.is_told()) => Bearing::AtFault,
+            Some(_) => Bearing::Compliant,
+            None if record.newcomer => Bearing::Compliant,
+            None => Bearing::Unknown,
+        }
+    }
+
+    /// Returns the worst finding of an object, and how many more there are.
+    pub fn worst(&self, key: &ObjectKey) -> Option<(&Finding, u32)> {
+        let judged = self.records.get(key)?.judged.as_ref()?;
+        let worst = judged.findings.first()?;
+        Some((worst, judged.counts.total().saturating_sub(1)))
+    }
+
+    /// Returns the uid of an object.
+    pub fn uid(&self, key: &ObjectKey) -> Option<&Name> {
+        self.records.get(key).map(|record| &record.uid)
+    }
+
+    /// Returns the add-on that an object belongs to, if it was judged and belongs to one.
+    pub fn addon_of(&self, key: &ObjectKey) -> Option<&Name> {
+        let judged = self.records.get(key)?.judged.as_ref()?;
+        judged.footprint.addon.as_ref()
     }
 
     /// Returns every object.

@@ -18,6 +18,8 @@ pub struct Asks {
     pub peers: bool,
     /// Some policy asks how many clusters and groups a placement has.
     pub placements: bool,
+    /// Some policy asks for labels or annotations of the namespace.
+    pub namespaces: bool,
 }
 
 impl Asks {
@@ -27,6 +29,7 @@ impl Asks {
         Self {
             peers: facts.contains(&Fact::Peers),
             placements: facts.contains(&Fact::Placements),
+            namespaces: rulebook.policies.reads_namespaces(),
         }
     }
 }
@@ -41,6 +44,7 @@ pub struct Shift {
     clusters: BTreeSet<Name>,
     configs: BTreeSet<Name>,
     peers: BTreeSet<Name>,
+    namespaces: BTreeSet<Name>,
     /// Cluster, then add-on.
     declared: BTreeSet<(Name, Name)>,
     /// Placements with the clusters that they have gained or lost.
@@ -59,6 +63,11 @@ impl Shift {
             configs: old.configs.changed(&new.configs),
             peers: if asks.peers {
                 changed(&old.peers, &new.peers)
+            } else {
+                BTreeSet::new()
+            },
+            namespaces: if asks.namespaces {
+                old.namespaces.changed(&new.namespaces)
             } else {
                 BTreeSet::new()
             },
@@ -95,6 +104,7 @@ impl Shift {
             || cluster.as_ref().is_some_and(|name| self.clusters.contains(name))
             || configs.iter().any(|config| self.configs.contains(config))
             || placements.iter().any(|place| self.moves(place, cluster.as_ref()))
+            || self.namespaces.contains(&key.namespace)
             || self.declares(key)
     }
 

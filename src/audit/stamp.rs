@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-const TIME: &str = "timestamp";
+pub(super) const TIME: &str = "timestamp";
 
 /// Adds the times to a report; `before` is what stands on the hub.
 pub fn stamp(report: &mut Value, before: Option<&Value>, now: Timestamp) {

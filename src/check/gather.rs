@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::kinds::{Known, Standing, standing};
 use super::leftovers;
 use super::run::File;
+use crate::admission::is_policy;
 use crate::report::{Ignored, Spot, Unreadable};
 use crate::source::{Node, Reading, Span, objects, read};
 
@@ -98,7 +99,9 @@ impl Library<'_> {
                         None
                     }
                     Standing::Foreign => {
-                        ignore("of other kinds");
+                        if !is_policy(&object.value) {
+                            ignore("of other kinds");
+                        }
                         None
                     }
                     Standing::NoObject => {

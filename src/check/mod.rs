@@ -14,6 +14,7 @@ mod gather;
 mod judge;
 mod kinds;
 mod leftovers;
+mod policies;
 mod run;
 
 pub use judge::{Judgement, judge};

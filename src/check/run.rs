@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::gather::{Item, open, spot};
 use super::judge::Asked;
 use super::kinds::{Standing, standing};
+use super::policies;
 use crate::admission::{Entry, Rulebook, catalogue};
 use crate::field::{Violation, Warning};
 use crate::offline::{Hub, Identity, Knowledge};
@@ -79,6 +80,8 @@ pub enum Outcome {
     Findings,
     /// Something could not be read.
     BadInput,
+    /// A policy among the files does not compile.
+    BrokenPolicy,
 }
 
 /// Checks files against what the gate would say.
@@ -90,15 +93,18 @@ pub fn check(files: &[File], background: &Background, missing: MissingFacts) -> 
         hub.apply(item.value.clone());
     }
     let knowledge = hub.knowledge();
+    let (rulebook, troubles) = policies::in_force(&background.rulebook, &hub, &items);
     let mut report = Report {
         unreadable: library.unreadable(),
         ignored,
         files: files.len(),
         rules: catalogue().iter().map(rule).collect(),
+        findings: troubles,
         ..Report::default()
     };
     let desk = Desk {
         background,
+        rulebook,
         knowledge,
         missing,
     };
@@ -119,6 +125,8 @@ pub fn outcome(report: &Report, threshold: Threshold, missing: MissingFacts) -> 
     };
     if !report.unreadable.is_empty() {
         Outcome::BadInput
+    } else if report.findings.iter().any(policies::is_broken) {
+        Outcome::BrokenPolicy
     } else if report.findings.iter().any(fails) {
         Outcome::Findings
     } else {
@@ -129,6 +137,8 @@ pub fn outcome(report: &Report, threshold: Threshold, missing: MissingFacts) -> 
 /// Everything that the judgements of one check share.
 struct Desk<'a> {
     background: &'a Background,
+    /// What the gate decides by, with the policies that the hub will have.
+    rulebook: Rulebook,
     knowledge: Knowledge,
     missing: MissingFacts,
 }
@@ -197,7 +207,7 @@ impl Desk<'_> {
         (subject, at): (&Subject, &dyn Fn(&Violation) -> Spot),
         report: &mut Report,
     ) -> Vec<String> {
-        let judgement = asked.judge(&self.knowledge, &self.background.rulebook);
+        let judgement = asked.judge(&self.knowledge, &self.rulebook);
         let mut add = |severity: Severity, violation: &Violation| {
             let mut found = finding(severity, violation, subject.clone());
             found.spot = at(violation);
@@ -253,7 +263,7 @@ fn finding(severity: Severity, violation: &Violation, subject: Subject) -> Findi
     }
 }
 
-fn subject(object: &Value) -> Subject {
+pub(super) fn subject(object: &Value) -> Subject {
     let Identity {
         kind,
         namespace,

@@ -341,6 +341,10 @@ pub struct ReferenceArgs {
     /// Which reference.
     #[arg(value_enum)]
     pub topic: Topic,
+    /// Webhooks for hubs before Kubernetes 1.28: without match conditions, which these drop, and without the webhook that fails
+    /// closed, which would then hold up every add-on while the gate is away.
+    #[arg(long)]
+    pub without_conditions: bool,
 }
 
 /// What `tidegate reference` can print.

@@ -18,7 +18,7 @@ pub struct AuditArgs {
     /// Whether stored objects are judged as if they were created now, and where that is told (`docs/audit.md`).
     ///
     /// Reports are written only where the hub serves PolicyReport or OpenReports, by the replica that writes, and only when they
-    /// change; a hub without either kind costs nothing but memory.
+    /// change; an object that begins or ceases to be at fault gets an Event. A hub at rest costs nothing but memory.
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = AuditTo::Reports)]
     pub audit: AuditTo,
 }
@@ -26,7 +26,7 @@ pub struct AuditArgs {
 /// Where findings about stored objects are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum AuditTo {
-    /// In reports on the hub, and in metrics.
+    /// In reports and events on the hub, and in metrics.
     Reports,
     /// In metrics only: nothing is written.
     Metrics,
@@ -62,6 +62,7 @@ impl AuditArgs {
                 AuditTo::Reports => Reports::Written,
                 AuditTo::Metrics | AuditTo::Off => Reports::Unwritten,
             },
+            events: (self.audit == AuditTo::Reports).then(|| tide.herald()),
             pace: AuditPace::default(),
         };
         sightings.map(|sightings| Auditor::start(client, options, sightings))

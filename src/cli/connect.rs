@@ -32,7 +32,7 @@ pub(super) fn client(config: Config) -> Result<Client, CliError> {
 
 /// Returns the hub as a witness of what the watch has not seen.
 pub(super) fn witness(client: Client) -> Witness {
-    Witness::new(move |object| controllers::exists(client.clone(), object).boxed())
+    Witness::new(move |object| controllers::ask(client.clone(), object).boxed())
 }
 
 fn unreachable(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {

@@ -11,6 +11,7 @@ use kube::{Api, Client, Discovery};
 use serde_json::Value;
 
 use super::{CliError, connect};
+use crate::api::v1alpha1::AddOnPolicy;
 use crate::offline::{Dump, Hub};
 use crate::snapshot::{Answer, ConfigRef, Event, Kind, Seen, Settings, Store, absence, terms};
 
@@ -58,11 +59,14 @@ async fn hub(client: &Client) -> Result<Hub, CliError> {
         }
         hub.complete(kind);
     }
+    for policy in policies(client).await? {
+        hub.put(policy);
+    }
     answer(client, &mut hub).await?;
     Ok(hub)
 }
 
-/// Returns all objects of a kind; nothing when the hub has no such kind, or does not show one that only registration needs.
+/// Returns all objects of a kind; nothing when the hub has no such kind, or does not show one that the others can do without.
 async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliError> {
     let address = kind.address();
     let gvk = GroupVersionKind::gvk(address.group, address.version, address.kind);
@@ -78,7 +82,7 @@ async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliErro
         let page = match api.list(&params).await {
             Ok(page) => page,
             Err(kube::Error::Api(status))
-                if status.code == 404 || (status.code == 403 && kind.is_for_registration()) =>
+                if status.code == 404 || (status.code == 403 && kind.may_be_withheld()) =>
             {
                 return Ok(None);
             }
@@ -95,6 +99,27 @@ async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliErro
         match more {
             Some(token) => params.continue_token = Some(token),
             None => return Ok(Some(objects)),
+        }
+    }
+}
+
+/// Returns the policies of the hub; none where it has no such kind, or does not show it, as for the gate.
+async fn policies(client: &Client) -> Result<Vec<Value>, CliError> {
+    let api: Api<AddOnPolicy> = Api::all(client.clone());
+    let mut params = ListParams::default().limit(PAGE);
+    let mut all = Vec::new();
+    loop {
+        let page = match api.list(&params).await {
+            Ok(page) => page,
+            Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => return Ok(Vec::new()),
+            Err(error) => return Err(failed("reading the hub", error)),
+        };
+        for policy in page.items {
+            all.push(serde_json::to_value(policy).map_err(|source| failed("reading the hub", source))?);
+        }
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => params.continue_token = Some(token),
+            None => return Ok(all),
         }
     }
 }
@@ -121,7 +146,8 @@ fn selector(kind: Kind) -> Option<&'static str> {
         | Kind::Instance
         | Kind::DeploymentConfig
         | Kind::Template
-        | Kind::HubConfig => None,
+        | Kind::HubConfig
+        | Kind::Namespace => None,
     }
 }
 

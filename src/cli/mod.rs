@@ -2,6 +2,7 @@
 //!
 //! Joins the rooms and prints; never holds logic of its own.
 
+mod age;
 mod args;
 mod audit;
 mod check;

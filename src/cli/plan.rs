@@ -109,6 +109,7 @@ fn refused(
         Outcome::Clean => return Ok(None),
         Outcome::Findings => 1,
         Outcome::BadInput => 2,
+        Outcome::BrokenPolicy => 3,
     };
     print(&render(&report, Format::Table, Style::default()))?;
     Ok(Some(ExitCode::from(status)))

@@ -14,7 +14,7 @@ pub(super) fn run(args: &ReferenceArgs) -> Result<(), CliError> {
     let text = match args.topic {
         Topic::Rules => admission::reference_page(),
         Topic::Cli => command_line(),
-        Topic::Webhooks => webhooks()?,
+        Topic::Webhooks => webhooks(args.without_conditions)?,
     };
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())
@@ -25,14 +25,19 @@ pub(super) fn run(args: &ReferenceArgs) -> Result<(), CliError> {
 /// Renders the webhook configurations of a hub in which the gate stands behind a service.
 ///
 /// The CA bundle is left out: cert-manager's injector owns it.
-fn webhooks() -> Result<String, CliError> {
+fn webhooks(without_conditions: bool) -> Result<String, CliError> {
     let service = Endpoint::Service {
         namespace: "tidegate".to_owned(),
         name: "tidegate".to_owned(),
         port: 443,
     };
     let mut text = String::new();
-    for configuration in admission::configurations(&service, None) {
+    let configurations = if without_conditions {
+        admission::configurations_without_conditions(&service, None)
+    } else {
+        admission::configurations(&service, None)
+    };
+    for configuration in configurations {
         let body = serde_saphyr::to_string(&configuration).map_err(|error| CliError::Serve {
             part: "the YAML writer",
             source: Box::new(error),

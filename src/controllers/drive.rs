@@ -132,6 +132,11 @@ impl Driver {
         }
     }
 
+    /// Returns where others may tell what happened, within the same budget.
+    pub(super) fn herald(&self) -> Herald {
+        self.pen.herald.clone()
+    }
+
     /// Returns the number of plans that broke an invariant and were not applied.
     pub(super) fn refused_plans(&self) -> Arc<AtomicU64> {
         self.audit.refused()
@@ -461,7 +466,8 @@ mod tests {
                 | Kind::ServiceAccount
                 | Kind::Role
                 | Kind::RoleBinding
-                | Kind::SigningRequest => None,
+                | Kind::SigningRequest
+                | Kind::Namespace => None,
             };
             let objects: Vec<Value> = object.into_iter().collect();
             Event::Listed { kind, objects }

@@ -44,7 +44,7 @@ enum Message {
 
 /// Where to tell what happened.
 #[derive(Clone, Debug)]
-pub(super) struct Herald {
+pub struct Herald {
     board: Arc<Mutex<Board>>,
     sender: mpsc::Sender<Message>,
 }
@@ -83,6 +83,20 @@ impl Herald {
         self.tell(subject, purse, (Grade::Normal, REASON), || Telling {
             regarding: reference(object, uid),
             event: event(Grade::Normal, REASON, "Uninstall", why),
+        });
+    }
+
+    /// Tells that a stored object has begun, or ceased, to be at fault; out of the same purse as what happens on clusters.
+    pub(super) fn judged(
+        &self,
+        subject: &Subject,
+        (object, uid): (&ObjectKey, &Name),
+        (grade, reason): (Grade, &'static str),
+        note: &str,
+    ) {
+        self.tell(subject, Purse::Clusters(grade), (grade, reason), || Telling {
+            regarding: reference(object, uid),
+            event: event(grade, reason, "Audit", note),
         });
     }
 

@@ -27,6 +27,7 @@ mod witness;
 pub use auditor::{AuditOptions, AuditPace, Auditor, Reports, Sightings, Tap, tap};
 pub use election::{ElectionOptions, Pace};
 pub use events::EventBudget;
+pub use herald::Herald;
 pub use policies::{PolicyDocuments, PolicyWatch};
 pub use tide::{Progress, StartError, Tide, TideOptions};
-pub use witness::exists;
+pub use witness::ask;

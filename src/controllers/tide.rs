@@ -16,6 +16,7 @@ use super::auditor::Tap;
 use super::drive::{Driver, Outlets};
 use super::election::{ElectionOptions, campaign};
 use super::events::EventBudget;
+use super::herald::Herald;
 use super::lookout::look_out;
 use super::watch::watch_kind;
 use crate::plan::Note;
@@ -78,6 +79,7 @@ pub struct Tide {
     stop: CancellationToken,
     driver: JoinHandle<()>,
     refused: Arc<AtomicU64>,
+    herald: Herald,
     watches: JoinSet<()>,
     leading: watch::Receiver<bool>,
     standing: JoinSet<()>,
@@ -117,7 +119,7 @@ impl Tide {
             lookouts: lookout_sender,
         };
         let driver = Driver::new(client, options, outlets, (stop.clone(), leading.clone()));
-        let refused = driver.refused_plans();
+        let (refused, herald) = (driver.refused_plans(), driver.herald());
         let driver = tokio::spawn(driver.run(events));
         Ok(Self {
             facts,
@@ -127,6 +129,7 @@ impl Tide {
             stop,
             driver,
             refused,
+            herald,
             watches,
             leading,
             standing,
@@ -137,6 +140,11 @@ impl Tide {
     /// Returns whether this replica is the one that writes, now and whenever that changes.
     pub fn leading(&self) -> watch::Receiver<bool> {
         self.leading.clone()
+    }
+
+    /// Returns where others may tell what happened, in events within the budget of each add-on.
+    pub fn herald(&self) -> Herald {
+        self.herald.clone()
     }
 
     /// Returns the facts that admission asks; they are replaced as the hub changes.

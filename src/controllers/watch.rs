@@ -79,12 +79,12 @@ enum Served {
     Yes,
 }
 
-/// A kind that only serves the registration of agents may be withheld as well: the others need not wait for it.
+/// A kind that only policies or the registration of agents need may be withheld as well: the others need not wait for it.
 fn is_not_served(kind: Kind, error: &watcher::Error) -> bool {
     let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else {
         return false;
     };
-    status.code == 404 || (status.code == 403 && kind.is_for_registration())
+    status.code == 404 || (status.code == 403 && kind.may_be_withheld())
 }
 
 /// Only works that belong to an add-on matter; a hub has many others.
@@ -99,7 +99,8 @@ fn config(kind: Kind) -> watcher::Config {
         | Kind::Instance
         | Kind::DeploymentConfig
         | Kind::Template
-        | Kind::HubConfig => config,
+        | Kind::HubConfig
+        | Kind::Namespace => config,
         Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => config.labels(terms::TOKEN_ADDON_NAME),
         Kind::SigningRequest => {
             // Anybody may create requests; only those that say whose they are can be answered.

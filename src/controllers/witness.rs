@@ -1,4 +1,4 @@
-//! Whether single objects exist, asked of the hub itself.
+//! Whether single objects exist, asked of the hub itself; and of a namespace, what policies may ask of it.
 //!
 //! Decides nothing: a hub that does not say, or does not let this program look, leaves the question open.
 
@@ -6,10 +6,10 @@ use kube::api::DynamicObject;
 use kube::core::ApiResource;
 use kube::{Api, Client};
 
-use crate::snapshot::ObjectKey;
+use crate::snapshot::{Kind, Names, NamespaceFacts, ObjectKey, Told};
 
-/// Returns whether an object exists, if the hub says.
-pub async fn exists(client: Client, object: ObjectKey) -> Option<bool> {
+/// Returns what the hub says of an object, if it does.
+pub async fn ask(client: Client, object: ObjectKey) -> Option<Told> {
     let address = object.kind.address();
     let resource = ApiResource {
         group: address.group.to_owned(),
@@ -23,6 +23,12 @@ pub async fn exists(client: Client, object: ObjectKey) -> Option<bool> {
     } else {
         Api::all_with(client, &resource)
     };
-    let found = api.get_metadata_opt(&object.name).await;
-    found.ok().map(|found| found.is_some())
+    let found = api.get_metadata_opt(&object.name).await.ok()?;
+    Some(match found {
+        None => Told::Absent,
+        Some(found) if object.kind == Kind::Namespace => {
+            Told::Namespace(NamespaceFacts::of(&found.metadata, &mut Names::default()))
+        }
+        Some(_) => Told::Exists,
+    })
 }

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use super::fields::{self, Asked};
+use super::own::{self, Words};
 use super::render;
 use crate::admission::{Entry, catalogue};
 use crate::field::{listed, nearest};
@@ -39,6 +40,14 @@ pub fn explain(topic: &str) -> Result<String, Unknown> {
             cause.summary,
             cause.text,
             "a cause that `tidegate why` names",
+        ));
+    }
+    if let Some(Words { summary, text }) = own::words(topic) {
+        return Ok(page(
+            topic,
+            &summary,
+            &text,
+            "an id of messages, and of no built-in rule",
         ));
     }
     let is_id = topic.contains('/') && !topic.contains(['.', '[']);
@@ -135,6 +144,22 @@ mod tests {
         assert!(text.contains("create, update"));
         let text = explain("why/config-missing").expect("a cause");
         assert!(text.starts_with("why/config-missing\n\n"), "{text}");
+    }
+
+    #[test]
+    fn an_id_of_somebodys_own_policy_says_where_to_look() {
+        let text = explain("[policy/teams.example.com/team]").expect("an id of a message");
+        assert!(
+            text.starts_with("policy/teams.example.com/team\n\n")
+                && text.contains("kubectl get addonpolicy teams.example.com"),
+            "{text}"
+        );
+        for id in ["policy/teams/match", "policy/compile", "audit/left-out"] {
+            assert!(explain(id).is_ok(), "{id}");
+        }
+        for id in ["policy", "policy/", "policy//x", "policy/teams/", "policy/a/b/c"] {
+            assert!(explain(id).is_err(), "{id}");
+        }
     }
 
     #[test]

@@ -143,7 +143,8 @@ impl<'h> World<'h> {
             | Kind::ServiceAccount
             | Kind::Role
             | Kind::RoleBinding
-            | Kind::SigningRequest => {}
+            | Kind::SigningRequest
+            | Kind::Namespace => {}
         }
     }
 

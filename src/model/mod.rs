@@ -12,6 +12,7 @@
 mod config;
 mod deadline;
 mod duration;
+mod image;
 mod limit;
 mod names;
 mod quantity;
@@ -25,6 +26,7 @@ mod version;
 pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope};
 pub use deadline::{ProgressDeadline, Soak};
 pub use duration::{DurationError, GoDuration};
+pub use image::ImageReference;
 pub use limit::{Limit, Percent, Tolerance};
 pub use names::{AddonName, DEFAULT_INSTALL_NAMESPACE, InstallNamespace};
 pub use quantity::Quantity;

@@ -110,7 +110,8 @@ impl Dump {
 
     /// Returns the dump as text, without bookkeeping and without Secrets.
     pub fn render(&self) -> String {
-        let mut objects: Vec<Value> = self.hub.objects().values().cloned().collect();
+        let objects = self.hub.objects().values().chain(self.hub.policies());
+        let mut objects: Vec<Value> = objects.cloned().collect();
         let hashes: Vec<(String, String)> = objects.iter_mut().filter_map(redact::strip).collect();
         if !hashes.is_empty() {
             for object in &mut objects {

@@ -87,6 +87,16 @@ impl Hub {
         self.objects.get(key)
     }
 
+    /// Returns the policies that the hub has, sorted by name: they are in force for whatever is applied to it.
+    pub fn policies(&self) -> impl Iterator<Item = &Value> {
+        let is_policy = |identity: &Identity| identity.group == ADDON_GROUP && identity.kind == "AddOnPolicy";
+        let policies = self
+            .others
+            .iter()
+            .filter(move |(identity, _)| is_policy(identity));
+        policies.map(|(_, object)| object)
+    }
+
     /// Returns what was answered about configurations of foreign kinds.
     pub fn answers(&self) -> &BTreeMap<ConfigRef, Answer> {
         &self.answers

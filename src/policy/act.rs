@@ -37,6 +37,8 @@ pub(super) enum Trouble {
     Failed(String),
     /// A fact that it reads is not known.
     Unknown(Fact),
+    /// The namespace of the object is not known, or its labels are not.
+    NoNamespace(String),
 }
 
 /// Facts as far as they are known.
@@ -141,7 +143,7 @@ impl<'s, 'v> Act<'s, 'v> {
                 )
             }
             "no such attribute(s): namespaceObject" => {
-                Trouble::Failed("the namespace of the object is not known".to_owned())
+                Trouble::NoNamespace("the namespace of the object is not known".to_owned())
             }
             words => Trouble::Failed(words.to_owned()),
         }

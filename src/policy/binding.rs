@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use super::document::{Kind, Written};
 use super::fault::PolicyFault;
-use super::matching::Matcher;
+use super::matching::{Labels, Matcher};
 use super::outcome::{Actions, Told};
 use super::question::Question;
+use crate::api::LabelSelector;
 use crate::api::v1alpha1::{MatchConstraints, ParamKind};
 use crate::field::{Path, quoted};
 
@@ -33,6 +34,8 @@ enum Params {
         found: Vec<Value>,
         /// Only those in the namespace of the request count.
         beside: bool,
+        /// Some of their kind live in namespaces.
+        placed: bool,
         when_missing: Missing,
     },
 }
@@ -111,8 +114,12 @@ impl Binding {
             Params::Objects {
                 found,
                 beside,
+                placed,
                 when_missing,
             } => {
+                if *beside && *placed && question.target.namespace.is_empty() {
+                    return Err("the params stand in the namespace of the object, which has none".to_owned());
+                }
                 let here: Vec<&Value> = found
                     .iter()
                     .filter(|object| {
@@ -153,6 +160,16 @@ fn actions(words: &[String], root: &Path, faults: &mut Vec<PolicyFault>) -> Acti
     }
 }
 
+fn labels(raw: &Value, path: &Path, faults: &mut Vec<PolicyFault>) -> Labels {
+    match serde_json::from_value::<LabelSelector>(raw.clone()) {
+        Ok(raw) => Labels::read(&raw, path, faults),
+        Err(error) => {
+            faults.push(PolicyFault::at(path.clone(), error.to_string()));
+            Labels::default()
+        }
+    }
+}
+
 fn referenced(
     kind: &ParamKind,
     reference: &Value,
@@ -177,15 +194,12 @@ fn referenced(
             Missing::Deny
         }
     };
-    let labels = selector
-        .and_then(|selector| selector.get("matchLabels"))
-        .and_then(Value::as_object);
-    if selector.is_some_and(|selector| selector.get("matchExpressions").is_some()) {
-        faults.push(PolicyFault::at(
-            path.key("selector").key("matchExpressions"),
-            "is not read here: use matchLabels",
-        ));
-    }
+    let labels = selector.map(|selector| labels(selector, &path.key("selector"), faults));
+    let labels = labels.unwrap_or_default();
+    let is_kind = |object: &&Value| {
+        let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+        text("apiVersion") == kind.api_version && text("kind") == kind.kind
+    };
     let is_meant = |object: &&Value| {
         let field = |pointer: &str| {
             object
@@ -193,21 +207,18 @@ fn referenced(
                 .and_then(Value::as_str)
                 .unwrap_or_default()
         };
-        let selected = labels.into_iter().flatten().all(|(key, value)| {
-            object
-                .get("metadata")
-                .and_then(|meta| meta.get("labels")?.get(key))
-                == Some(value)
-        });
-        field("/apiVersion") == kind.api_version
-            && field("/kind") == kind.kind
+        is_kind(object)
             && (text("name").is_empty() || field("/metadata/name") == text("name"))
             && (text("namespace").is_empty() || field("/metadata/namespace") == text("namespace"))
-            && selected
+            && labels.fit(object)
     };
     Params::Objects {
         found: objects.iter().filter(is_meant).cloned().collect(),
         beside: text("namespace").is_empty(),
+        placed: objects
+            .iter()
+            .filter(is_kind)
+            .any(|one| one.pointer("/metadata/namespace").is_some()),
         when_missing,
     }
 }

@@ -48,6 +48,8 @@ pub(super) struct Policy {
     pub(super) on_failure: OnFailure,
     pub(super) bindings: Vec<Binding>,
     pub(super) exceptions: Vec<Exception>,
+    /// Whether it asks for more of a namespace than its name.
+    pub(super) reads_namespace: bool,
 }
 
 /// An expression that must hold.
@@ -86,6 +88,15 @@ impl Policy {
     /// Returns the id of the rule that a part of the policy is.
     pub(super) fn rule(&self, part: &str) -> String {
         format!("policy/{}/{part}", self.name)
+    }
+
+    fn asks_for_namespace(&self) -> bool {
+        let matchers = self.bindings.iter().map(|binding| &binding.matcher);
+        let mut mentions = self.expressions().flat_map(|(_, one)| &one.mentions);
+        std::iter::once(&self.matcher)
+            .chain(matchers)
+            .any(Matcher::asks_for_namespace)
+            || mentions.any(|mention| mention.name == "namespaceObject")
     }
 
     /// Returns every expression, with where it stands.
@@ -204,7 +215,7 @@ impl Parts {
             .collect();
         self.unique(&ids);
         let exceptions = self.exceptions(spec, &ids);
-        Policy {
+        let mut policy = Policy {
             name: Arc::from(written.name.as_str()),
             kind: written.kind,
             origin: written.origin.clone(),
@@ -228,8 +239,11 @@ impl Parts {
             },
             bindings,
             exceptions,
+            reads_namespace: false,
             spec: spec.clone(),
-        }
+        };
+        policy.reads_namespace = policy.asks_for_namespace();
+        policy
     }
 
     fn needs(&mut self, spec: &AddOnPolicySpec) {

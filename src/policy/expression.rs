@@ -134,7 +134,8 @@ fn misfit(found: ResultKind, wanted: Wanted) -> Option<String> {
 fn undeclared(mention: &Mention, terms: &Terms) -> Option<String> {
     let member = first_member(mention);
     match (mention.name.as_str(), member) {
-        ("object" | "oldObject" | "request" | "namespaceObject", _) => None,
+        ("object" | "oldObject" | "request", _) => None,
+        ("namespaceObject", _) => strange_place(&mention.steps),
         ("params", _) if terms.params => None,
         ("params", _) => Some("undeclared reference to 'params': the policy has none".to_owned()),
         ("authorizer", _) => Some("'authorizer' is not available to this gate".to_owned()),
@@ -162,6 +163,23 @@ fn undeclared(mention: &Mention, terms: &Terms) -> Option<String> {
             ))
         }
     }
+}
+
+/// Returns what is wrong with a field of the namespace: only what a file can tell of one is known, and what nobody knows must not
+/// read as absent.
+fn strange_place(steps: &[Step]) -> Option<String> {
+    let known: [&[&str]; 2] = [&["metadata"], &["name", "labels", "annotations"]];
+    let missed = steps.iter().zip(known).find_map(|(step, known)| match step {
+        Step::Member(name) if known.contains(&name.as_str()) => None,
+        Step::Member(name) => Some((name.as_str(), nearest(name, known.iter().copied()))),
+        Step::Each => None,
+    });
+    missed.map(|(name, near)| {
+        let words = format!(
+            "undefined field '{name}': of a namespace only metadata.name, metadata.labels and metadata.annotations are known here"
+        );
+        hinted(words, near)
+    })
 }
 
 fn undeclared_fact(name: &str, terms: &Terms) -> Option<String> {
@@ -235,6 +253,16 @@ mod tests {
             (
                 "has(facts.cluster)",
                 "x:1:4: has() cannot ask for members of 'facts': those that are declared are always there",
+            ),
+            (
+                "namespaceObject.metadata.lables.a == 'b'",
+                "x:1:32: undefined field 'lables': of a namespace only metadata.name, metadata.labels and metadata.annotations are \
+                 known here; did you mean \"labels\"?",
+            ),
+            (
+                "namespaceObject.status.phase == 'Active'",
+                "x:1:23: undefined field 'status': of a namespace only metadata.name, metadata.labels and metadata.annotations are \
+                 known here",
             ),
             (
                 "authorizer.a == 1",

@@ -69,21 +69,14 @@ fn bound<'v>(
     (shared, purse): (&Shared<'_, 'v>, &mut Purse),
 ) -> Outcome {
     let mut outcome = Outcome::default();
-    let whole = |words: String| {
-        troubled(
-            policy,
-            binding.actions,
-            (WHOLE, &Path::root()),
-            &Trouble::Failed(words),
-        )
-    };
+    let whole = |trouble: &Trouble| troubled(policy, binding.actions, (WHOLE, &Path::root()), trouble);
     let params = match matched(policy, binding, question) {
         Matched::No => return outcome,
-        Matched::Unknown(words) => Err(words),
-        Matched::Yes => binding.params(question),
+        Matched::Unknown(words) => Err(Trouble::NoNamespace(words)),
+        Matched::Yes => binding.params(question).map_err(Trouble::Failed),
     };
     match params {
-        Err(words) => outcome.findings.push(whole(words)),
+        Err(trouble) => outcome.findings.push(whole(&trouble)),
         Ok(all) => {
             for params in all {
                 let mut case = Case {
@@ -113,7 +106,7 @@ pub(super) fn conditions_hold(policy: &Policy, act: &Act<'_, '_>) -> Result<bool
                 let words = format!("matchConditions[{name}]: {words}");
                 trouble.get_or_insert(Trouble::Failed(words));
             }
-            Err(unknown @ Trouble::Unknown(_)) => {
+            Err(unknown @ (Trouble::Unknown(_) | Trouble::NoNamespace(_))) => {
                 trouble.get_or_insert(unknown);
             }
         }
@@ -130,6 +123,7 @@ pub(super) fn troubled(
 ) -> Finding {
     let (judgement, words) = match trouble {
         Trouble::Failed(words) => (Judgement::Failed, format!("cannot be judged: {words}")),
+        Trouble::NoNamespace(words) => (Judgement::NoNamespace, format!("cannot be judged: {words}")),
         Trouble::Unknown(fact) => (
             Judgement::Unknown,
             format!("cannot be judged: the fact \"{}\" is not known", fact.name()),

@@ -36,8 +36,9 @@ pub(super) struct Matcher {
     exact: bool,
 }
 
+/// What labels must be.
 #[derive(Clone, Debug, Default)]
-struct Labels(Vec<(String, Demand)>);
+pub(super) struct Labels(Vec<(String, Demand)>);
 
 #[derive(Clone, Debug)]
 enum Demand {
@@ -79,6 +80,11 @@ impl Matcher {
         }
     }
 
+    /// Tells whether labels of the namespace count, other than the one with its name.
+    pub(super) fn asks_for_namespace(&self) -> bool {
+        self.namespaces.0.iter().any(|(key, _)| key != NAME_LABEL)
+    }
+
     /// Tells whether a request matches.
     pub(super) fn matches(&self, question: &Question<'_>) -> Matched {
         let target = &question.target;
@@ -97,7 +103,7 @@ impl Matcher {
             || [question.object, question.old]
                 .into_iter()
                 .flatten()
-                .any(|object| self.objects.select(|key| label(object, key)))
+                .any(|object| self.objects.fit(object))
     }
 
     fn namespace_matches(&self, question: &Question<'_>) -> Matched {
@@ -171,7 +177,8 @@ fn label<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
 }
 
 impl Labels {
-    fn read(raw: &LabelSelector, path: &Path, faults: &mut Vec<PolicyFault>) -> Self {
+    /// Reads a label selector that stands at `path`; one that says nothing selects everything.
+    pub(super) fn read(raw: &LabelSelector, path: &Path, faults: &mut Vec<PolicyFault>) -> Self {
         let exact = raw.match_labels.iter().flatten();
         let mut demands: Vec<(String, Demand)> = exact
             .map(|(key, value)| (key.clone(), Demand::In(BTreeSet::from([value.clone()]))))
@@ -185,6 +192,11 @@ impl Labels {
             }
         }
         Self(demands)
+    }
+
+    /// Tells whether an object has such labels.
+    pub(super) fn fit(&self, object: &Value) -> bool {
+        self.select(|key| label(object, key))
     }
 
     fn select<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {

@@ -92,10 +92,10 @@ fn changes(
     for binding in &policy.bindings {
         let params = match matched(policy, binding, question) {
             Matched::No => continue,
-            Matched::Unknown(words) => Err(words),
-            Matched::Yes => binding.params(question),
+            Matched::Unknown(words) => Err(Trouble::NoNamespace(words)),
+            Matched::Yes => binding.params(question).map_err(Trouble::Failed),
         };
-        for params in params.map_err(|words| whole(Trouble::Failed(words)))? {
+        for params in params.map_err(whole)? {
             for mutation in &policy.mutations {
                 let made = run(policy, mutation, params, (question, &draft, facts), purse);
                 let made = made?;

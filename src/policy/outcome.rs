@@ -16,6 +16,8 @@ pub enum Judgement {
     Failed,
     /// A fact that an expression asks for is not known.
     Unknown,
+    /// The namespace of the object is not known.
+    NoNamespace,
 }
 
 /// What is to happen with a finding.

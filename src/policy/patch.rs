@@ -28,7 +28,8 @@ const KEPT: [&str; 9] = [
     "/metadata/deletionTimestamp",
 ];
 
-/// Returns the operations that an expression made, as far as they change `object`.
+/// Returns the operations that an expression made, as far as they change `object`. One test that fails takes them all back and is
+/// no fault: so a JSONPatch says "only if", as in Kubernetes.
 pub(super) fn operations(made: &Value, object: &Value, leave: Leave) -> Result<Vec<PatchOperation>, String> {
     let Patch(wanted) = serde_json::from_value::<Patch>(made.clone())
         .map_err(|error| format!("is no list of patch operations: {error}"))?;
@@ -36,6 +37,13 @@ pub(super) fn operations(made: &Value, object: &Value, leave: Leave) -> Result<V
     let mut kept = Vec::new();
     for operation in wanted {
         touched(&operation)?;
+        if let PatchOperation::Test(test) = &operation {
+            if draft.pointer(test.path.as_str()).unwrap_or(&Value::Null) != &test.value {
+                return Ok(Vec::new());
+            }
+            // It was proved on this very object: whoever applies the rest need not ask again.
+            continue;
+        }
         if leave == Leave::AbsentOnly && !adds(&operation, &draft)? {
             continue;
         }
@@ -170,6 +178,23 @@ mod tests {
         assert!(
             run(add("/spec/x/y")).is_err(),
             "a parent that is absent is not made up"
+        );
+    }
+
+    #[test]
+    fn a_test_that_fails_takes_everything_back_and_is_no_fault() {
+        let object = json!({"metadata": {"name": "a"}, "spec": {"a": 1}});
+        let run = |path: &str, value: Value| {
+            let made = json!([{"op": "add", "path": "/spec/b", "value": 2}, {"op": "test", "path": path, "value": value}]);
+            result(operations(&made, &object, Leave::Overwrite), &object).map(|new| new["spec"].clone())
+        };
+        assert_eq!(run("/spec/a", json!(1)), Ok(json!({"a": 1, "b": 2})));
+        assert_eq!(run("/spec/a", json!(2)), Ok(json!({"a": 1})));
+        assert_eq!(run("/spec/c", json!(2)), Ok(json!({"a": 1})), "absent is not two");
+        assert_eq!(
+            run("/spec/c", Value::Null),
+            Ok(json!({"a": 1, "b": 2})),
+            "absent is null"
         );
     }
 

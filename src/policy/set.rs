@@ -25,7 +25,28 @@ use crate::field::{Path, quoted};
 /// All policies that are in force. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct PolicySet {
-    policies: Arc<BTreeMap<Arc<str>, Arc<Policy>>>,
+    policies: Arc<BTreeMap<Id, Arc<Policy>>>,
+}
+
+/// A policy by its name. Kubernetes has two kinds of policies, of which each may have one of a name.
+type Id = (Arc<str>, Sort);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Sort {
+    /// Every other policy.
+    Judging,
+    /// A MutatingAdmissionPolicy.
+    Mutating,
+}
+
+fn id(kind: Kind, name: &str) -> Id {
+    let sort = match kind {
+        Kind::Mutating => Sort::Mutating,
+        Kind::AddOnPolicy | Kind::Validating | Kind::ValidatingBinding | Kind::MutatingBinding => {
+            Sort::Judging
+        }
+    };
+    (Arc::from(name), sort)
 }
 
 /// A new set, and what became of every document.
@@ -96,6 +117,27 @@ impl PolicySet {
         }
     }
 
+    /// Returns this set with other policies beside it, such as those of a hub; names of this set are taken. `objects` are those that
+    /// params may be found in.
+    pub fn beside(&self, documents: &[Value], objects: &[Value]) -> Loaded {
+        let source = |document: &Value| Source {
+            origin: Origin::Hub,
+            document: document.clone(),
+        };
+        let sources: Vec<Source> = documents.iter().map(source).collect();
+        let mut loaded = Self::load(&sources, objects, &Self::default());
+        let mut all = BTreeMap::clone(&loaded.set.policies);
+        all.extend(
+            self.policies
+                .iter()
+                .map(|(id, policy)| (id.clone(), Arc::clone(policy))),
+        );
+        loaded.set = Self {
+            policies: Arc::new(all),
+        };
+        loaded
+    }
+
     /// Returns what the policies say of a request.
     pub fn validate(&self, question: &Question<'_>) -> Outcome {
         let about: Vec<&Policy> = self
@@ -120,7 +162,7 @@ impl PolicySet {
 
     /// Returns the names of the policies, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.policies.keys().map(Arc::as_ref)
+        self.policies.keys().map(|(name, _)| &**name)
     }
 
     /// Returns how many policies are in force.
@@ -148,6 +190,11 @@ impl PolicySet {
         self.policies()
             .flat_map(|policy| policy.facts.iter().copied())
             .collect()
+    }
+
+    /// Tells whether any of the policies asks for more of a namespace than its name.
+    pub fn reads_namespaces(&self) -> bool {
+        self.policies().any(|policy| policy.reads_namespace)
     }
 
     /// Returns when the next exception ends after a moment.
@@ -188,7 +235,7 @@ impl Eq for PolicySet {}
 
 impl fmt::Debug for PolicySet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.policies.keys()).finish()
+        f.debug_list().entries(self.names()).finish()
     }
 }
 
@@ -196,33 +243,35 @@ impl fmt::Debug for PolicySet {
 struct Loading<'a> {
     previous: &'a PolicySet,
     /// Names that are taken, and by whom.
-    taken: BTreeMap<String, Origin>,
-    policies: BTreeMap<Arc<str>, Arc<Policy>>,
+    taken: BTreeMap<String, Vec<(Kind, Origin)>>,
+    policies: BTreeMap<Id, Arc<Policy>>,
     reports: Vec<Report>,
 }
 
 impl Loading<'_> {
     fn policy(&mut self, written: &Written, bindings: &[Written], objects: &[Value]) {
-        if let Some(owner) = self.taken.get(&written.name) {
+        let owners = self.taken.entry(written.name.clone()).or_default();
+        if let Some((_, owner)) = owners.iter().find(|(kind, _)| excludes(*kind, written.kind)) {
             let words = format!("{owner} has a policy of this name already");
             let fault = PolicyFault::at(Path::parse("metadata.name"), words);
             return self.report(written, vec![fault], InForce::Nothing);
         }
-        self.taken.insert(written.name.clone(), written.origin.clone());
+        owners.push((written.kind, written.origin.clone()));
+        let id = id(written.kind, &written.name);
         let own: Vec<&Written> = bindings
             .iter()
             .filter(|binding| is_of(binding, written) && binding.faults.is_empty())
             .collect();
         match compile::policy(written, &own, objects) {
             Ok(policy) => {
-                self.policies.insert(policy.name.clone(), Arc::new(policy));
+                self.policies.insert(id, Arc::new(policy));
                 self.report(written, Vec::new(), InForce::This);
             }
             Err(faults) => {
-                let older = self.previous.policies.get(written.name.as_str());
+                let older = self.previous.policies.get(&id);
                 let older = older.filter(|older| older.origin == written.origin);
                 let in_force = older.map_or(InForce::Nothing, |older| {
-                    self.policies.insert(older.name.clone(), Arc::clone(older));
+                    self.policies.insert(id, Arc::clone(older));
                     InForce::Older(older.generation)
                 });
                 self.report(written, faults, in_force);
@@ -261,6 +310,12 @@ impl Loading<'_> {
             in_force,
         });
     }
+}
+
+/// Tells whether two policies of one name exclude each other: their findings would have the same rule ids. Kubernetes' own two
+/// kinds do not, because one judges and the other changes.
+fn excludes(one: Kind, other: Kind) -> bool {
+    one == other || one == Kind::AddOnPolicy || other == Kind::AddOnPolicy
 }
 
 fn policy_name(binding: &Written) -> &str {

@@ -181,7 +181,7 @@ async fn confirmed(
     let Some(_turn) = desk.deciding.enter(1).await else {
         return Some(first);
     };
-    decided(desk, request, &facts.clone().confirmed_by(answers))
+    decided(desk, request, &facts.clone().told(answers))
 }
 
 fn answered(review: &Review<'_>, verdict: Option<&Verdict>, counted: Counted<'_>) -> Response<Body> {

@@ -11,14 +11,14 @@ use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use tokio::time::{Instant, timeout_at};
 
-use crate::admission::ObjectKey;
+use crate::admission::{ObjectKey, Told};
 
 /// The most objects that are asked for on behalf of one request.
 const MOST_ASKED: usize = 10;
 
-type Ask = dyn Fn(ObjectKey) -> BoxFuture<'static, Option<bool>> + Send + Sync;
+type Ask = dyn Fn(ObjectKey) -> BoxFuture<'static, Option<Told>> + Send + Sync;
 
-/// Whoever can tell whether an object exists.
+/// Whoever can tell whether an object exists, and what a namespace says.
 #[derive(Clone)]
 pub struct Witness(Arc<Ask>);
 
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Witness {
 
 impl Witness {
     /// Makes a witness of a question to the hub; nothing is the answer of a hub that does not say.
-    pub fn new(ask: impl Fn(ObjectKey) -> BoxFuture<'static, Option<bool>> + Send + Sync + 'static) -> Self {
+    pub fn new(ask: impl Fn(ObjectKey) -> BoxFuture<'static, Option<Told>> + Send + Sync + 'static) -> Self {
         Self(Arc::new(ask))
     }
 
@@ -39,7 +39,7 @@ impl Witness {
         &self,
         objects: &BTreeSet<ObjectKey>,
         within: Duration,
-    ) -> BTreeMap<ObjectKey, bool> {
+    ) -> BTreeMap<ObjectKey, Told> {
         let until = Instant::now() + within;
         let asked = objects.iter().take(MOST_ASKED).cloned().map(|object| {
             let answer = (self.0)(object.clone());
@@ -48,7 +48,7 @@ impl Witness {
         let mut asked: FuturesUnordered<_> = asked.collect();
         let mut answers = BTreeMap::new();
         while let Ok(Some((object, answer))) = timeout_at(until, asked.next()).await {
-            answers.extend(answer.map(|exists| (object, exists)));
+            answers.extend(answer.map(|told| (object, told)));
         }
         answers
     }
@@ -65,8 +65,8 @@ mod tests {
         let witness = Witness::new(|object: ObjectKey| {
             async move {
                 match &*object.name {
-                    "there" => Some(true),
-                    "gone" => Some(false),
+                    "there" => Some(Told::Exists),
+                    "gone" => Some(Told::Absent),
                     "silent" => None,
                     _ => std::future::pending().await,
                 }
@@ -80,15 +80,15 @@ mod tests {
         let answers = witness.answers(&objects.into_iter().collect(), within).await;
         let said: Vec<String> = answers
             .iter()
-            .map(|(object, exists)| format!("{} {exists}", object.name))
+            .map(|(object, told)| format!("{} {told:?}", object.name))
             .collect();
-        assert_eq!(said, ["gone false", "there true"]);
+        assert_eq!(said, ["gone Absent", "there Exists"]);
         assert!(begun.elapsed() >= within);
     }
 
     #[tokio::test]
     async fn a_request_asks_for_few() {
-        let witness = Witness::new(|_| async { Some(true) }.boxed());
+        let witness = Witness::new(|_| async { Some(Told::Exists) }.boxed());
         let objects = (0..100).map(|n| ObjectKey::new(Kind::Cluster, "", n.to_string()));
         let answers = witness.answers(&objects.collect(), Duration::from_secs(1)).await;
         assert_eq!(answers.len(), MOST_ASKED);

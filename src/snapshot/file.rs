@@ -9,7 +9,8 @@ use super::kind::{Kind, ObjectKey};
 use super::mourn::same_besides_features;
 use super::names::Name;
 use super::record::{
-    AddOn, Cluster, Config, ConfigRef, Decision, InstallStrategy, Instance, Lifecycle, Meta, Placement, Work,
+    AddOn, Cluster, Config, ConfigRef, Decision, InstallStrategy, Instance, Lifecycle, Meta, Namespace,
+    Placement, Work,
 };
 use super::settings::EmptyLifecycle;
 use super::store::{Place, Store, Touched, search};
@@ -58,6 +59,16 @@ impl Store {
             own.extend(selecting);
         }
         self.attribute(&key.name, own, touched);
+    }
+
+    /// Only admission asks for namespaces: nobody's plan does.
+    pub(super) fn insert_namespace(&mut self, name: &Name, record: Namespace) {
+        let known = self.namespaces.get(name);
+        if known.is_none_or(|old| old.facts != record.facts) {
+            self.published.namespace_changed(name);
+        }
+        let name = self.names.share(name);
+        self.namespaces.insert(name, record);
     }
 
     pub(super) fn insert_placement(&mut self, key: &ObjectKey, record: Placement, touched: &mut Touched) {
@@ -231,6 +242,10 @@ impl Store {
             Kind::Work => self.remove_work(&place, touched),
             Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => self.remove_grant(key, touched),
             Kind::SigningRequest => self.remove_request(&key.name, touched),
+            Kind::Namespace => {
+                self.namespaces.remove(&key.name);
+                self.published.namespace_changed(&key.name);
+            }
         }
     }
 

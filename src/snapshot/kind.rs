@@ -33,6 +33,8 @@ pub enum Kind {
     RoleBinding,
     /// `CertificateSigningRequest` of an agent
     SigningRequest,
+    /// `Namespace`, of which only policies ask
+    Namespace,
 }
 
 /// How a kind is addressed on the API.
@@ -58,7 +60,7 @@ const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 impl Kind {
     /// Every kind, in the order in which a start reads them: what others point to comes first.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Cluster,
         Self::Placement,
         Self::Decision,
@@ -72,6 +74,7 @@ impl Kind {
         Self::Role,
         Self::RoleBinding,
         Self::SigningRequest,
+        Self::Namespace,
     ];
 
     /// Returns how the kind is addressed on the API.
@@ -115,6 +118,7 @@ impl Kind {
                 "CertificateSigningRequest",
                 "certificatesigningrequests",
             ),
+            Self::Namespace => cluster_scoped("", "v1", "Namespace", "namespaces"),
         }
     }
 
@@ -131,8 +135,14 @@ impl Kind {
             | Self::DeploymentConfig
             | Self::Template
             | Self::HubConfig
-            | Self::Work => false,
+            | Self::Work
+            | Self::Namespace => false,
         }
+    }
+
+    /// Returns whether a hub may withhold the kind: the others can do without it.
+    pub const fn may_be_withheld(self) -> bool {
+        self.is_for_registration() || matches!(self, Self::Namespace)
     }
 
     /// Returns `group/version` as manifests spell it.

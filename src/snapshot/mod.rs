@@ -45,8 +45,9 @@ pub use names::{Name, Names, order};
 pub use pairs::Pairs;
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, Owner, Paused, Placement,
-    PlacementUse, Progression, ProgressionReference, Reference, Said, Signal, Status, Work, Workload,
+    DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, Namespace, Owner, Paused,
+    Placement, PlacementUse, Progression, ProgressionReference, Reference, Said, Signal, Status, Work,
+    Workload,
 };
 pub use registration::{
     AgentIdentity, Asked, Grant, GrantContent, Holders, KUBE_CLIENT_SIGNER, Permission, Purpose, Registered,

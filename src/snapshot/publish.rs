@@ -33,6 +33,7 @@ struct Changed {
     instances: BTreeSet<Place>,
     versions: BTreeSet<Name>,
     clusters: BTreeSet<Name>,
+    namespaces: BTreeSet<Name>,
     configs: BTreeSet<ConfigRef>,
     peers: BTreeSet<Name>,
 }
@@ -53,6 +54,10 @@ impl Published {
 
     pub(super) fn cluster_changed(&mut self, cluster: &Name) {
         self.changed.clusters.insert(cluster.clone());
+    }
+
+    pub(super) fn namespace_changed(&mut self, namespace: &Name) {
+        self.changed.namespaces.insert(namespace.clone());
     }
 
     pub(super) fn config_changed(&mut self, config: &ConfigRef) {
@@ -98,6 +103,13 @@ impl Store {
         for cluster in &changed.clusters {
             let facts = self.clusters.get(cluster).map(|found| Arc::clone(&found.facts));
             news |= self.published.facts.clusters.set(cluster, facts);
+        }
+        for namespace in &changed.namespaces {
+            let facts = self
+                .namespaces
+                .get(namespace)
+                .map(|found| Arc::clone(&found.facts));
+            news |= self.published.facts.namespaces.set(namespace, facts);
         }
         for config in &changed.configs {
             news |= self.publish_config(config);

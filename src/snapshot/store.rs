@@ -17,7 +17,7 @@ use super::mourn::{Features, Retired};
 use super::names::{Name, Names};
 use super::publish::Published;
 use super::record::{
-    AddOn, Cluster, Config, ConfigRef, ConfigType, Decision, Instance, Meta, Placement, Work,
+    AddOn, Cluster, Config, ConfigRef, ConfigType, Decision, Instance, Meta, Namespace, Placement, Work,
 };
 use super::registration::filing::Filed;
 use super::registration::grants::Grant;
@@ -87,6 +87,7 @@ pub struct Store {
     /// Where each work is filed: add-on and cluster.
     pub(super) work_places: BTreeMap<Place, (Name, Name)>,
     pub(super) clusters: BTreeMap<Name, Cluster>,
+    pub(super) namespaces: BTreeMap<Name, Namespace>,
     pub(super) placements: BTreeMap<Place, Placement>,
     pub(super) decisions: BTreeMap<Place, BTreeMap<Name, Decision>>,
     /// The placement under which each decision is filed.
@@ -262,6 +263,7 @@ impl Store {
             Kind::Work => self.work(key).map(|found| &found.meta),
             Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => self.grant(key).map(|found| &found.meta),
             Kind::SigningRequest => self.request(&key.name).map(|found| &found.meta),
+            Kind::Namespace => self.namespaces.get(&key.name).map(|found| &found.meta),
         }
     }
 
@@ -301,6 +303,11 @@ impl Store {
                 .keys()
                 .map(|name| ObjectKey::new(kind, "", name.clone()))
                 .collect(),
+            Kind::Namespace => self
+                .namespaces
+                .keys()
+                .map(|name| ObjectKey::new(kind, "", name.clone()))
+                .collect(),
             Kind::Instance => {
                 let all = self.instances.values().flat_map(BTreeMap::values);
                 all.map(|found| ObjectKey::new(kind, found.cluster.clone(), found.addon.clone()))
@@ -329,6 +336,7 @@ impl Store {
             Record::Work(Some((addon, cluster, work))) => self.insert_work((addon, cluster), work, touched),
             Record::Grant(Some((addon, grant))) => self.insert_grant(key, addon, grant, touched),
             Record::Request(Some((addon, request))) => self.insert_request(addon, *request, touched),
+            Record::Namespace(record) => self.insert_namespace(&key.name, record),
             Record::Work(None) | Record::Grant(None) | Record::Request(None) => self.remove(key, touched),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use devhub::DevHub;
+use devhub::{DevHub, TestHub};
 use kube::api::{DynamicObject, PostParams};
 use kube::core::ApiResource;
 use kube::{Api, Client};
@@ -53,6 +53,7 @@ impl Audited {
             leading,
             metrics: metrics.clone(),
             reports: Reports::Written,
+            events: Some(tide.herald()),
             pace: AuditPace {
                 turn: Duration::from_millis(50),
                 between_lists: Duration::from_millis(100),
@@ -134,24 +135,24 @@ pub(crate) fn api(client: Client, resource: &str, namespace: &str) -> Api<Dynami
     }
 }
 
-pub(crate) async fn hub() -> DevHub {
+pub(crate) async fn hub() -> TestHub {
     let crds = tidegate::api::crds().into_iter();
     let crds = crds.map(|crd| serde_json::to_value(crd).expect("a CRD is JSON"));
     let builder = crds.fold(DevHub::builder(), devhub::Builder::crd);
-    builder.start().await.expect("the hub starts")
+    TestHub::of(builder).await.expect("the hub starts")
 }
 
-pub(crate) async fn store(hub: &DevHub, object: &Value) {
+pub(crate) async fn store(hub: &TestHub, object: &Value) {
     hub.preload(object).await.expect("an object is accepted");
 }
 
 /// Serves kinds of reports from now on.
-pub(crate) async fn reports(hub: &DevHub, file: &str) {
+pub(crate) async fn reports(hub: &TestHub, file: &str) {
     define(hub, file, |_| {}).await;
 }
 
 /// The same, with definitions that are changed first.
-pub(crate) async fn define(hub: &DevHub, file: &str, change: impl Fn(&mut Value)) {
+pub(crate) async fn define(hub: &TestHub, file: &str, change: impl Fn(&mut Value)) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data/reports")
         .join(file);

@@ -8,6 +8,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use devhub::{DevHub, TestHub};
 use serde_json::Value;
 
 /// How long anything may take before a story gives up.
@@ -59,23 +60,7 @@ impl Dev {
 
     /// Runs kubectl with text on its standard input.
     pub(crate) fn kubectl_with(&self, args: &[&str], stdin: &str) -> Run {
-        let mut child = Command::new("kubectl")
-            .env("KUBECONFIG", &self.kubeconfig)
-            .env("HOME", self.folder.path())
-            .args(["--cache-dir", &self.folder.path().join("cache").to_string_lossy()])
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("these tests need kubectl on the PATH");
-        child
-            .stdin
-            .take()
-            .expect("stdin is piped")
-            .write_all(stdin.as_bytes())
-            .expect("kubectl reads");
-        Run::from(child.wait_with_output().expect("kubectl ends"))
+        kubectl(&self.kubeconfig, args, stdin)
     }
 
     /// Reads an object as JSON.
@@ -160,6 +145,39 @@ impl Dev {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+/// Runs kubectl with text on its standard input. What it remembers stays beside the kubeconfig.
+pub(crate) fn kubectl(kubeconfig: &Path, args: &[&str], stdin: &str) -> Run {
+    let home = kubeconfig.parent().expect("a file has a folder");
+    let mut child = Command::new("kubectl")
+        .env("KUBECONFIG", kubeconfig)
+        .env("HOME", home)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("these tests need kubectl on the PATH");
+    child
+        .stdin
+        .take()
+        .expect("stdin is piped")
+        .write_all(stdin.as_bytes())
+        .expect("kubectl reads");
+    Run::from(child.wait_with_output().expect("kubectl ends"))
+}
+
+/// Starts a hub with our definitions; returns it and a kubeconfig in the folder.
+pub(crate) async fn defined_hub(folder: &Path) -> (TestHub, PathBuf) {
+    let mut builder = DevHub::builder();
+    for crd in tidegate::api::crds() {
+        builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
+    }
+    let hub = TestHub::of(builder).await.expect("the hub starts");
+    let kubeconfig = folder.join("kubeconfig");
+    std::fs::write(&kubeconfig, hub.kubeconfig()).expect("writable");
+    (hub, kubeconfig)
 }
 
 impl Drop for Dev {

@@ -2,29 +2,23 @@
 //!
 //! The hub is the dev hub alone: neither gate nor controllers are in it before the program under test comes.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use devhub::DevHub;
+use devhub::{DevHub, TestHub};
+use serde_json::Value;
 use spokes::{Fleet, FleetOptions};
-use tidegate::admission::{Endpoint, configurations};
+use tidegate::admission::{Endpoint, configurations, configurations_without_conditions};
 use tidegate::server::Authority;
 
-use crate::rig::{Dev, PATIENCE, Run, repository, run, tidegate};
+use crate::rig::{Dev, PATIENCE, defined_hub, kubectl, repository, run, tidegate};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_guards_and_drives_a_hub_that_is_already_there() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut builder = DevHub::builder().bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-    for crd in tidegate::api::crds() {
-        builder = builder.crd(serde_json::to_value(crd).expect("a definition is plain data"));
-    }
-    let hub = builder.start().await.expect("the hub starts");
-    let kubeconfig = folder.path().join("kubeconfig");
-    std::fs::write(&kubeconfig, hub.kubeconfig()).expect("writable");
+    let (hub, kubeconfig) = defined_hub(folder.path()).await;
     let options = FleetOptions {
         clusters: 2,
         ..FleetOptions::default()
@@ -33,6 +27,7 @@ async fn it_guards_and_drives_a_hub_that_is_already_there() {
         .await
         .expect("the clusters start");
 
+    let minor = hub.minor().await.expect("a version");
     let authority = Authority::generate().expect("an authority");
     let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
     let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
@@ -40,7 +35,13 @@ async fn it_guards_and_drives_a_hub_that_is_already_there() {
     let mut program = Serve::start(&kubeconfig, &chain, &key);
 
     tokio::task::block_in_place(|| {
-        guards_and_drives(&program.url, authority.ca_pem(), &kubeconfig);
+        let endpoint = Endpoint::Url(program.url.clone());
+        let webhooks = if minor < 28 {
+            configurations_without_conditions(&endpoint, Some(authority.ca_pem()))
+        } else {
+            configurations(&endpoint, Some(authority.ca_pem()))
+        };
+        guards_and_drives(&webhooks, &kubeconfig);
         program.end();
     });
     fleet.shutdown().await;
@@ -50,10 +51,7 @@ async fn it_guards_and_drives_a_hub_that_is_already_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn dev_runs_on_a_hub_that_is_already_there_and_leaves_no_gate_behind() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let hub = DevHub::builder()
-        .bind(bind)
-        .start()
+    let hub = TestHub::of(DevHub::builder())
         .await
         .expect("a hub without any definition");
     let kubeconfig = folder.path().join("kubeconfig");
@@ -78,8 +76,8 @@ async fn dev_runs_on_a_hub_that_is_already_there_and_leaves_no_gate_behind() {
     hub.shutdown().await;
 }
 
-fn guards_and_drives(url: &str, ca_pem: &str, kubeconfig: &Path) {
-    for configuration in configurations(&Endpoint::Url(url.to_owned()), Some(ca_pem)) {
+fn guards_and_drives(webhooks: &[Value], kubeconfig: &Path) {
+    for configuration in webhooks {
         let registered = kubectl(kubeconfig, &["apply", "-f", "-"], &configuration.to_string());
         assert!(registered.ok, "{}", registered.stderr);
     }
@@ -223,24 +221,4 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(begun.elapsed() < PATIENCE, "still not so: {what}");
         std::thread::sleep(Duration::from_millis(100));
     }
-}
-
-pub(crate) fn kubectl(kubeconfig: &Path, args: &[&str], stdin: &str) -> Run {
-    let home = kubeconfig.parent().expect("a file has a folder");
-    let mut child = Command::new("kubectl")
-        .env("KUBECONFIG", kubeconfig)
-        .env("HOME", home)
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("these tests need kubectl on the PATH");
-    child
-        .stdin
-        .take()
-        .expect("stdin is piped")
-        .write_all(stdin.as_bytes())
-        .expect("kubectl reads");
-    Run::from(child.wait_with_output().expect("kubectl ends"))
 }

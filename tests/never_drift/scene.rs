@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support;
-use devhub::DevHub;
+use devhub::TestHub;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::ApiResource;
 use kube::{Api, Client};
@@ -23,7 +23,7 @@ use crate::tools::Tool;
 
 /// Everything that runs.
 pub(crate) struct Scene {
-    hub: DevHub,
+    hub: TestHub,
     client: Client,
     fleet: Fleet,
     tide: Tide,
@@ -90,7 +90,7 @@ impl Scene {
         // The gate knows the placement's clusters when it fills in a namespace.
         eventually("the gate knows where the add-on goes", async || {
             let probe = json!({ "apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ManagedClusterAddOn",
-                "metadata": { "name": "placed", "namespace": "cluster2" }, "spec": {} });
+                "metadata": { "name": "placed", "namespace": "cluster2", "labels": { "probe": "yes" } }, "spec": {} });
             let promised = self.server_side(&probe, "probe", true).await;
             promised.pointer("/spec/installNamespace") == Some(&json!("placed-here"))
         })

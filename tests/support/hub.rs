@@ -1,4 +1,6 @@
-//! What tests of the controllers on the dev hub begin with: a hub with our definitions, simulated clusters, a running tide.
+//! What tests of the controllers begin with: a hub with our definitions, simulated clusters, a running tide.
+//!
+//! The hub is the dev hub, or with `KUBEBUILDER_ASSETS` a real kube-apiserver with its etcd.
 //!
 //! Decides nothing about what is tested; each test has its own objects and its own picture of what went wrong.
 
@@ -7,7 +9,7 @@ use std::future::Future;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use devhub::DevHub;
+use devhub::{DevHub, TestHub};
 use kube::Client;
 use serde_json::Value;
 use spokes::{Faults, Fleet, FleetOptions};
@@ -22,16 +24,32 @@ pub(crate) fn definitions() -> Vec<Value> {
 }
 
 /// Starts a hub with our definitions.
-pub(crate) async fn hub() -> DevHub {
+pub(crate) async fn hub() -> TestHub {
     hub_with(definitions()).await
 }
 
 /// Starts a hub with these definitions.
-pub(crate) async fn hub_with(definitions: Vec<Value>) -> DevHub {
+pub(crate) async fn hub_with(definitions: Vec<Value>) -> TestHub {
     let builder = definitions
         .into_iter()
         .fold(DevHub::builder(), devhub::Builder::crd);
-    builder.start().await.expect("the hub starts")
+    TestHub::of(builder).await.expect("the hub starts")
+}
+
+/// Returns whether hubs are real ones, which are slower.
+pub(crate) fn is_real() -> bool {
+    let assets = std::env::var_os("KUBEBUILDER_ASSETS");
+    assets.is_some_and(|folder| !folder.is_empty())
+}
+
+/// Returns whether the hub is too old for something, and says so.
+#[expect(clippy::print_stderr, reason = "what a test leaves out is said")]
+pub(crate) async fn lacks(hub: &TestHub, what: &str, since: u32) -> bool {
+    let minor = hub.minor().await.expect("a version");
+    if minor < since {
+        eprintln!("left out: {what} came with 1.{since}, this is 1.{minor}");
+    }
+    minor < since
 }
 
 /// Starts simulated clusters, some of which may misbehave.
@@ -52,7 +70,7 @@ pub(crate) async fn tide(client: Client, options: TideOptions) -> Tide {
 }
 
 /// Stores objects past nothing: they are admitted like anybody's.
-pub(crate) async fn load(hub: &DevHub, objects: impl IntoIterator<Item = Value>) {
+pub(crate) async fn load(hub: &TestHub, objects: impl IntoIterator<Item = Value>) {
     for object in objects {
         hub.preload(&object).await.expect("an object is accepted");
     }

@@ -78,6 +78,19 @@ impl From<IdentityError> for StartError {
     }
 }
 
+/// What can be had from any hub, a real API server too.
+#[derive(Debug)]
+pub(crate) struct Wishes {
+    /// Custom resource definitions.
+    pub(crate) definitions: Vec<Value>,
+    /// Controllers beside the API server.
+    pub(crate) controllers: BTreeSet<Controller>,
+    /// How long an event lives.
+    pub(crate) event_ttl: Duration,
+    /// The administrator's token.
+    pub(crate) token: Option<String>,
+}
+
 /// A hub to be started.
 #[derive(Clone, Debug)]
 pub struct Builder {
@@ -212,6 +225,34 @@ impl Builder {
     pub fn faults(mut self, faults: Faults) -> Self {
         self.faults = faults;
         self
+    }
+
+    /// Returns what any hub can have, or the names of everything else that was wished for. Where it listens does not count, nor
+    /// who may do what: a real server asks for rights whatever is said here.
+    pub(crate) fn wishes_of_any_hub(self) -> Result<Wishes, Vec<&'static str>> {
+        let usual = Self::new();
+        let own: Vec<&'static str> = [
+            ("a short history", self.history != usual.history),
+            (
+                "bookmarks at its own pace",
+                self.bookmark_every != usual.bookmark_every,
+            ),
+            ("services at addresses", self.services != usual.services),
+            ("a folder for its data", self.data_dir.is_some()),
+            ("faults on purpose", self.faults != usual.faults),
+        ]
+        .into_iter()
+        .filter_map(|(name, wished)| wished.then_some(name))
+        .collect();
+        if !own.is_empty() {
+            return Err(own);
+        }
+        Ok(Wishes {
+            definitions: self.definitions,
+            controllers: self.controllers,
+            event_ttl: self.event_ttl,
+            token: self.token,
+        })
     }
 
     /// Starts the hub. When this returns, everything is served.

@@ -6,6 +6,18 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+/// Verbs of custom resources, in the order in which the API lists them.
+pub(crate) const CUSTOM_VERBS: [&str; 8] = [
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
+
 /// Whether objects of a resource live in namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {

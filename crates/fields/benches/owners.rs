@@ -69,7 +69,7 @@ fn object(size: u32) -> Value {
     json!({ "metadata": { "name": "a", "labels": labels }, "spec": { "size": size, "list": list } })
 }
 
-fn asked<'a>(owner: &'a str, types: &'a Types, ignored: &'a Set) -> Asked<'a> {
+fn asked<'a>(owner: &'a str, types: &'a Types, ignored: &'a BTreeMap<String, Set>) -> Asked<'a> {
     Asked {
         owner,
         version: VERSION,
@@ -81,7 +81,7 @@ fn asked<'a>(owner: &'a str, types: &'a Types, ignored: &'a Set) -> Asked<'a> {
 }
 
 fn owners(types: &Types) -> Owners {
-    let ignored = Set::default();
+    let ignored = BTreeMap::new();
     let created = update(
         &json!({}),
         &object(1),
@@ -101,7 +101,7 @@ fn owners(types: &Types) -> Owners {
 
 #[divan::bench]
 fn create(bencher: Bencher<'_, '_>) {
-    let (types, ignored, object) = (types(), Set::default(), object(1));
+    let (types, ignored, object) = (types(), BTreeMap::new(), object(1));
     bencher.bench(|| {
         update(
             &json!({}),
@@ -114,14 +114,14 @@ fn create(bencher: Bencher<'_, '_>) {
 
 #[divan::bench]
 fn change_one_field_of_three_managers(bencher: Bencher<'_, '_>) {
-    let (types, ignored) = (types(), Set::default());
+    let (types, ignored) = (types(), BTreeMap::new());
     let (owners, old, new) = (owners(&types), object(2), object(3));
     bencher.bench(|| update(&old, &new, &owners, &asked("one", &types, &ignored)));
 }
 
 #[divan::bench]
 fn apply_among_three_managers(bencher: Bencher<'_, '_>) {
-    let (types, ignored) = (types(), Set::default());
+    let (types, ignored) = (types(), BTreeMap::new());
     let (owners, old, new) = (owners(&types), object(2), object(3));
     bencher.bench(|| apply(&old, &new, &owners, &asked("two", &types, &ignored)));
 }

@@ -55,7 +55,13 @@ impl Walk {
     }
 
     fn items(&mut self, items: &[Value], list: &List) {
-        let steps = items::steps(&list.relation, items);
+        // No step leads to an item that lost its keys, but something is there still.
+        let step = |position, item| {
+            let step = items::step(&list.relation, item, position);
+            (step.unwrap_or(Element::Value(Value::Null)), item)
+        };
+        let items = items.iter().enumerate();
+        let steps: Vec<(Element, &Value)> = items.map(|(position, item)| step(position, item)).collect();
         let (mut seen, mut twice) = (BTreeSet::new(), BTreeSet::new());
         for (step, _) in &steps {
             if !seen.insert(step) {

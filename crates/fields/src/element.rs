@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::shown;
+
 /// One step of a path.
 #[derive(Clone, Debug)]
 pub enum Element {
@@ -131,11 +133,11 @@ impl fmt::Display for Element {
                 f.write_str("[")?;
                 for (position, (name, value)) in pairs.iter().enumerate() {
                     let comma = if position == 0 { "" } else { "," };
-                    write!(f, "{comma}{name}={value}")?;
+                    write!(f, "{comma}{name}={}", shown::step(value))?;
                 }
                 f.write_str("]")
             }
-            Self::Value(value) => write!(f, "[={value}]"),
+            Self::Value(value) => write!(f, "[={}]", shown::step(value)),
             Self::Index(position) => write!(f, "[{position}]"),
         }
     }

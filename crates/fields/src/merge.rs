@@ -60,7 +60,9 @@ fn all_items(base: Option<&Value>, over: Option<&Value>, list: &List) -> Option<
     );
     let mut by_step: BTreeMap<&Element, &Value> = BTreeMap::new();
     for (step, item) in &own {
-        by_step.entry(step).or_insert(item);
+        // Nothing is merged with items that cannot be told apart.
+        let one = by_step.entry(step);
+        one.and_modify(|item| *item = &Value::Null).or_insert(item);
     }
     let steps = |items: &[(Element, &'_ Value)]| -> Vec<Element> {
         items.iter().map(|(step, _)| step.clone()).collect()

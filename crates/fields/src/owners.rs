@@ -3,6 +3,7 @@
 //! Decides conflicts and what an applier's omission removes. Knows no time and no names with a meaning. How an object
 //! looks in another version is asked of the caller.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -10,6 +11,7 @@ use serde_json::Value;
 use crate::check::{Duplicates, check};
 use crate::collect::field_set;
 use crate::compare::{Comparison, compare};
+use crate::element::equal;
 use crate::fault::Faults;
 use crate::merge::merge;
 use crate::reconcile::reconcile;
@@ -57,12 +59,13 @@ pub enum Refusal {
     Conflicts(Vec<Conflict>),
     /// It is not known how an object looks in a version.
     Unseen(Unseen),
-}
-
-impl From<Unseen> for Refusal {
-    fn from(unseen: Unseen) -> Self {
-        Self::Unseen(unseen)
-    }
+    /// The object does not fit the type of another version, in which somebody owns fields.
+    Misfit {
+        /// What was under way, in the words of Kubernetes; empty, or ends with a colon and a space.
+        doing: String,
+        /// Where it does not fit.
+        faults: Faults,
+    },
 }
 
 /// Who asks for what.
@@ -76,8 +79,8 @@ pub struct Asked<'a> {
     pub types: &'a Types,
     /// Whether to take what others own.
     pub force: bool,
-    /// Paths that this write cannot change, and hence nobody owns through it.
-    pub ignored: &'a Set,
+    /// By version, paths that this write cannot change, and hence nobody owns through it.
+    pub ignored: &'a BTreeMap<String, Set>,
     /// How objects look in other versions.
     pub views: &'a dyn Views,
 }
@@ -98,18 +101,18 @@ pub fn apply(live: &Value, intent: &Value, owners: &Owners, asked: &Asked<'_>) -
         .ok_or_else(|| Refusal::Unknown(asked.version.to_owned()))?;
     check(intent, of, Duplicates::Refused).map_err(Refusal::Intent)?;
     check(live, of, Duplicates::Allowed).map_err(Refusal::Live)?;
-    let mut owners = known(owners, asked.types);
+    let mut owners = known(live, owners, asked)?;
     let merged = merge(live, intent, of);
     let owned = Owned {
-        set: field_set(intent, of).recursive_difference(asked.ignored),
+        set: asked.changeable(field_set(intent, of), asked.version),
         applied: true,
         version: asked.version.to_owned(),
     };
     let last = owners.insert(asked.owner.to_owned(), owned);
     let object = prune(merged, &owners, last.as_ref(), asked)?;
-    let changed = settle(live, &object, &mut owners, asked)?;
+    settle(live, &object, &mut owners, asked)?;
     Ok(Applied {
-        object: (!changed.is_same()).then_some(object),
+        object: (!equal(live, &object)).then_some(object),
         owners,
     })
 }
@@ -121,7 +124,7 @@ pub fn update(live: &Value, new: &Value, owners: &Owners, asked: &Asked<'_>) -> 
         .ok_or_else(|| Refusal::Unknown(asked.version.to_owned()))?;
     check(new, of, Duplicates::Allowed).map_err(Refusal::Intent)?;
     check(live, of, Duplicates::Allowed).map_err(Refusal::Live)?;
-    let mut owners = known(owners, asked.types);
+    let mut owners = known(live, owners, asked)?;
     let forced = Asked {
         force: true,
         ..*asked
@@ -132,8 +135,8 @@ pub fn update(live: &Value, new: &Value, owners: &Owners, asked: &Asked<'_>) -> 
         .set
         .difference(&changed.removed)
         .union(&changed.modified)
-        .union(&changed.added)
-        .recursive_difference(asked.ignored);
+        .union(&changed.added);
+    let set = asked.changeable(set, asked.version);
     if !set.is_empty() {
         let owned = Owned {
             set,
@@ -149,25 +152,63 @@ impl Asked<'_> {
     fn of(&self) -> Option<&Type> {
         self.types.get(self.version)
     }
+
+    /// Returns the paths of a set, read in a version, that this write can change.
+    fn changeable(&self, set: Set, version: &str) -> Set {
+        match self.ignored.get(version) {
+            Some(ignored) => set.recursive_difference(ignored),
+            None => set,
+        }
+    }
+
+    fn changed(&self, changed: Comparison, version: &str) -> Comparison {
+        Comparison {
+            added: self.changeable(changed.added, version),
+            modified: self.changeable(changed.modified, version),
+            removed: self.changeable(changed.removed, version),
+        }
+    }
+
+    /// Returns an object of version `from` as it looks in version `to`. What is seen in another version has to fit the type
+    /// that it has there; `doing` says what for.
+    fn view<'v>(
+        &self,
+        object: &'v Value,
+        (from, to): (&str, &str),
+        doing: impl Fn() -> String,
+    ) -> Result<Cow<'v, Value>, Refusal> {
+        if from == to {
+            return Ok(Cow::Borrowed(object));
+        }
+        let seen = self.views.view(object, from, to).map_err(Refusal::Unseen)?;
+        if let Some(of) = self.types.get(to) {
+            check(&seen, of, Duplicates::Refused).map_err(|faults| Refusal::Misfit {
+                doing: doing(),
+                faults,
+            })?;
+        }
+        Ok(seen)
+    }
 }
 
 /// Owners as today's types read them. What reads under a version that is gone is forgotten.
-fn known(owners: &Owners, types: &Types) -> Owners {
-    let known = owners.iter().filter_map(|(owner, owned)| {
-        let set = reconcile(&owned.set, types.get(&owned.version)?);
-        Some((owner.clone(), Owned { set, ..owned.clone() }))
-    });
-    known.collect()
+fn known(live: &Value, owners: &Owners, asked: &Asked<'_>) -> Result<Owners, Refusal> {
+    let mut known = Owners::new();
+    for (owner, owned) in owners {
+        let Some(of) = asked.types.get(&owned.version) else {
+            continue;
+        };
+        asked.view(live, (asked.version, &owned.version), String::new)?;
+        let set = reconcile(&owned.set, of);
+        known.insert(owner.clone(), Owned { set, ..owned.clone() });
+    }
+    Ok(known)
 }
 
 /// Takes what changed from the other owners, or says who minds.
 fn settle(live: &Value, new: &Value, owners: &mut Owners, asked: &Asked<'_>) -> Result<Comparison, Refusal> {
     let changed = asked.of().map(|of| compare(live, new, of)).unwrap_or_default();
-    let changed = Comparison {
-        added: changed.added.recursive_difference(asked.ignored),
-        modified: changed.modified.recursive_difference(asked.ignored),
-        removed: changed.removed.recursive_difference(asked.ignored),
-    };
+    let changed = asked.changed(changed, asked.version);
     let mut by_version = BTreeMap::from([(asked.version, changed)]);
     let mut conflicts = Vec::new();
     for (owner, owned) in owners.iter_mut().filter(|(owner, _)| *owner != asked.owner) {
@@ -176,10 +217,13 @@ fn settle(live: &Value, new: &Value, owners: &mut Owners, asked: &Asked<'_>) -> 
         };
         if !by_version.contains_key(version.as_str()) {
             // Both are asked for before either is missed.
-            let view = |object| asked.views.view(object, asked.version, version);
-            let (live, new) = (view(live), view(new));
+            let view = |object, what| {
+                let doing = || format!("failed to convert {what} object: ");
+                asked.view(object, (asked.version, version), doing)
+            };
+            let (live, new) = (view(live, "old"), view(new, "new"));
             let changed = compare(&*live?, &*new?, of);
-            by_version.insert(version, changed);
+            by_version.insert(version, asked.changed(changed, version));
         }
         let Some(changed) = by_version.get(version.as_str()) else {
             continue;
@@ -210,7 +254,10 @@ fn prune(merged: Value, owners: &Owners, last: Option<&Owned>, asked: &Asked<'_>
     let Some(of) = asked.types.get(&last.version) else {
         return Ok(merged);
     };
-    let seen = asked.views.view(&merged, asked.version, &last.version)?;
+    let pruning = |what: &str| format!("failed to prune fields: {what}");
+    let seen = asked.view(&merged, (asked.version, &last.version), || {
+        pruning("failed to convert merged object to last applied version: ")
+    })?;
     let lost = last.set.with_declared(of);
     let pruned = remove(&seen, &lost, of);
     let pruned = add_back_owned((&seen, pruned), owners, &last.version, asked)?;
@@ -220,8 +267,7 @@ fn prune(merged: Value, owners: &Owners, last: Option<&Owned>, asked: &Asked<'_>
     let fallen = in_merged.difference(&in_pruned).intersection(&lost);
     let left = remove(&seen, &fallen, of);
     Ok(asked
-        .views
-        .view(&left, &last.version, asked.version)?
+        .view(&left, (&last.version, asked.version), || pruning(""))?
         .into_owned())
 }
 
@@ -242,8 +288,14 @@ fn add_back_owned(
     let (mut merged, mut pruned, mut version) = (merged.clone(), pruned, first);
     for (next, owned) in order.chain(owned) {
         let Some(of) = asked.types.get(next) else { continue };
-        let view = |object| asked.views.view(object, version, next);
-        let (all, some) = (view(&merged), view(&pruned));
+        let view = |object, what| {
+            asked.view(object, (version, next), || {
+                format!(
+                    "failed to prune fields: failed add back owned items: failed to convert {what} object at version {next}: "
+                )
+            })
+        };
+        let (all, some) = (view(&merged, "merged"), view(&pruned, "pruned"));
         let (all, some) = (all?.into_owned(), some?.into_owned());
         let in_merged = field_set(&all, of).with_declared(of);
         let in_pruned = field_set(&some, of).with_declared(of);
@@ -251,5 +303,9 @@ fn add_back_owned(
         pruned = remove(&all, &in_merged.difference(&kept), of);
         (merged, version) = (all, next);
     }
-    Ok(asked.views.view(&pruned, version, first)?.into_owned())
+    let dangling = || {
+        "failed to prune fields: failed add back dangling items: failed to convert pruned object to last applied version: "
+            .to_owned()
+    };
+    Ok(asked.view(&pruned, (version, first), dangling)?.into_owned())
 }

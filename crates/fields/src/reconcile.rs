@@ -42,8 +42,9 @@ impl Walk {
         let Some(below) = below else { return };
         let is_whole = match of {
             Type::List(list) => list.relation == Relation::Atomic,
-            Type::Map(map) => map.atomic && !below.is_empty(),
             // Nothing tells how these were owned before.
+            Type::Map(map) | Type::Free(map) if map.is_undeclared() => return,
+            Type::Map(map) | Type::Free(map) => map.atomic && !below.is_empty(),
             Type::Scalar(_) | Type::Deduced | Type::Opaque => return,
         };
         if is_whole {
@@ -57,9 +58,9 @@ impl Walk {
 fn is_step_of(step: &Element, of: &Type) -> bool {
     let has = |map: &Map, name: &str| map.member(name).is_some();
     match (of, step) {
-        (Type::Map(map), Element::Field(name)) => has(map, name),
+        (Type::Map(map) | Type::Free(map), Element::Field(name)) => has(map, name),
         (Type::List(_), _) => true,
-        (Type::Map(_) | Type::Scalar(_) | Type::Deduced | Type::Opaque, _) => false,
+        (Type::Map(_) | Type::Free(_) | Type::Scalar(_) | Type::Deduced | Type::Opaque, _) => false,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A value without some of its paths.
 //!
-//! Decides nothing about ownership. A map or list that loses everything stays as an empty one.
+//! Decides nothing about ownership. A map or list that loses everything is null afterwards, as in Kubernetes.
 
 use serde_json::{Map as Members, Value};
 
@@ -28,7 +28,11 @@ fn members_left(members: &Members<String, Value>, gone: &Set, map: &Map) -> Valu
         let value = part(value, &step, gone, map.member_or_opaque(name));
         left.extend(value.map(|value| (name.clone(), value)));
     }
-    Value::Object(left)
+    if left.is_empty() {
+        Value::Null
+    } else {
+        Value::Object(left)
+    }
 }
 
 fn items_left(items: &[Value], gone: &Set, list: &List) -> Value {
@@ -39,7 +43,12 @@ fn items_left(items: &[Value], gone: &Set, list: &List) -> Value {
             Err(_) => Some(item.clone()),
         }
     });
-    Value::Array(left.collect())
+    let left: Vec<Value> = left.collect();
+    if left.is_empty() {
+        Value::Null
+    } else {
+        Value::Array(left)
+    }
 }
 
 fn part(value: &Value, step: &Element, gone: &Set, of: &Type) -> Option<Value> {

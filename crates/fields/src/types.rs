@@ -20,6 +20,8 @@ pub enum Type {
     List(Arc<List>),
     /// Nobody knows: maps are owned member by member, all else as a whole.
     Deduced,
+    /// A value of any form; if it is a map, of this one, and otherwise owned as a whole.
+    Free(Arc<Map>),
     /// Anything, owned as a whole.
     #[default]
     Opaque,
@@ -109,6 +111,7 @@ impl Type {
             Self::Map(map) => return Atom::Map(map),
             Self::List(list) => return Atom::List(list),
             Self::Deduced => &*OPEN_MAP,
+            Self::Free(map) => map,
             Self::Opaque => &*CLOSED_MAP,
         };
         match value {
@@ -121,17 +124,20 @@ impl Type {
     /// Returns the type behind one step.
     pub(crate) fn step(&self, element: &Element) -> &Self {
         match (self, element) {
-            (Self::Map(map), Element::Field(name)) => map.member_or_opaque(name),
+            (Self::Map(map) | Self::Free(map), Element::Field(name)) => map.member_or_opaque(name),
             (Self::List(list), Element::Key(_) | Element::Value(_) | Element::Index(_)) => &list.item,
             (Self::Deduced, Element::Field(_)) => self,
-            (Self::Scalar(_) | Self::Map(_) | Self::List(_) | Self::Deduced | Self::Opaque, _) => &OPAQUE,
+            (
+                Self::Scalar(_) | Self::Map(_) | Self::List(_) | Self::Deduced | Self::Free(_) | Self::Opaque,
+                _,
+            ) => &OPAQUE,
         }
     }
 
     /// Returns whether the type declares a member by name.
     pub(crate) fn declares(&self, name: &str) -> bool {
         match self {
-            Self::Map(map) => map.fields.contains_key(name),
+            Self::Map(map) | Self::Free(map) => map.fields.contains_key(name),
             Self::Scalar(_) | Self::List(_) | Self::Deduced | Self::Opaque => false,
         }
     }
@@ -141,6 +147,15 @@ impl Map {
     /// Returns the type of a member, if there may be one of that name.
     pub fn member(&self, name: &str) -> Option<&Type> {
         self.fields.get(name).or(self.others.as_ref())
+    }
+
+    /// Returns whether nothing is declared of any member.
+    pub(crate) fn is_undeclared(&self) -> bool {
+        self.fields.is_empty()
+            && matches!(
+                self.others,
+                Some(Type::Deduced | Type::Free(_) | Type::Scalar(Scalar::Any))
+            )
     }
 
     pub(crate) fn member_or_opaque(&self, name: &str) -> &Type {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fields::{
-    Alike, Asked, KeyField, List, Map, Owners, Refusal, Relation, Scalar, Set, Type, Types, apply, update,
+    Alike, Asked, KeyField, List, Map, Owners, Refusal, Relation, Scalar, Type, Types, apply, update,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
@@ -126,13 +126,6 @@ impl Model {
         let lost = Self::with_containers(&last);
         let gone: Vec<&Unit> = lost.difference(&owned).collect();
         after.retain(|unit, _| !gone.iter().any(|gone| unit.starts_with(gone)));
-        // A list that loses its last item this way goes, whoever owns it; a map stays.
-        for list in [vec![".s".to_owned()], vec![".l".to_owned()]] {
-            let is_left = after.keys().any(|unit| unit.len() > 1 && unit.starts_with(&list));
-            if lost.contains(&list) && !is_left {
-                after.remove(&list);
-            }
-        }
         let is_disputed = |unit: &Unit| {
             after
                 .get(unit)
@@ -263,7 +256,7 @@ impl Real {
             Op::Update { who, .. } => (who, false),
         };
         let owner = identity(*who, applies);
-        let ignored = Set::default();
+        let ignored = BTreeMap::new();
         let asked = |force| Asked {
             owner: &owner,
             version: VERSION,

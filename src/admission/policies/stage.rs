@@ -17,7 +17,7 @@ use crate::admission::request::{Door, Request, UnknownFacts};
 use crate::admission::rulebook::Rulebook;
 use crate::field::{Findings, Violation};
 use crate::policy::{Finding, Judgement, Mutated, Outcome, PolicySet, Question};
-use crate::snapshot::Facts;
+use crate::snapshot::{Confirmed, Facts, Kind, ObjectKey};
 
 /// What policies are asked about.
 #[derive(Clone, Copy)]
@@ -35,6 +35,8 @@ pub(in crate::admission) struct Added {
     pub(in crate::admission) patch: Patch,
     pub(in crate::admission) findings: Findings,
     pub(in crate::admission) undecided: Vec<Violation>,
+    /// The namespace, where the hub should be asked for it.
+    pub(in crate::admission) asked: Option<ObjectKey>,
 }
 
 /// What policies say of an object.
@@ -43,6 +45,8 @@ pub(in crate::admission) struct Judged {
     pub(in crate::admission) findings: Findings,
     pub(in crate::admission) annotations: BTreeMap<String, String>,
     pub(in crate::admission) undecided: Vec<Violation>,
+    /// The namespace, where the hub should be asked for it.
+    pub(in crate::admission) asked: Option<ObjectKey>,
 }
 
 /// Returns what policies add; `patch` is what the built-in defaults add.
@@ -59,6 +63,7 @@ pub(in crate::admission) fn mutate(asked: &Asked<'_>, documents: &Documents, pat
     });
     Added {
         patch,
+        asked: asked.place(&findings),
         undecided: asked.set_aside(&mut findings),
         findings: asked.collected(&findings),
     }
@@ -77,6 +82,7 @@ pub(in crate::admission) fn examine(
         return Judged::default();
     }
     let mut outcome = asked.validate(policies, (Some(object), old));
+    let place = asked.place(&outcome.findings);
     if !shaped {
         outcome
             .findings
@@ -95,6 +101,7 @@ pub(in crate::admission) fn examine(
         findings,
         annotations: outcome.annotations,
         undecided,
+        asked: place,
     }
 }
 
@@ -105,8 +112,10 @@ pub(in crate::admission) fn part_with(asked: &Asked<'_>, stored: &Value) -> Judg
         return Judged::default();
     }
     let mut outcome = asked.validate(policies, (None, Some(stored)));
+    let place = asked.place(&outcome.findings);
     let undecided = asked.set_aside(&mut outcome.findings);
     Judged {
+        asked: place,
         findings: asked.collected(&outcome.findings),
         annotations: outcome.annotations,
         undecided,
@@ -117,6 +126,14 @@ impl Asked<'_> {
     /// Sorts findings by what their policies, and then the operator, want to happen.
     pub(super) fn collected(&self, findings: &[Finding]) -> Findings {
         self.rulebook.enforcement.apply(sorted(findings), &self.scope)
+    }
+
+    /// Returns the namespace if something hangs on it that no watch has shown: it may have come a moment ago.
+    fn place(&self, findings: &[Finding]) -> Option<ObjectKey> {
+        let mut findings = findings.iter();
+        let lacks = findings.any(|finding| finding.judgement == Judgement::NoNamespace);
+        let may_ask = self.facts.confirmed != Confirmed::Everything;
+        (lacks && may_ask).then(|| ObjectKey::new(Kind::Namespace, "", self.request.namespace))
     }
 
     /// Takes out what nobody can decide, if whoever asks wants to hear of it.
@@ -133,7 +150,7 @@ impl Asked<'_> {
     /// Tells whether a finding hangs on what nobody knows here: a fact, or who asks.
     fn is_open(&self, finding: &Finding) -> bool {
         match finding.judgement {
-            Judgement::Unknown => true,
+            Judgement::Unknown | Judgement::NoNamespace => true,
             Judgement::Failed => {
                 let asks = finding.violation().detail().ends_with("no such key: userInfo");
                 asks && self.request.circumstances.user.is_none()
@@ -158,6 +175,11 @@ impl Asked<'_> {
     ) -> T {
         let circumstances = &self.request.circumstances;
         let request = value(self.request, self.name);
+        let place = self.request.namespace;
+        let namespace = self.rulebook.policies.reads_namespaces().then(|| {
+            let known = self.facts.namespace(place);
+            known.map(|known| known.value(place))
+        });
         let fleet = FleetFacts {
             facts: self.facts,
             resource: self.request.resource,
@@ -171,7 +193,7 @@ impl Asked<'_> {
             request: &request,
             object,
             old,
-            namespace: None,
+            namespace: namespace.flatten().as_ref(),
             facts: &fleet,
             now: circumstances.now.or(circumstances.date),
         })

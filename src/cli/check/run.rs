@@ -30,6 +30,7 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Result<ExitCode, CliError> {
         Outcome::Clean => 0,
         Outcome::Findings => 1,
         Outcome::BadInput => 2,
+        Outcome::BrokenPolicy => 3,
     };
     Ok(ExitCode::from(status))
 }

@@ -6,20 +6,22 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use devhub::DevHub;
 use k8s_openapi::api::admissionregistration::v1::{
-    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+    MutatingWebhookConfiguration, ValidatingWebhook, ValidatingWebhookConfiguration,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, PostParams};
 use kube::runtime::conditions::is_crd_established;
 use kube::runtime::wait::await_condition;
 use kube::{Api, Client, ResourceExt};
+use serde_json::Value;
 
 use super::folder::Folder;
-use crate::admission::{Endpoint, configurations};
+use crate::admission::{Endpoint, configurations, configurations_without_conditions};
 use crate::api;
 use crate::cli::{CliError, DevArgs, connect};
 
@@ -80,9 +82,27 @@ impl Hub {
         }
     }
 
-    /// Tells the hub to ask the gate.
-    pub(super) async fn register(&self, endpoint: &Endpoint, ca_pem: &str) -> Result<(), Cause> {
-        let (mutating, validating) = registration(endpoint, Some(ca_pem))?;
+    /// Tells the hub to ask the gate. From then on a hub that is not ours must be made to forget it, also when nothing else starts.
+    pub(super) async fn register(
+        &self,
+        endpoint: &Endpoint,
+        ca_pem: &str,
+        registered: &Registered,
+    ) -> Result<(), Cause> {
+        if let Self::Foreign { client, .. } = self {
+            registered.0.set(client.clone()).unwrap_or_default();
+        }
+        let (mutating, validating) = typed(configurations(endpoint, Some(ca_pem)))?;
+        store(&Api::all(self.client()), &mutating).await?;
+        let kept = store(&Api::all(self.client()), &validating).await?;
+        let conditions = |one: &ValidatingWebhook| one.match_conditions.is_some();
+        if kept.webhooks.iter().flatten().all(conditions) {
+            return Ok(());
+        }
+        tracing::warn!(
+            "this hub drops match conditions of webhooks: no webhook fails closed, everything is asked about"
+        );
+        let (mutating, validating) = typed(configurations_without_conditions(endpoint, Some(ca_pem)))?;
         store(&Api::all(self.client()), &mutating).await?;
         store(&Api::all(self.client()), &validating).await?;
         Ok(())
@@ -92,15 +112,30 @@ impl Hub {
     pub(super) async fn shutdown(self) {
         match self {
             Self::Own { hub, .. } => hub.shutdown().await,
-            Self::Foreign { client, .. } => {
-                if let Err(error) = withdraw(&client).await {
-                    tracing::error!(
-                        error,
-                        "the gate is still registered; delete the two webhook configurations"
-                    );
-                }
-            }
+            Self::Foreign { client, .. } => forget(&client).await,
         }
+    }
+}
+
+/// Where the gate has been registered, if it has.
+#[derive(Default)]
+pub(super) struct Registered(OnceLock<Client>);
+
+impl Registered {
+    /// Makes a hub that is not ours forget the gate of a start that came to nothing.
+    pub(super) async fn forget(self) {
+        if let Some(client) = self.0.into_inner() {
+            forget(&client).await;
+        }
+    }
+}
+
+async fn forget(client: &Client) {
+    if let Err(error) = withdraw(client).await {
+        tracing::error!(
+            error,
+            "the gate is still registered; delete the two webhook configurations"
+        );
     }
 }
 
@@ -150,19 +185,17 @@ async fn define(client: &Client) -> Result<(), Cause> {
     Ok(())
 }
 
-fn registration(
-    endpoint: &Endpoint,
-    ca_pem: Option<&str>,
+fn typed(
+    [mutating, validating]: [Value; 2],
 ) -> Result<(MutatingWebhookConfiguration, ValidatingWebhookConfiguration), serde_json::Error> {
-    let [mutating, validating] = configurations(endpoint, ca_pem);
     Ok((
         serde_json::from_value(mutating)?,
         serde_json::from_value(validating)?,
     ))
 }
 
-/// Creates a configuration, or replaces the one that a program left behind that could not end in order.
-async fn store<K>(api: &Api<K>, configuration: &K) -> Result<(), kube::Error>
+/// Creates a configuration, or replaces the one that a program left behind that could not end in order. Returns what the hub keeps.
+async fn store<K>(api: &Api<K>, configuration: &K) -> Result<K, kube::Error>
 where
     K: kube::Resource<DynamicType = ()>
         + Clone
@@ -172,27 +205,28 @@ where
 {
     let name = configuration.name_any();
     let Some(old) = api.get_opt(&name).await? else {
-        api.create(&PostParams::default(), configuration).await?;
-        return Ok(());
+        return api.create(&PostParams::default(), configuration).await;
     };
     let mut configuration = configuration.clone();
     configuration.meta_mut().resource_version = old.resource_version();
-    api.replace(&name, &PostParams::default(), &configuration).await?;
-    Ok(())
+    api.replace(&name, &PostParams::default(), &configuration).await
 }
 
 async fn withdraw(client: &Client) -> Result<(), String> {
     // Only the names matter here.
     let endpoint = Endpoint::Url("https://127.0.0.1".to_owned());
-    let (mutating, validating) = registration(&endpoint, None).map_err(|error| error.to_string())?;
+    let (mutating, validating) = typed(configurations(&endpoint, None)).map_err(|error| error.to_string())?;
     let params = DeleteParams::default();
     let one: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
     let first = one.delete(&validating.name_any(), &params).await;
     let other: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
     let second = other.delete(&mutating.name_any(), &params).await;
-    // Both are tried before either is reported.
-    first.map_err(|error| error.to_string())?;
-    second.map(drop).map_err(|error| error.to_string())
+    // Both are tried before either is reported; one that is not there is no fault.
+    let faults = [first.map(drop), second.map(drop)]
+        .into_iter()
+        .filter_map(Result::err);
+    let mut faults = faults.filter(|error| !matches!(error, kube::Error::Api(status) if status.code == 404));
+    faults.next().map_or(Ok(()), |error| Err(error.to_string()))
 }
 
 fn cannot_start(source: impl Into<Cause>) -> CliError {

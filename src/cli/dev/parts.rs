@@ -13,7 +13,7 @@ use tokio::sync::broadcast;
 
 use super::demo;
 use super::folder::Folder;
-use super::hub::Hub;
+use super::hub::{Hub, Registered};
 use crate::admission::{Endpoint, Rulebook};
 use crate::cli::policies::{self, Policies};
 use crate::cli::{CliError, DevArgs, audit, connect, rulebook};
@@ -27,13 +27,20 @@ pub(super) struct Parts {
     gate: Gate,
     tide: Tide,
     policies: Policies,
+    rulebook: Arc<ArcSwap<Rulebook>>,
     auditor: Option<Auditor>,
     fleet: Fleet,
     progress: broadcast::Receiver<Progress>,
 }
 
 /// Starts everything; returns when every part serves.
-pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliError> {
+///
+/// If it does not, or is not waited for, whoever calls makes the hub forget what was `registered`.
+pub(super) async fn start(
+    args: &DevArgs,
+    folder: &Folder,
+    registered: &Registered,
+) -> Result<Parts, CliError> {
     // A wrong fault is the user's mistake: said before anything is started.
     let faults = Faults::parse(&args.faults).map_err(|error| CliError::ReadFlag {
         flag: "fault",
@@ -60,7 +67,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
     let auditor = args
         .audit
         .start((client.clone(), &tide), sightings, &rulebook, Metrics::default());
-    let gate = open_gate(&hub, &tide, folder, rulebook).await?;
+    let gate = open_gate((&hub, registered), &tide, folder, Arc::clone(&rulebook)).await?;
     tide.synced().await;
     fleet
         .ready()
@@ -74,6 +81,7 @@ pub(super) async fn start(args: &DevArgs, folder: &Folder) -> Result<Parts, CliE
         gate,
         tide,
         policies,
+        rulebook,
         auditor,
         fleet,
         progress,
@@ -94,6 +102,11 @@ impl Parts {
     /// Returns what has happened on the clusters since the start, and goes on.
     pub(super) fn progress(&mut self) -> &mut broadcast::Receiver<Progress> {
         &mut self.progress
+    }
+
+    /// Returns what the gate decides by.
+    pub(super) fn rulebook(&self) -> Arc<ArcSwap<Rulebook>> {
+        Arc::clone(&self.rulebook)
     }
 
     /// Ends everything, those who call before those who are called.
@@ -117,7 +130,7 @@ impl Parts {
 }
 
 async fn open_gate(
-    hub: &Hub,
+    (hub, registered): (&Hub, &Registered),
     tide: &Tide,
     folder: &Folder,
     rulebook: Arc<ArcSwap<Rulebook>>,
@@ -139,7 +152,7 @@ async fn open_gate(
         .await
         .map_err(|error| cannot_start("the gate", error))?;
     let endpoint = Endpoint::Url(format!("https://{}", gate.address()));
-    hub.register(&endpoint, authority.ca_pem())
+    hub.register(&endpoint, authority.ca_pem(), registered)
         .await
         .map_err(|error| cannot_start("the gate", error))?;
     Ok(gate)

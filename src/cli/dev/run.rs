@@ -4,8 +4,8 @@
 
 use std::io::Write;
 
-use super::{folder, live, parts};
-use crate::cli::{CliError, DevArgs, signals};
+use super::{folder, hub::Registered, live, parts};
+use crate::cli::{CliError, DevArgs, rulebook, signals};
 
 pub(in crate::cli) fn run(args: DevArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -21,13 +21,33 @@ pub(in crate::cli) fn run(args: DevArgs) -> Result<(), CliError> {
 async fn serve(args: DevArgs) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
     let folder = folder::prepare(&args.dir)?;
-    let mut started = tokio::select! {
-        parts = parts::start(&args, &folder) => parts?,
-        () = end.requested() => return Ok(()),
+    let registered = Registered::default();
+    let begun = tokio::select! {
+        parts = parts::start(&args, &folder, &registered) => parts.map(Some),
+        () = end.requested() => Ok(None),
+    };
+    let mut started = match begun {
+        Ok(Some(parts)) => parts,
+        // A hub that is not ours must not go on asking a gate that is gone.
+        Ok(None) => {
+            registered.forget().await;
+            return Ok(());
+        }
+        Err(error) => {
+            registered.forget().await;
+            return Err(error);
+        }
     };
     let told = announce(&started, !args.no_demo);
     let shown = match told {
-        Ok(()) => live::show(&mut started, &mut end).await,
+        Ok(()) => {
+            let book = started.rulebook();
+            tokio::select! {
+                shown = live::show(&mut started, &mut end) => shown,
+                // Goes on for ever: a file that changes is no reason to end.
+                () = rulebook::follow(&args.gate, &book) => Ok(()),
+            }
+        }
         Err(error) => Err(error),
     };
     started.shutdown().await;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::reload;
-use crate::cli::{CliError, LeasePlace, ServeArgs, audit, connect, policies, rulebook, signals};
+use crate::cli::{CliError, LeasePlace, ServeArgs, age, audit, connect, policies, rulebook, signals};
 use crate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
 use crate::server::{Exposition, Gate, GateOptions, Limits};
 use crate::telemetry::Metrics;
@@ -38,6 +38,7 @@ async fn serve(args: ServeArgs) -> Result<(), CliError> {
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
+    age::tell_of_old_hub(&client).await;
     // Nothing passes a gate that has not read its policies yet.
     let (policies, rulebook) = tokio::select! {
         started = policies::start(client.clone(), opened, rulebook, metrics.clone()) => started,

@@ -1,7 +1,8 @@
 //! Writes reports, and takes them away.
 //!
 //! Decides nothing about what a report says. What stands on the hub is read first: a report that says the same already, written
-//! by whoever led before, is left as it is, and results that it holds keep their time.
+//! by whoever led before, is left as it is, and results that it holds keep their time. What it says is read, not believed: the hash
+//! on a report that somebody has edited proves nothing.
 
 use jiff::Timestamp;
 use kube::api::{DeleteParams, PostParams};
@@ -9,18 +10,18 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::outlet::resource;
-use crate::audit::{Form, NAME, content_of, stamp};
+use crate::audit::{Form, NAME, is_intact, stamp};
 use crate::controllers::raw::Raw;
 
 /// Name under which the API server records our writes.
-const FIELD_MANAGER: &str = "tidegate";
+pub(super) const FIELD_MANAGER: &str = "tidegate";
 
 /// What became of a report.
 pub(super) enum Put {
-    /// It stood there already.
-    Unchanged,
-    /// It was written, or taken away.
-    Done,
+    /// It stood there already, in this revision.
+    Unchanged(String),
+    /// It was written in this revision, or taken away.
+    Done(String),
     /// Somebody else wrote first.
     Conflict,
     /// The hub refused it or did not answer.
@@ -44,25 +45,24 @@ pub(super) async fn apply_report(
         None => remove(&api).await,
     };
     match done {
-        Ok(true) => Put::Done,
-        Ok(false) => Put::Unchanged,
+        Ok(put) => put,
         Err(kube::Error::Api(status)) if status.code == 409 => Put::Conflict,
         Err(error) => Put::Failed(error),
     }
 }
 
-/// Tells whether anything was written.
-async fn put(api: &Api<Raw>, mut body: Value, now: Timestamp) -> kube::Result<bool> {
+async fn put(api: &Api<Raw>, mut body: Value, now: Timestamp) -> kube::Result<Put> {
     let params = PostParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
         ..PostParams::default()
     };
     let Some(old) = api.get_opt(NAME).await? else {
         stamp(&mut body, None, now);
-        return api.create(&params, &Raw::new(body)).await.map(|_| true);
+        let created = api.create(&params, &Raw::new(body)).await?;
+        return Ok(Put::Done(version_of(&created)));
     };
-    if content_of(&old.object) == content_of(&body) {
-        return Ok(false);
+    if is_intact(&old.object, &body) {
+        return Ok(Put::Unchanged(version_of(&old)));
     }
     stamp(&mut body, Some(&old.object), now);
     // Nobody else's write is lost: the API server refuses another revision.
@@ -70,13 +70,19 @@ async fn put(api: &Api<Raw>, mut body: Value, now: Timestamp) -> kube::Result<bo
     if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.insert("resourceVersion".to_owned(), version.unwrap_or_else(|| json!("")));
     }
-    api.replace(NAME, &params, &Raw::new(body)).await.map(|_| true)
+    let replaced = api.replace(NAME, &params, &Raw::new(body)).await?;
+    Ok(Put::Done(version_of(&replaced)))
 }
 
-async fn remove(api: &Api<Raw>) -> kube::Result<bool> {
+async fn remove(api: &Api<Raw>) -> kube::Result<Put> {
     match api.delete(NAME, &DeleteParams::default()).await {
-        Ok(_) => Ok(true),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+        Ok(_) => Ok(Put::Done(String::new())),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Put::Unchanged(String::new())),
         Err(error) => Err(error),
     }
+}
+
+fn version_of(report: &Raw) -> String {
+    let version = report.object.pointer("/metadata/resourceVersion");
+    version.and_then(Value::as_str).unwrap_or_default().to_owned()
 }

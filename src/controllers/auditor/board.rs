@@ -1,6 +1,7 @@
 //! The board: which reports stand on the hub, and which should.
 //!
-//! Decides what is written: a report that says something else than the one that stands there, and no other. A namespace is
+//! Decides what is written: a report that says something else than the one that stands there, and no other. One that somebody
+//! else has written to is read before it is believed. A namespace is
 //! reported a turn after it was judged, so that what comes together is told together; and never while some of its objects
 //! still have to be judged.
 
@@ -16,7 +17,7 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use super::apply::{Put, apply_report};
-use super::outlet::News;
+use super::outlet::{News, Seen};
 use super::start::AuditOptions;
 use crate::audit::{Form, Ledger, ObjectKey, content_of, report};
 use crate::controllers::cause::root;
@@ -37,7 +38,7 @@ pub(super) struct Board {
     metrics: Metrics,
     at_once: usize,
     /// The kinds that are served, with the reports of ours that stand there.
-    standing: BTreeMap<Form, BTreeMap<Name, String>>,
+    standing: BTreeMap<Form, BTreeMap<Name, Standing>>,
     /// Namespaces whose report may have to change.
     marked: BTreeSet<Name>,
     /// Those that were marked before this turn.
@@ -46,6 +47,35 @@ pub(super) struct Board {
     failed: BTreeMap<Name, Instant>,
     closed_until: Instant,
     pause: Duration,
+}
+
+/// A report that stands there.
+#[derive(Debug)]
+struct Standing {
+    /// The hash of what it says, by its own account.
+    content: String,
+    /// The revision that was written or looked at last.
+    version: String,
+    /// Somebody else may have changed what it says.
+    suspect: bool,
+}
+
+impl Standing {
+    fn of(seen: Seen) -> Self {
+        Self {
+            content: seen.content,
+            version: seen.version,
+            suspect: seen.touched,
+        }
+    }
+
+    /// Tells whether a revision is one that was known before. An older one is told late.
+    fn knows(&self, version: &str) -> bool {
+        match (self.version.parse::<u64>(), version.parse::<u64>()) {
+            (Ok(known), Ok(seen)) => seen <= known,
+            (Ok(_) | Err(_), Ok(_) | Err(_)) => self.version == version,
+        }
+    }
 }
 
 /// One report to be written, or to be taken away.
@@ -85,15 +115,22 @@ impl Board {
                 self.standing.remove(&form);
             }
             News::Standing(form, reports) => {
-                self.standing.insert(form, reports.into_iter().collect());
+                let reports = reports.into_iter();
+                let standing = reports.map(|(namespace, seen)| (namespace, Standing::of(seen)));
+                self.standing.insert(form, standing.collect());
                 self.check_all(ledger);
             }
-            News::Written(form, namespace, content) => {
+            News::Written(form, namespace, seen) => {
+                let leads = *self.leading.borrow();
                 let Some(known) = self.standing.get_mut(&form) else {
                     return;
                 };
-                if known.get(&namespace) != Some(&content) {
-                    known.insert(namespace.clone(), content);
+                let is_known = known.get(&namespace).is_some_and(|one| one.knows(&seen.version));
+                if !is_known {
+                    let mut standing = Standing::of(seen);
+                    // While this replica leads, nobody else should write: who takes a field away leaves no trace of himself.
+                    standing.suspect |= leads;
+                    known.insert(namespace.clone(), standing);
                     self.mark(&namespace);
                 }
             }
@@ -175,8 +212,10 @@ impl Board {
             .filter_map(|(form, known)| {
                 let body = (!sheet.is_empty()).then(|| report(*form, namespace, &sheet));
                 let wanted = body.as_ref().and_then(content_of);
-                let standing = known.get(namespace).map(String::as_str);
-                (wanted != standing).then(|| Job {
+                let standing = known.get(namespace);
+                let is_suspect = standing.is_some_and(|one| one.suspect);
+                let differs = wanted != standing.map(|one| one.content.as_str());
+                (differs || is_suspect).then(|| Job {
                     form: *form,
                     namespace: namespace.clone(),
                     body,
@@ -202,22 +241,31 @@ impl Board {
         } = job;
         let Some(put) = put else { return };
         let outcome = match &put {
-            Put::Unchanged | Put::Done => Written::Done,
+            Put::Unchanged(_) | Put::Done(_) => Written::Done,
             Put::Conflict => Written::Conflict,
             Put::Failed(_) => Written::Failed,
         };
-        if !matches!(put, Put::Unchanged) {
+        if !matches!(put, Put::Unchanged(_)) {
             self.metrics.wrote(form.resource(), outcome);
         }
+        if matches!(put, Put::Done(_)) {
+            info!(kind = form.kind(), %namespace, deleted = body.is_none(), "report written");
+        }
         match put {
-            Put::Done | Put::Unchanged => {
+            Put::Done(version) | Put::Unchanged(version) => {
                 let content = body.as_ref().and_then(content_of);
-                info!(kind = form.kind(), %namespace, deleted = body.is_none(), "report written");
                 let Some(known) = self.standing.get_mut(&form) else {
                     return;
                 };
                 match content {
-                    Some(content) => known.insert(namespace, content.to_owned()),
+                    Some(content) => {
+                        let standing = Standing {
+                            content: content.to_owned(),
+                            version,
+                            suspect: false,
+                        };
+                        known.insert(namespace, standing)
+                    }
                     None => known.remove(&namespace),
                 };
             }

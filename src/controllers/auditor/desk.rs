@@ -15,6 +15,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use tracing::{info, warn};
 
 use super::board::Board;
+use super::crier::Crier;
 use super::fetch::{FEW, page, some};
 use super::outlet::News;
 use super::start::AuditOptions;
@@ -34,6 +35,7 @@ pub(super) struct Desk {
     options: AuditOptions,
     ledger: Ledger,
     board: Board,
+    crier: Crier,
     listed: BTreeSet<Kind>,
     /// Objects to be judged that must be read first.
     stale: BTreeSet<ObjectKey>,
@@ -56,9 +58,11 @@ type Judged = (ObjectKey, Vec<Finding>, Footprint);
 impl Desk {
     pub(super) fn new(client: Client, options: AuditOptions) -> Self {
         let board = Board::new(client.clone(), &options);
+        let crier = Crier::new(options.events.clone());
         Self {
             client,
             board,
+            crier,
             ledger: Ledger::default(),
             listed: BTreeSet::new(),
             stale: BTreeSet::new(),
@@ -122,6 +126,7 @@ impl Desk {
     fn remove(&mut self, key: &ObjectKey) {
         self.stale.remove(key);
         self.carried.remove(key);
+        self.crier.remove(key);
         if self.ledger.remove(key) {
             self.board.mark(&key.namespace);
             self.news = true;
@@ -155,6 +160,9 @@ impl Desk {
         if std::mem::take(&mut self.news) {
             self.count();
         }
+        if self.leads() {
+            self.crier.tell(&self.ledger, &self.stale);
+        }
         self.board.write(&self.ledger, &self.stale).await;
     }
 
@@ -164,6 +172,7 @@ impl Desk {
             self.ledger.forget();
             self.stale.extend(self.ledger.keys().cloned());
             self.board.forget();
+            self.crier.forget();
             self.count();
         }
     }
@@ -175,6 +184,7 @@ impl Desk {
         let all = self.ledger.keys().filter(|key| !self.carried.contains_key(*key));
         self.stale.extend(all.cloned());
         self.board.check_all(&self.ledger);
+        self.ledger.begin();
         info!(objects = self.ledger.keys().count(), "audit begins");
     }
 
@@ -261,7 +271,9 @@ impl Desk {
                 let rest = due.split_off(due.len().min(BATCH));
                 self.judge(std::mem::replace(&mut due, rest)).await;
             }
-            if more.is_none() {
+            // The pages behind the last object that is due hold nothing new.
+            let is_over = !self.stale.iter().any(|key| key.kind == kind);
+            if more.is_none() || is_over {
                 break;
             }
             next = more;
@@ -299,7 +311,9 @@ impl Desk {
             return;
         };
         for (key, findings, footprint) in judged {
+            let was = self.ledger.bearing(&key);
             if self.ledger.judge(&key, &findings, footprint) {
+                self.crier.note(&key, was);
                 self.board.mark(&key.namespace);
                 self.news = true;
             }

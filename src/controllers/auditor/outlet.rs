@@ -15,6 +15,7 @@ use kube::{Api, Client, ResourceExt};
 use tokio::sync::mpsc;
 use tracing::{debug, info, warn};
 
+use super::apply::FIELD_MANAGER;
 use crate::audit::{CONTENT, Form, MANAGED_BY, MANAGER, NAME};
 use crate::controllers::cause::root;
 use crate::snapshot::Name;
@@ -36,12 +37,23 @@ const LONG: Duration = Duration::from_mins(10);
 pub(super) enum News {
     /// It is not served.
     Absent(Form),
-    /// It is, and these reports of ours stand there: namespace and hash of the content.
-    Standing(Form, Vec<(Name, String)>),
+    /// It is, and these reports of ours stand there, by namespace.
+    Standing(Form, Vec<(Name, Seen)>),
     /// A report of ours was written, by whomever.
-    Written(Form, Name, String),
+    Written(Form, Name, Seen),
     /// A report of ours is gone.
     Removed(Form, Name),
+}
+
+/// What is seen of a report without reading it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// The hash of what it says, by its own account.
+    pub(super) content: String,
+    /// Its revision.
+    pub(super) version: String,
+    /// Whether somebody else has written to it.
+    pub(super) touched: bool,
 }
 
 type Shown = watcher::Event<PartialObjectMeta<DynamicObject>>;
@@ -78,7 +90,7 @@ async fn follow_reports(client: &Client, form: Form, news: &mpsc::UnboundedSende
     let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client.clone(), &resource(form));
     let config = watcher::Config::default().labels(&format!("{MANAGED_BY}={MANAGER}"));
     let mut stream = std::pin::pin!(watcher(api, config).default_backoff());
-    let (mut listing, mut told) = (Vec::new(), String::new());
+    let (mut listing, mut told) = (Vec::<(Name, Seen)>::new(), String::new());
     while let Some(next) = stream.next().await {
         let shown = match next {
             Ok(event) => translate(form, event, &mut listing),
@@ -103,11 +115,10 @@ async fn follow_reports(client: &Client, form: Form, news: &mpsc::UnboundedSende
     }
 }
 
-fn translate(form: Form, event: Shown, listing: &mut Vec<(Name, String)>) -> Option<News> {
+fn translate(form: Form, event: Shown, listing: &mut Vec<(Name, Seen)>) -> Option<News> {
     let ours = |object: &PartialObjectMeta<DynamicObject>| {
-        let content = object.annotations().get(CONTENT).cloned().unwrap_or_default();
         let place = Name::from(object.namespace().unwrap_or_default());
-        (object.name_any() == NAME).then_some((place, content))
+        (object.name_any() == NAME).then(|| (place, seen(object)))
     };
     match event {
         watcher::Event::Init => {
@@ -119,10 +130,18 @@ fn translate(form: Form, event: Shown, listing: &mut Vec<(Name, String)>) -> Opt
             None
         }
         watcher::Event::InitDone => Some(News::Standing(form, std::mem::take(listing))),
-        watcher::Event::Apply(object) => {
-            ours(&object).map(|(place, content)| News::Written(form, place, content))
-        }
+        watcher::Event::Apply(object) => ours(&object).map(|(place, seen)| News::Written(form, place, seen)),
         watcher::Event::Delete(object) => ours(&object).map(|(place, _)| News::Removed(form, place)),
+    }
+}
+
+fn seen(object: &PartialObjectMeta<DynamicObject>) -> Seen {
+    let writers = object.managed_fields().iter();
+    let mut others = writers.filter(|entry| entry.manager.as_deref() != Some(FIELD_MANAGER));
+    Seen {
+        content: object.annotations().get(CONTENT).cloned().unwrap_or_default(),
+        version: object.resource_version().unwrap_or_default(),
+        touched: others.next().is_some(),
     }
 }
 

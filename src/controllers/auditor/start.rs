@@ -14,6 +14,7 @@ use super::desk::Desk;
 use super::outlet::follow;
 use super::tap::Sightings;
 use crate::audit::{Facts, Form, Rulebook};
+use crate::controllers::Herald;
 use crate::telemetry::Metrics;
 
 /// Whether reports are written.
@@ -44,7 +45,7 @@ impl Default for AuditPace {
     fn default() -> Self {
         Self {
             turn: Duration::from_secs(1),
-            page: 250,
+            page: 500,
             between_pages: Duration::from_millis(50),
             between_lists: Duration::from_secs(10),
             writes_at_once: 4,
@@ -65,6 +66,8 @@ pub struct AuditOptions {
     pub metrics: Metrics,
     /// Whether reports are written.
     pub reports: Reports,
+    /// Who tells in events that an object has begun or ceased to be at fault; absent when nobody does.
+    pub events: Option<Herald>,
     /// How fast it goes.
     pub pace: AuditPace,
 }

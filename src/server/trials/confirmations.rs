@@ -8,6 +8,7 @@ use futures::FutureExt as _;
 use serde_json::{Value, json};
 
 use super::rig::{Rig, quick, review};
+use crate::admission::Told;
 use crate::admission::{Enforcement, Rulebook, decide};
 use crate::server::Witness;
 
@@ -36,9 +37,15 @@ async fn what_only_the_watch_has_not_seen_is_stored_with_a_warning() {
 
 #[tokio::test]
 async fn what_the_hub_calls_absent_is_refused_and_what_it_has_is_fine() {
-    let says = |word: bool| Some(Witness::new(move |_| async move { Some(word) }.boxed()));
-    assert_eq!(answer(says(false)).await, (json!(false), 0));
-    assert_eq!(answer(says(true)).await, (json!(true), 0));
+    let says = |word: Told| {
+        let word = move |_| {
+            let word = word.clone();
+            async move { Some(word) }.boxed()
+        };
+        Some(Witness::new(word))
+    };
+    assert_eq!(answer(says(Told::Absent)).await, (json!(false), 0));
+    assert_eq!(answer(says(Told::Exists)).await, (json!(true), 0));
 }
 
 #[tokio::test]

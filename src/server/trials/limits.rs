@@ -278,6 +278,40 @@ async fn connections_beyond_the_limit_wait_for_a_place() {
     assert!(second.await.is_ok(), "the place is free again");
 }
 
+#[tokio::test]
+async fn bodies_beyond_what_may_be_held_are_shed() {
+    let body = review(&json!({}));
+    let rig = Rig::start(Limits {
+        buffered_bytes: body.len() + (16 << 10),
+        body: Duration::from_mins(2),
+        body_grace: Duration::from_mins(2),
+        patience: Duration::from_millis(50),
+        ..quick()
+    })
+    .await;
+    // Somebody announces nearly everything that there is room for, and does not send it.
+    let mut holding = rig.tls(&[b"http/1.1"]).await;
+    let head = "POST /validate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 16000\r\n\r\n{";
+    holding.write_all(head.as_bytes()).await.expect("sent");
+    holding.flush().await.expect("sent");
+    let large = review(&json!({"configs": [{"name": "x".repeat(8 << 10)}]}));
+    let shed = async {
+        loop {
+            // Until the first one has been heard, there is room for this one.
+            let (status, _) = rig.post("/validate", large.clone()).await;
+            if status == 429 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), shed)
+        .await
+        .expect("there is no room");
+    let (status, _) = rig.post("/validate", body).await;
+    assert_eq!(status, 200, "what fits is answered");
+}
+
 fn slow(_: &Request<'_>, _: &Facts, _: &Rulebook) -> Verdict {
     std::thread::sleep(Duration::from_millis(1500));
     Verdict::pass()

@@ -20,14 +20,14 @@ use crate::snapshot::decode::content::{deployment_config, template};
 use crate::snapshot::decode::rollout::group_size;
 use crate::snapshot::decode::status::{conditions, references, status_of};
 use crate::snapshot::decode::work::{Known, work};
-use crate::snapshot::facts::ClusterFacts;
+use crate::snapshot::facts::{ClusterFacts, NamespaceFacts};
 use crate::snapshot::farewell::Farewell;
 use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::names::{Name, Names};
 use crate::snapshot::pairs::Pairs;
 use crate::snapshot::record::{
-    AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, Instance, Meta, Owner, Placement,
-    Status, Work,
+    AddOn, Cluster, Config, ConfigRef, ConfigType, Content, Decision, Instance, Meta, Namespace, Owner,
+    Placement, Status, Work,
 };
 use crate::snapshot::registration;
 use crate::snapshot::registration::grants::{Grant, grant};
@@ -49,6 +49,7 @@ pub(in crate::snapshot) enum Record {
     Grant(Option<(Name, Grant)>),
     /// A signing request with its add-on; `None` when it belongs to no add-on.
     Request(Option<(Name, Box<Request>)>),
+    Namespace(Namespace),
 }
 
 impl Record {
@@ -63,6 +64,7 @@ impl Record {
             Self::Work(found) => found.as_ref().map(|(_, _, work)| &work.meta),
             Self::Grant(found) => found.as_ref().map(|(_, grant)| &grant.meta),
             Self::Request(found) => found.as_ref().map(|(_, request)| &request.meta),
+            Self::Namespace(found) => Some(&found.meta),
         }
     }
 }
@@ -113,6 +115,7 @@ pub(in crate::snapshot) fn record(
         }
         Kind::SigningRequest => request(object, names)
             .map(|found| Record::Request(found.map(|(addon, request)| (addon, Box::new(request))))),
+        Kind::Namespace => namespace(object, names).map(Record::Namespace),
     }
 }
 
@@ -207,6 +210,14 @@ fn travelling(metadata: &ObjectMeta, names: &mut Names) -> Pairs {
         all.filter(|(key, _)| key.starts_with(terms::COPIED_PREFIX)),
         names,
     )
+}
+
+fn namespace(object: &Value, names: &mut Names) -> Result<Namespace, String> {
+    let metadata: ObjectMeta = parse(object.get("metadata").unwrap_or(&Value::Null))?;
+    Ok(Namespace {
+        meta: meta(&metadata, names)?,
+        facts: Arc::new(NamespaceFacts::of(&metadata, names)),
+    })
 }
 
 fn placement(object: &cluster_api::Placement, names: &mut Names) -> Result<Placement, String> {
@@ -316,7 +327,8 @@ fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, Strin
         | Kind::ServiceAccount
         | Kind::Role
         | Kind::RoleBinding
-        | Kind::SigningRequest => {
+        | Kind::SigningRequest
+        | Kind::Namespace => {
             let object: wire::AddOnHubConfig = parse(object)?;
             (object.metadata, Some(object.spec.desired_version), Content::Hub)
         }

@@ -5,7 +5,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::namespace::NamespaceFacts;
 use crate::snapshot::kind::ObjectKey;
+
+/// What the hub says of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// It does not exist.
+    Absent,
+    /// It exists.
+    Exists,
+    /// It is a namespace, and this is known about it.
+    Namespace(NamespaceFacts),
+}
 
 /// How far the absence of objects is confirmed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,8 @@ use super::addon::{AddonFacts, VersionFacts};
 use super::cluster::ClusterFacts;
 use super::completeness::Completeness;
 use super::config::{ConfigPresence, config_key};
-use super::confirmed::Confirmed;
+use super::confirmed::{Confirmed, Told};
+use super::namespace::NamespaceFacts;
 use super::peers::PeerFacts;
 use super::placement::PlacementFacts;
 use super::spread::Spread;
@@ -41,6 +42,8 @@ pub struct Facts {
     pub configs: Spread<ConfigPresence>,
     /// The clusters that have an add-on, by add-on.
     pub peers: Arc<BTreeMap<Arc<str>, Arc<PeerFacts>>>,
+    /// Namespaces by name. One that is not in here is unknown, never absent: no object lives in a place that does not exist.
+    pub namespaces: Spread<Arc<NamespaceFacts>>,
     /// What the hub itself has said about objects that are not in here.
     pub confirmed: Confirmed,
 }
@@ -118,6 +121,29 @@ impl Facts {
         let facts = VersionFacts { supported, default };
         Arc::make_mut(&mut self.versions).insert(addon.into(), Arc::new(facts));
         self
+    }
+
+    /// Returns these facts with what the hub has said of single objects.
+    #[must_use]
+    pub fn told(mut self, answers: BTreeMap<ObjectKey, Told>) -> Self {
+        let mut exist = BTreeMap::new();
+        for (object, told) in answers {
+            let exists = match told {
+                Told::Absent => false,
+                Told::Exists => true,
+                Told::Namespace(namespace) => {
+                    self.namespaces.set(&object.name, Some(Arc::new(namespace)));
+                    true
+                }
+            };
+            exist.insert(object, exists);
+        }
+        self.confirmed_by(exist)
+    }
+
+    /// Returns what is known about a namespace.
+    pub fn namespace(&self, name: &str) -> Option<&NamespaceFacts> {
+        self.namespaces.get(name).map(Arc::as_ref)
     }
 
     /// Tells whether everything that exists of a kind is known. Until then the absence of something means nothing.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::model::{ConfigRollout, Limit, RolloutStrategy, Selector};
 use crate::snapshot::content::{DeploymentConfig, Template};
-use crate::snapshot::facts::{AddonFacts, ClusterFacts};
+use crate::snapshot::facts::{AddonFacts, ClusterFacts, NamespaceFacts};
 use crate::snapshot::farewell::Farewell;
 use crate::snapshot::names::Name;
 use crate::snapshot::pairs::Pairs;
@@ -137,6 +137,15 @@ impl Cluster {
     pub fn is_matched_by(&self, selector: &Selector) -> bool {
         selector.matches(|key| self.labels.get(key).map(|value| &**value))
     }
+}
+
+/// A `Namespace`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Namespace {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// What policies may ask about it.
+    pub facts: Arc<NamespaceFacts>,
 }
 
 /// A `Placement`.

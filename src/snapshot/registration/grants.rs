@@ -121,7 +121,8 @@ pub(in crate::snapshot) fn grant(
         | Kind::AddOn
         | Kind::Instance
         | Kind::Work
-        | Kind::SigningRequest => GrantContent::Account,
+        | Kind::SigningRequest
+        | Kind::Namespace => GrantContent::Account,
     };
     let grant = Grant {
         meta: meta(&metadata, names)?,

@@ -10,7 +10,7 @@ use http::Uri;
 use super::{client::Client, decode::HttpAnswer, hook::ClientConfig};
 
 /// Addresses of Services, by `namespace/name`: the hub has no cluster network, so it must be told.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Services {
     addresses: BTreeMap<String, SocketAddr>,
 }

@@ -14,12 +14,15 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use serde_json::json;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::catalogue::{self, Kind};
 use super::graph::{Graph, Node};
 
 const RETRY: Duration = Duration::from_millis(500);
+/// How often it is asked what is served if nothing changes.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 type Meta = PartialObjectMeta<DynamicObject>;
 type Seen = (String, watcher::Result<watcher::Event<Meta>>);
@@ -37,12 +40,22 @@ pub(super) async fn run(client: Client) {
     let mut definitions = watcher(definitions, watcher::Config::default())
         .default_backoff()
         .boxed();
+    // An API server stores a definition, and says that it is established, a moment before discovery tells of it.
+    let mut pause = RETRY;
+    let mut look = Instant::now() + pause;
     loop {
         tokio::select! {
             Some(change) = definitions.next() => {
-                if change.is_ok() && let Err(error) = collector.refresh(&mut events).await {
-                    tracing::debug!(%error, "discovery failed");
+                if change.is_ok() {
+                    pause = RETRY;
+                    look = Instant::now() + pause;
+                    collector.look(&mut events).await;
                 }
+            }
+            () = tokio::time::sleep_until(look) => {
+                collector.look(&mut events).await;
+                pause = (pause * 2).min(LOOK_AGAIN);
+                look = Instant::now() + pause;
             }
             Some((kind, event)) = events.next() => collector.see(&kind, event).await,
             () = tokio::time::sleep(RETRY), if !collector.again.is_empty() => collector.retry().await,
@@ -69,6 +82,13 @@ impl Collector {
             kinds: BTreeMap::new(),
             listing: BTreeMap::new(),
             again: BTreeSet::new(),
+        }
+    }
+
+    /// Asks what is served; what cannot be told now is asked again later.
+    async fn look(&mut self, events: &mut Events) {
+        if let Err(error) = self.refresh(events).await {
+            tracing::debug!(%error, "discovery failed");
         }
     }
 

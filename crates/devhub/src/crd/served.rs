@@ -12,22 +12,11 @@ use super::prepare::storage_version;
 use crate::admission::Services;
 use crate::conversion::{Known, Versions, Webhook};
 use crate::registry::{Custom, Served};
-use crate::resource::{Column, Resource, ScalePaths, Scope};
+use crate::resource::{CUSTOM_VERBS, Column, Resource, ScalePaths, Scope};
 use crate::store::Store;
 
 /// Numbers of schemas. 0 is for built-in kinds.
 static SHAPES: AtomicU32 = AtomicU32::new(1);
-
-const VERBS: [&str; 8] = [
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "create",
-    "update",
-    "watch",
-];
 
 /// Returns the served versions of a definition. A version whose schema is as before keeps its number.
 pub(super) fn versions(
@@ -165,7 +154,7 @@ fn resource(definition: &Value, version: &Value) -> Resource {
         short_names: texts("shortNames"),
         categories: texts("categories"),
         scope,
-        verbs: VERBS.map(str::to_owned).to_vec(),
+        verbs: CUSTOM_VERBS.map(str::to_owned).to_vec(),
         status: version
             .pointer("/subresources/status")
             .is_some_and(Value::is_object),

@@ -11,22 +11,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::versions::{groups, versions};
 use crate::builtin::subresources;
+use crate::resource::CUSTOM_VERBS;
 use crate::{Resource, Scope};
 
 /// Version in which a resource is stored, by `plural.group`; a resource that is absent is stored as it is served.
 pub type StorageVersions = BTreeMap<String, String>;
 
-/// Verbs of custom resources in the order in which the API lists them.
-const CUSTOM_ORDER: &[&str] = &[
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "create",
-    "update",
-    "watch",
-];
 const READ_WRITE: &[&str] = &["get", "patch", "update"];
 
 /// Returns the document of `/api`; `address` is the host and port of the server.
@@ -149,7 +139,7 @@ pub(super) fn verbs(resource: &Resource) -> Vec<&str> {
     if !resource.custom {
         return resource.verbs.iter().map(String::as_str).collect();
     }
-    CUSTOM_ORDER
+    CUSTOM_VERBS
         .iter()
         .copied()
         .filter(|verb| resource.verbs.iter().any(|offered| offered == verb))

@@ -48,7 +48,8 @@ pub(crate) fn applied(
             applies: false,
             ..intent.writer.clone()
         };
-        managers = updated(scope, (&scope.zero, &base), &managers, &before, now).unwrap_or_default();
+        managers = updated(scope, (&scope.zero, &base), &managers, &before, now)
+            .map_err(|refusal| not_begun(scope, (&scope.zero, &base), &refusal))?;
     }
     let Applied { object, owners } = laid_over(scope, &base, intent, &managers)?;
     managers.owners = owners;
@@ -138,9 +139,9 @@ fn applied_by_client(scope: &Scope, base: &Value) -> Set {
     let (Some(last), Some(of)) = (last, scope.types.get(&scope.version)) else {
         return Set::default();
     };
-    let is_version = last.get("apiVersion").and_then(Value::as_str) == Some(&scope.version);
+    let is = |name: &str, wanted: &str| last.get(name).and_then(Value::as_str) == Some(wanted);
     let fits = |value: &Value| check(value, of, Duplicates::Refused).is_ok();
-    if !is_version || !fits(&last) || !fits(base) {
+    if !is("apiVersion", &scope.version) || !is("kind", &scope.kind) || !fits(&last) || !fits(base) {
         return Set::default();
     }
     let changed = compare(&last, base, of);
@@ -193,17 +194,40 @@ fn refused(
                 "it is not known how the object looks in version {version}"
             ));
         }
+        Refusal::Misfit { doing, faults } => return ApiError::new(500, "", format!("{doing}{faults}")),
         Refusal::Unknown(version) => {
             return ApiError::internal(format!("no type is known in version {version}"));
         }
     };
+    let object = placed(scope, object);
+    ApiError::new(
+        500,
+        "",
+        format!("failed to create typed {which} object {object}: {faults}"),
+    )
+}
+
+/// Returns why an object that has no owners yet gets none.
+fn not_begun(scope: &Scope, (zero, base): (&Value, &Value), refusal: &Refusal) -> ApiError {
+    let (which, object, faults) = match refusal {
+        Refusal::Intent(faults) => ("new", base, faults),
+        Refusal::Live(faults) => ("live", zero, faults),
+        Refusal::Unknown(_) | Refusal::Conflicts(_) | Refusal::Unseen(_) | Refusal::Misfit { .. } => {
+            return ApiError::internal("the object has no owners, and cannot get any");
+        }
+    };
+    let object = placed(scope, object);
+    let message = format!(
+        "failed to create manager for existing fields: failed to convert {which} object {object} to smd typed: {faults}"
+    );
+    ApiError::new(500, "", message)
+}
+
+/// Returns which object is meant, as messages write it.
+fn placed(scope: &Scope, object: &Value) -> String {
     let part = |name: &str| {
         let metadata = object.get("metadata").and_then(|metadata| metadata.get(name));
         metadata.and_then(Value::as_str).unwrap_or_default()
     };
-    let (namespace, name) = (part("namespace"), part("name"));
-    let described = scope.described();
-    let message =
-        format!("failed to create typed {which} object ({namespace}/{name}; {described}): {faults}");
-    ApiError::new(500, "", message)
+    format!("({}/{}; {})", part("namespace"), part("name"), scope.described())
 }

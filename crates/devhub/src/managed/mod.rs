@@ -11,6 +11,8 @@ mod scope;
 mod sights;
 mod track;
 mod types;
+#[cfg(test)]
+mod upstream;
 
 pub(crate) use apply::{Intent, applied};
 pub(crate) use entries::{Writer, fault, same_but_times};

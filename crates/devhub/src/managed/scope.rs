@@ -2,6 +2,7 @@
 //!
 //! Decides which fields nobody owns through it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fields::{Element, Set, Types};
@@ -37,8 +38,8 @@ pub(crate) struct Scope {
     pub(super) version: String,
     /// Kind, for messages.
     pub(super) kind: String,
-    /// Fields that this write cannot change.
-    pub(super) ignored: Set,
+    /// Fields that this write cannot change, by version.
+    pub(super) ignored: BTreeMap<String, Set>,
     /// What a new object is compared with.
     pub(super) zero: Value,
     /// How objects look in other versions.
@@ -61,6 +62,15 @@ impl Scope {
             _ => &[],
         };
         let ignored = set_of(ignored.iter().map(|path| path.to_vec()));
+        // A custom resource's status is the same place in every version; otherwise only the version of the write counts.
+        let ignored = if subresource == "status" && resource.custom {
+            types
+                .keys()
+                .map(|version| (version.clone(), ignored.clone()))
+                .collect()
+        } else {
+            BTreeMap::from([(version.clone(), ignored)])
+        };
         Self {
             types,
             version,
@@ -82,7 +92,7 @@ impl Scope {
             types: Types::from([(SCALE_VERSION.to_owned(), SCALE.clone())]),
             version: SCALE_VERSION.to_owned(),
             kind: "Scale".to_owned(),
-            ignored: Set::default(),
+            ignored: BTreeMap::new(),
             zero: json!({}),
             sights: Arc::default(),
         }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use fields::{Asked, Owned, update};
+use fields::{Asked, Owned, Refusal, update};
 use serde_json::Value;
 
 use super::entries::{Managers, Writer};
@@ -34,9 +34,19 @@ pub(crate) fn track(scope: &Scope, old: Option<&Value>, new: &mut Value, writer:
     }
     let mut live = old.unwrap_or(&scope.zero).clone();
     lists::take(&mut live);
-    // What does not fit its type gets no new owner; the checks refuse it elsewhere.
-    let managers = updated(scope, (&live, new), &managers, writer, now).unwrap_or(managers);
-    lists::put(new, &managers);
+    match updated(scope, (&live, new), &managers, writer, now) {
+        Ok(managers) => lists::put(new, &managers),
+        // Whoever can find out asks again.
+        Err(Refusal::Unseen(_)) => lists::put(new, &managers),
+        // What does not fit its type has no owners any more.
+        Err(
+            Refusal::Unknown(_)
+            | Refusal::Intent(_)
+            | Refusal::Live(_)
+            | Refusal::Conflicts(_)
+            | Refusal::Misfit { .. },
+        ) => {}
+    }
 }
 
 /// Returns the managers after a write.
@@ -46,7 +56,7 @@ pub(super) fn updated(
     managers: &Managers,
     writer: &Writer,
     now: &str,
-) -> Option<Managers> {
+) -> Result<Managers, Refusal> {
     let asked = Asked {
         owner: SELF,
         version: &scope.version,
@@ -55,7 +65,7 @@ pub(super) fn updated(
         ignored: &scope.ignored,
         views: &*scope.sights,
     };
-    let mut owners = update(live, new, &managers.owners, &asked).ok()?;
+    let mut owners = update(live, new, &managers.owners, &asked)?;
     let own = owners.remove(SELF).map(|own| stripped(&own.set));
     let mut managers = Managers {
         owners,
@@ -71,7 +81,7 @@ pub(super) fn updated(
         managers.note(writer, Some(now));
     }
     cap(&mut managers);
-    Some(managers)
+    Ok(managers)
 }
 
 /// Puts the oldest updaters together until there are few enough.

@@ -3,6 +3,7 @@
 //! Decides what is owned as a whole: what the schema calls atomic, lists that do not say how items are told apart, and
 //! what an open value holds that is no map.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use fields::{KeyField, List, Map, Relation, Scalar, Type};
@@ -25,7 +26,7 @@ impl Ownable {
     pub(crate) fn new(resource: &Resource) -> Self {
         if resource.custom {
             let schema = resource.open_api.clone().unwrap_or_default();
-            let of = object(&schema);
+            let of = object(&schema, CUSTOM);
             return Self { of, zero: json!({}) };
         }
         let schema = builtin::schema::structural(resource).unwrap_or_default();
@@ -43,7 +44,7 @@ impl Ownable {
             builtin::Dialect::Json,
         ));
         Self {
-            of: object(&schema),
+            of: object(&schema, BUILT_IN),
             zero,
         }
     }
@@ -52,58 +53,100 @@ impl Ownable {
 /// The type of a scale, which every scalable resource shows.
 pub(super) static SCALE: LazyLock<Type> = LazyLock::new(|| {
     let number = json!({ "type": "integer" });
-    object(&json!({ "type": "object", "properties": {
+    let schema = json!({ "type": "object", "properties": {
         "spec": { "type": "object", "properties": { "replicas": number } },
         "status": { "type": "object", "properties": { "replicas": number, "selector": { "type": "string" } } },
-    } }))
+    } });
+    object(&schema, BUILT_IN)
 });
 
+/// How a schema is read.
+#[derive(Clone, Copy)]
+struct Reading {
+    /// Whether it is a definition's: then whatever it does not say is left to the values.
+    custom: bool,
+    /// Whether maps may have members that are not declared. A definition that says so means everything below as well.
+    open: bool,
+}
+
 /// An object has a head and metadata, whatever its schema says about them.
-fn object(schema: &Value) -> Type {
-    let mut map = members(schema);
-    for name in ["apiVersion", "kind"] {
-        map.fields.insert(name.to_owned(), Type::Scalar(Scalar::Text));
+fn object(schema: &Value, reading: Reading) -> Type {
+    let mut named = schema.clone();
+    if let Some(schema) = named.as_object_mut() {
+        let fields = schema.entry("properties").or_insert_with(|| json!({}));
+        for name in ["apiVersion", "kind"] {
+            fields[name] = json!({ "type": "string" });
+        }
+        fields["metadata"] = json!({ "type": "object" });
     }
-    let metadata = type_of(&builtin::schema::object_meta());
+    let mut map = members(&named, reading.into(schema));
+    let metadata = type_of(&builtin::schema::object_meta(), BUILT_IN);
     map.fields.insert("metadata".to_owned(), metadata);
     Type::Map(Arc::new(map))
 }
 
-fn type_of(schema: &Value) -> Type {
-    let is = |name: &str| schema.get(name) == Some(&Value::Bool(true));
-    if is("x-kubernetes-int-or-string") {
+const BUILT_IN: Reading = Reading {
+    custom: false,
+    open: false,
+};
+const CUSTOM: Reading = Reading {
+    custom: true,
+    open: false,
+};
+
+impl Reading {
+    /// Returns how what a schema is made of is read.
+    fn into(self, schema: &Value) -> Self {
+        let is_open = says(schema, "x-kubernetes-preserve-unknown-fields");
+        Self {
+            open: is_open || (self.custom && self.open),
+            ..self
+        }
+    }
+}
+
+fn says(schema: &Value, name: &str) -> bool {
+    schema.get(name) == Some(&Value::Bool(true))
+}
+
+fn type_of(schema: &Value, reading: Reading) -> Type {
+    let inside = reading.into(schema);
+    if !reading.custom && says(schema, "x-kubernetes-int-or-string") {
         return Type::Scalar(Scalar::Any);
     }
-    if is("x-kubernetes-embedded-resource") {
-        return object(schema);
+    if says(schema, "x-kubernetes-embedded-resource") {
+        return object(schema, reading);
     }
+    let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
     match schema.get("type").and_then(Value::as_str) {
-        Some("array") => return Type::List(Arc::new(list(schema))),
+        Some("array") => return Type::List(Arc::new(list(schema, inside))),
+        Some("string") if !matches!(format, "" | "byte") => return Type::Scalar(Scalar::Any),
         Some("string") => return Type::Scalar(Scalar::Text),
         Some("integer" | "number") => return Type::Scalar(Scalar::Number),
         Some("boolean") => return Type::Scalar(Scalar::Boolean),
-        Some("object") => return Type::Map(Arc::new(members(schema))),
+        Some("object") => return Type::Map(Arc::new(members(schema, inside))),
         Some(_) | None => {}
     }
-    let map = members(schema);
+    let map = members(schema, inside);
     match (map.fields.is_empty(), &map.others) {
         (true, None) => Type::Opaque,
         (true, Some(Type::Deduced)) => Type::Deduced,
+        (true, Some(_)) | (false, _) if reading.custom => Type::Free(Arc::new(map)),
         (true, Some(_)) | (false, _) => Type::Map(Arc::new(map)),
     }
 }
 
-fn members(schema: &Value) -> Map {
-    let fields = schema
+fn members(schema: &Value, reading: Reading) -> Map {
+    let fields: BTreeMap<String, Type> = schema
         .get("properties")
         .and_then(Value::as_object)
         .into_iter()
         .flatten()
-        .map(|(name, schema)| (name.clone(), type_of(schema)))
+        .map(|(name, schema)| (name.clone(), type_of(schema, reading)))
         .collect();
-    let is_open = schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
+    let is_open = reading.open || (reading.custom && fields.is_empty());
     let others = match schema.get("additionalProperties") {
-        Some(schema @ Value::Object(_)) => Some(type_of(schema)),
+        Some(schema @ Value::Object(_)) => Some(type_of(schema, reading)),
         Some(Value::Bool(true)) => Some(Type::Deduced),
         Some(Value::Null | Value::Bool(false) | Value::Number(_) | Value::String(_) | Value::Array(_))
         | None => is_open.then_some(Type::Deduced),
@@ -116,7 +159,7 @@ fn members(schema: &Value) -> Map {
     }
 }
 
-fn list(schema: &Value) -> List {
+fn list(schema: &Value, reading: Reading) -> List {
     let item = schema.get("items").cloned().unwrap_or_default();
     let relation = match schema.get("x-kubernetes-list-type").and_then(Value::as_str) {
         Some("set") => Relation::Set,
@@ -125,7 +168,7 @@ fn list(schema: &Value) -> List {
     };
     List {
         relation,
-        item: type_of(&item),
+        item: type_of(&item, reading),
     }
 }
 
@@ -161,6 +204,7 @@ mod tests {
             "open": { "x-kubernetes-preserve-unknown-fields": true },
             "embedded": { "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true },
         } } } }),
+            CUSTOM,
         );
         let value = json!({ "metadata": { "finalizers": ["a/b"], "ownerReferences": [{ "uid": "u", "name": "n" }] }, "spec": {
             "plain": ["a"], "set": ["a"], "ports": [{ "port": 1 }], "atomic": { "a": "b" }, "open": { "a": { "b": [1] } },

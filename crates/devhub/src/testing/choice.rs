@@ -26,6 +26,9 @@ pub enum TestHubError {
         /// What is wrong, a text for each program.
         missing: Vec<String>,
     },
+    /// Something was wished for that only an embedded hub can do.
+    #[error("{VARIABLE} asks for a real API server, but only an embedded hub has {}", .0.join(" and "))]
+    OnlyEmbedded(Vec<&'static str>),
     /// The embedded hub did not start.
     #[error(transparent)]
     Embedded(#[from] StartError),
@@ -61,10 +64,10 @@ pub enum TestHubError {
     #[error("cannot make certificates: {0}")]
     Certificates(String),
     /// A request of the set-up failed.
-    #[error("cannot prepare the hub")]
+    #[error("cannot prepare the hub: {0}")]
     Request(#[from] kube::Error),
-    /// A definition was not served in time.
-    #[error("the definition \"{0}\" was not served in time")]
+    /// A definition, or the kind of an object, was not served in time.
+    #[error("\"{0}\" was not served in time")]
     NotServed(String),
 }
 

@@ -28,26 +28,33 @@ pub(super) mod file {
     pub(in crate::testing) const CA: &str = "ca.crt";
     pub(in crate::testing) const CERTIFICATE: &str = "apiserver.crt";
     pub(in crate::testing) const KEY: &str = "apiserver.key";
+    /// Signs tokens of service accounts.
     pub(in crate::testing) const ACCOUNTS: &str = "accounts.key";
+    /// Proves them. A certificate, because older servers find no public key in a PKCS #8 private one.
+    pub(in crate::testing) const ACCOUNTS_PROOF: &str = "accounts.crt";
     pub(in crate::testing) const TOKENS: &str = "tokens.csv";
 }
 
+/// The flag that makes etcd quick; those before 3.5 lack it.
+pub(super) const NO_FSYNC: &str = "--unsafe-no-fsync";
+
 /// Returns how etcd is called: for speed, not for safety.
-pub(super) fn etcd(assets: &Assets, dir: &Path, ports: Ports) -> CommandLine {
+pub(super) fn etcd(assets: &Assets, dir: &Path, ports: Ports, knows_no_fsync: bool) -> CommandLine {
     let clients = format!("http://127.0.0.1:{}", ports.etcd);
     let peers = format!("http://127.0.0.1:{}", ports.peers);
+    let quick = knows_no_fsync.then(|| NO_FSYNC.to_owned());
+    let arguments = [
+        "--name=devhub".to_owned(),
+        format!("--data-dir={}", dir.join("etcd").display()),
+        format!("--listen-client-urls={clients}"),
+        format!("--advertise-client-urls={clients}"),
+        format!("--listen-peer-urls={peers}"),
+        format!("--initial-advertise-peer-urls={peers}"),
+        format!("--initial-cluster=devhub={peers}"),
+    ];
     CommandLine {
         program: assets.etcd.clone(),
-        arguments: vec![
-            "--name=devhub".to_owned(),
-            format!("--data-dir={}", dir.join("etcd").display()),
-            format!("--listen-client-urls={clients}"),
-            format!("--advertise-client-urls={clients}"),
-            format!("--listen-peer-urls={peers}"),
-            format!("--initial-advertise-peer-urls={peers}"),
-            format!("--initial-cluster=devhub={peers}"),
-            "--unsafe-no-fsync".to_owned(),
-        ],
+        arguments: arguments.into_iter().chain(quick).collect(),
     }
 }
 
@@ -70,7 +77,7 @@ pub(super) fn apiserver(assets: &Assets, dir: &Path, ports: Ports) -> CommandLin
             "--disable-admission-plugins=ServiceAccount".to_owned(),
             "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
             "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
-            format!("--service-account-key-file={}", path(file::ACCOUNTS)),
+            format!("--service-account-key-file={}", path(file::ACCOUNTS_PROOF)),
             format!("--service-account-signing-key-file={}", path(file::ACCOUNTS)),
             "--allow-privileged=true".to_owned(),
         ],
@@ -93,7 +100,7 @@ mod tests {
             apiserver: 3,
         };
         let (store, server) = (
-            etcd(&assets, Path::new("/run"), ports),
+            etcd(&assets, Path::new("/run"), ports, true),
             apiserver(&assets, Path::new("/run"), ports),
         );
         assert_eq!(
@@ -113,6 +120,8 @@ mod tests {
                 "--unsafe-no-fsync",
             ]
         );
+        let older = etcd(&assets, Path::new("/run"), ports, false);
+        assert_eq!(older.arguments[..], store.arguments[..7]);
         for argument in [
             "--etcd-servers=http://127.0.0.1:1",
             "--bind-address=127.0.0.1",
@@ -121,7 +130,7 @@ mod tests {
             "--tls-private-key-file=/run/apiserver.key",
             "--client-ca-file=/run/ca.crt",
             "--token-auth-file=/run/tokens.csv",
-            "--service-account-key-file=/run/accounts.key",
+            "--service-account-key-file=/run/accounts.crt",
             "--service-account-signing-key-file=/run/accounts.key",
         ] {
             assert!(

@@ -5,6 +5,7 @@
 mod auto;
 mod choice;
 mod command_line;
+mod place;
 mod process;
 mod real;
 

@@ -6,22 +6,24 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use kube::{Client, Config};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{Api, Client, Config};
 
 use super::command_line::{self, Ports, file};
 use super::process::Process;
 use super::{Assets, TestHubError};
-use crate::controllers::{Controller, Controllers, Plan};
-use crate::identity::{Authority, IdentityError};
+use crate::builder::Wishes;
+use crate::controllers::{Controllers, Plan};
+use crate::identity::{ADMINS, Authority, IdentityError, kubeconfig};
 use crate::program::write_private;
 
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
-const EVENT_TTL: Duration = Duration::from_hours(1);
 
 /// A running API server.
 pub(super) struct RealHub {
     pub(super) config: Config,
     pub(super) client: Client,
+    pub(super) kubeconfig: String,
     controllers: Controllers,
     // In the order in which they end: who calls before who is called.
     _apiserver: Process,
@@ -53,33 +55,42 @@ impl From<IdentityError> for TestHubError {
 
 impl RealHub {
     /// Starts both programs and the controllers; waits until the server is ready.
-    pub(super) async fn start(assets: &Assets, patience: Duration) -> Result<Self, TestHubError> {
+    pub(super) async fn start(
+        assets: &Assets,
+        wishes: &Wishes,
+        patience: Duration,
+    ) -> Result<Self, TestHubError> {
         let dir = std::env::temp_dir().join(format!("devhub-{}", uuid::Uuid::new_v4().simple()));
         std::fs::create_dir(&dir).map_err(system("make a folder"))?;
         let folder = Folder(dir.clone());
         let authority = Authority::new()?;
-        let token = uuid::Uuid::new_v4().simple().to_string();
+        let token = wishes.token.clone();
+        let token = token.unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());
+        let admin = authority.client("admin", ADMINS)?;
         write_files(&dir, &authority, &token)?;
         let ports = free_ports().map_err(system("find free ports"))?;
-        let mut etcd = Process::start(&command_line::etcd(assets, &dir, ports), dir.join("etcd.log"))?;
+        let store = command_line::etcd(assets, &dir, ports, knows(&assets.etcd, command_line::NO_FSYNC));
+        let mut etcd = Process::start(&store, dir.join("etcd.log"))?;
         let server = command_line::apiserver(assets, &dir, ports);
         let mut apiserver = Process::start(&server, dir.join("apiserver.log"))?;
 
         let url = format!("https://127.0.0.1:{}", ports.apiserver);
+        let kubeconfig = kubeconfig(&url, &authority.pem, &admin, &token);
         let mut config = Config::new(url.parse().unwrap_or_default());
         config.root_cert = Some(vec![authority.root().to_vec()]);
         config.auth_info.token = Some(token.into());
         let client = Client::try_from(config.clone())?;
         ready(&client, [&mut etcd, &mut apiserver], patience).await?;
         let plan = Plan {
-            which: Controller::ALL.into(),
-            event_ttl: EVENT_TTL,
+            which: wishes.controllers.clone(),
+            event_ttl: wishes.event_ttl,
             ca_pem: authority.pem.clone(),
         };
         Ok(Self {
             controllers: Controllers::start(&client, &plan),
             config,
             client,
+            kubeconfig,
             _apiserver: apiserver,
             _etcd: etcd,
             _folder: folder,
@@ -108,11 +119,25 @@ fn write_files(dir: &Path, authority: &Authority, token: &str) -> Result<(), Tes
         (file::CERTIFICATE, &serving.certificate),
         (file::KEY, &serving.key),
         (file::ACCOUNTS, &accounts.key_pem),
+        (file::ACCOUNTS_PROOF, &accounts.pem),
         (file::TOKENS, &tokens),
     ] {
         write_private(&dir.join(name), text).map_err(system("write a file"))?;
     }
     Ok(())
+}
+
+/// Returns whether a program tells of a flag: not every version has every one.
+fn knows(program: &Path, flag: &str) -> bool {
+    let told = std::process::Command::new(program)
+        .arg("--help")
+        .stdin(std::process::Stdio::null())
+        .output();
+    told.is_ok_and(|told| {
+        [told.stdout, told.stderr]
+            .iter()
+            .any(|text| String::from_utf8_lossy(text).contains(flag))
+    })
 }
 
 /// Returns ports that were free a moment ago: neither program can take any free one by itself.
@@ -127,7 +152,7 @@ fn free_ports() -> std::io::Result<Ports> {
     })
 }
 
-/// Waits until the server says that it is ready.
+/// Waits until the server says that it is ready and has made the namespace that everybody expects, which it does by the way.
 async fn ready(
     client: &Client,
     [etcd, apiserver]: [&mut Process; 2],
@@ -146,7 +171,14 @@ async fn ready(
         etcd.check()?;
         apiserver.check()?;
         let cause = match answer {
-            Ok(text) if text.trim() == "ok" => return Ok(()),
+            Ok(text) if text.trim() == "ok" => {
+                let namespaces: Api<Namespace> = Api::all(client.clone());
+                match namespaces.get_opt("default").await {
+                    Ok(Some(_)) => return Ok(()),
+                    Ok(None) => "there is no namespace \"default\" yet".to_owned(),
+                    Err(error) => error.to_string(),
+                }
+            }
             Ok(text) => text,
             Err(cause) => cause,
         };
@@ -173,7 +205,7 @@ mod tests {
             let path = folder.join(name);
             let note = folder.join(format!("{name}.noted"));
             let text = format!(
-                "#!/bin/sh\necho $$ \"$@\" > {}\necho {name} begins\n{does}\n",
+                "#!/bin/sh\n[ \"$1\" = --help ] && exit\necho $$ \"$@\" > {}\necho {name} begins\n{does}\n",
                 note.display()
             );
             std::fs::write(&path, text).expect("writable");
@@ -184,6 +216,12 @@ mod tests {
             etcd: make("etcd", etcd),
             apiserver: make("kube-apiserver", apiserver),
         }
+    }
+
+    fn wishes() -> Wishes {
+        crate::DevHub::builder()
+            .wishes_of_any_hub()
+            .expect("nothing special")
     }
 
     /// Returns process id and arguments that a program noted.
@@ -197,7 +235,7 @@ mod tests {
     async fn a_server_that_never_gets_ready_is_told_and_both_programs_end() {
         let folder = tempfile::tempdir().expect("a folder");
         let assets = fake(folder.path(), "exec sleep 600", "exec sleep 600");
-        let error = RealHub::start(&assets, Duration::from_secs(1))
+        let error = RealHub::start(&assets, &wishes(), Duration::from_secs(1))
             .await
             .expect_err("it sleeps");
         let said = error.to_string();
@@ -232,7 +270,7 @@ mod tests {
     async fn a_program_that_ends_early_is_told_with_its_last_words() {
         let folder = tempfile::tempdir().expect("a folder");
         let assets = fake(folder.path(), "exec sleep 600", "echo no such flag\nexit 3");
-        let error = RealHub::start(&assets, Duration::from_secs(20))
+        let error = RealHub::start(&assets, &wishes(), Duration::from_secs(20))
             .await
             .expect_err("it ends");
         let said = error.to_string();

@@ -1,13 +1,14 @@
 //! Discovery: both ways to ask must tell the same, and everything that is told must be there.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use kube::Api;
 use kube::api::{DynamicObject, ListParams};
 use kube::core::{GroupVersion, GroupVersionKind};
 use kube::discovery::{self, Discovery, Scope, verbs};
 
-use crate::{PATIENCE, Scene};
+use crate::{PATIENCE, Scene, within};
 
 /// Everything that a discovery tells, in lines.
 fn told(discovery: &Discovery) -> BTreeSet<String> {
@@ -46,6 +47,9 @@ fn told(discovery: &Discovery) -> BTreeSet<String> {
 #[tokio::test]
 async fn both_kinds_of_discovery_tell_the_same() {
     let scene = Scene::start().await;
+    if scene.lacks("discovery in one answer", 27) {
+        return;
+    }
     let legacy = Discovery::new(scene.client.clone())
         .run()
         .await
@@ -82,11 +86,14 @@ async fn everything_that_can_be_listed_is_listed_and_watched() {
             let api: Api<DynamicObject> = Api::all_with(scene.client.clone(), &resource);
             let list = api.list(&ListParams::default().limit(1)).await;
             let list = list.unwrap_or_else(|error| panic!("{}: {error}", resource.plural));
+            kinds += 1;
+            if !capabilities.supports_operation(verbs::WATCH) {
+                continue;
+            }
             let version = list.metadata.resource_version.unwrap_or_default();
             let params = kube::api::WatchParams::default().timeout(1);
             let watched = api.watch(&params, &version).await;
             watched.map_or_else(|error| panic!("{}: {error}", resource.plural), drop);
-            kinds += 1;
         }
     }
     assert!(kinds >= 14, "only {kinds} kinds");
@@ -144,10 +151,22 @@ async fn a_kind_that_goes_is_not_told_any_more() {
         .await
         .expect("in time")
         .expect("gone");
-    for discovery in [
-        Discovery::new(scene.client.clone()).run().await,
-        Discovery::new(scene.client.clone()).run_aggregated().await,
-    ] {
-        assert!(!discovery.expect("discovered").has_group("probe.example.io"));
+    for aggregated in [false, true] {
+        // A real server forgets the group a moment after its last definition.
+        within(async {
+            loop {
+                let told = Discovery::new(scene.client.clone());
+                let told = if aggregated {
+                    told.run_aggregated().await
+                } else {
+                    told.run().await
+                };
+                if !told.expect("discovered").has_group("probe.example.io") {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        })
+        .await;
     }
 }

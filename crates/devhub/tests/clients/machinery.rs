@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{ListParams, ObjectMeta, PostParams};
 use kube::runtime::events::{self, EventType, Recorder, Reporter};
 use kube::{Api, Resource as _, ResourceExt as _};
+use serde_json::json;
 
 use crate::Scene;
 
@@ -175,6 +176,11 @@ async fn a_service_account_gets_a_token_and_is_known_by_it() {
         .create(&PostParams::default(), &account)
         .await
         .expect("created");
+    // A real hub asks what the robot may do.
+    let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "robot"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": "default", "name": "robot"}]});
+    scene.hub.preload(&binding).await.expect("a binding");
     let request = TokenRequest {
         spec: Some(TokenRequestSpec {
             expiration_seconds: Some(900),

@@ -1,7 +1,8 @@
 //! Real clients against the hub: kube's runtime, its API types, and kubectl as people type it.
 //!
 //! This file is the scene that the tests share: a hub over TLS with a kind that a client has defined. What is asserted are effects
-//! that a client can see; nothing is proved by waiting.
+//! that a client can see; nothing is proved by waiting. With `KUBEBUILDER_ASSETS` the hub is a real API server, except in tests that
+//! are named after the dev hub; what an older server has not got is left out, aloud.
 
 #![expect(clippy::panic, reason = "a test that sees something else has failed")]
 
@@ -17,10 +18,10 @@ mod writes;
 
 use std::time::Duration;
 
-use devhub::{Builder, DevHub};
+use devhub::{Builder, Choice, DevHub, TestHub};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::{await_condition, conditions};
 use kube::{Api, Client, CustomResource, CustomResourceExt as _};
 use schemars::JsonSchema;
@@ -92,7 +93,9 @@ pub(crate) struct WidgetStatus {
 
 /// A hub with the kind of the tests, and a client over TLS.
 pub(crate) struct Scene {
-    pub(crate) hub: DevHub,
+    pub(crate) hub: TestHub,
+    /// The minor version of the API server.
+    minor: u32,
     pub(crate) client: Client,
     pub(crate) widgets: Api<Widget>,
     pub(crate) maps: Api<ConfigMap>,
@@ -100,11 +103,21 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) async fn start() -> Self {
-        Self::of(DevHub::builder()).await
+        Self::with(DevHub::builder()).await
     }
 
-    pub(crate) async fn of(builder: Builder) -> Self {
-        let hub = builder.start().await.expect("a hub starts");
+    /// Starts the hub that the environment names.
+    pub(crate) async fn with(builder: Builder) -> Self {
+        Self::on(TestHub::of(builder).await.expect("a hub starts")).await
+    }
+
+    /// Starts a dev hub, whatever the environment names.
+    pub(crate) async fn of_the_dev_hub(builder: Builder) -> Self {
+        let hub = TestHub::start(&Choice::Embedded, builder).await;
+        Self::on(hub.expect("a hub starts")).await
+    }
+
+    async fn on(hub: TestHub) -> Self {
         let client = Client::try_from(hub.config()).expect("a client");
         let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
         definitions
@@ -118,12 +131,42 @@ impl Scene {
         ))
         .await
         .expect("the definition is established");
-        Self {
+        let minor = hub.minor().await.expect("a version");
+        let scene = Self {
+            minor,
             widgets: Api::default_namespaced(client.clone()),
             maps: Api::default_namespaced(client.clone()),
             hub,
             client,
+        };
+        // A real server says that a kind is established a moment before it serves it.
+        within(async {
+            while scene.widgets.list(&ListParams::default()).await.is_err() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await;
+        scene
+    }
+
+    /// Returns whether the server is too old for watches that begin with the state.
+    pub(crate) fn lacks_streaming(&self) -> bool {
+        self.lacks("a watch that begins with the state", 32)
+    }
+
+    /// Returns whether the server is too old for field selectors of custom resources.
+    pub(crate) fn lacks_fields(&self) -> bool {
+        self.lacks("a selectable field of a custom resource", 31)
+    }
+
+    /// Returns whether the server is too old for something, and says so.
+    #[expect(clippy::print_stderr, reason = "what a test leaves out is said")]
+    pub(crate) fn lacks(&self, what: &str, since: u32) -> bool {
+        let lacking = self.minor < since;
+        if lacking {
+            eprintln!("left out: {what} came with 1.{since}, this is 1.{}", self.minor);
         }
+        lacking
     }
 
     /// Creates a widget of a color.

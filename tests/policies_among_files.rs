@@ -1,0 +1,198 @@
+//! Policies among the files that are checked: in force for everything that the same sync brings, and checked themselves.
+
+use serde_json::{Value, json};
+use tidegate::admission::Rulebook;
+use tidegate::check::{Background, File, MissingFacts, Outcome, Threshold, check, outcome};
+use tidegate::offline::Hub;
+use tidegate::policy::{InForce, Origin, PolicySet, Source};
+use tidegate::report::Report;
+
+const OURS: &str = "apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: AddOnPolicy
+metadata: {name: prefix}
+spec:
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [addon.open-cluster-management.io], apiVersions: ['*'], operations: [CREATE], resources: [addondeploymentconfigs]}
+  validations:
+    - id: name
+      expression: object.metadata.name.startsWith('addon-')
+      message: must begin with addon-
+";
+
+const UPSTREAM: &str = "apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: prefix}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [addon.open-cluster-management.io], apiVersions: ['*'], operations: [CREATE], resources: [addondeploymentconfigs]}
+  validations:
+    - expression: object.metadata.name.startsWith(params.data.prefix)
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: prefix}
+spec:
+  policyName: prefix
+  validationActions: [Deny]
+  paramRef: {name: prefix, namespace: policies, parameterNotFoundAction: Deny}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: prefix, namespace: policies}
+data: {prefix: addon-}
+";
+
+const CONFIG: &str = "apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: AddOnDeploymentConfig
+metadata: {name: other, namespace: default}
+spec: {}
+";
+
+fn checked(files: &[(&str, &str)], background: &Background) -> (Report, Outcome) {
+    let file = |(path, text): &(&str, &str)| File {
+        path: (*path).to_owned(),
+        text: (*text).to_owned(),
+    };
+    let files: Vec<File> = files.iter().map(file).collect();
+    let report = check(&files, background, MissingFacts::Warn);
+    let ended = outcome(&report, Threshold::Error, MissingFacts::Warn);
+    (report, ended)
+}
+
+fn told(files: &[(&str, &str)], background: &Background) -> (Vec<String>, Outcome) {
+    let (report, ended) = checked(files, background);
+    let line = |one: &tidegate::report::Finding| {
+        format!(
+            "{:?} {}:{}:{} {} [{}]",
+            one.severity, one.spot.file, one.spot.line, one.spot.column, one.message, one.rule
+        )
+    };
+    (report.findings.iter().map(line).collect(), ended)
+}
+
+#[test]
+fn a_policy_of_the_same_files_is_in_force_for_them() {
+    let none = Background::default();
+    assert_eq!(told(&[("c.yaml", CONFIG)], &none), (Vec::new(), Outcome::Clean));
+    let (ours, ended) = told(&[("c.yaml", CONFIG), ("p.yaml", OURS)], &none);
+    assert_eq!(
+        ours,
+        ["Error c.yaml:2:7 Invalid value: must begin with addon- [policy/prefix/name]"]
+    );
+    assert_eq!(ended, Outcome::Findings);
+    let (upstream, ended) = told(&[("c.yaml", CONFIG), ("p.yaml", UPSTREAM)], &none);
+    assert_eq!(
+        upstream,
+        [
+            "Error c.yaml:2:7 Invalid value: failed expression: object.metadata.name.startsWith(params.data.prefix) \
+             [policy/prefix/0]"
+        ]
+    );
+    assert_eq!(ended, Outcome::Findings);
+}
+
+#[test]
+fn the_hubs_own_policies_are_in_force_and_a_file_takes_the_place_of_one() {
+    let mut hub = Hub::default();
+    let document: Vec<Value> = serde_saphyr::from_multiple(OURS).expect("YAML");
+    hub.put(document[0].clone());
+    let background = Background {
+        hub,
+        ..Background::default()
+    };
+    let (found, _) = told(&[("c.yaml", CONFIG)], &background);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let milder = OURS.replace("'addon-'", "'o'");
+    assert_eq!(
+        told(&[("c.yaml", CONFIG), ("p.yaml", &milder)], &background),
+        (Vec::new(), Outcome::Clean)
+    );
+    // The operator's folder comes first, as at the gate.
+    let mut strict = document[0].clone();
+    strict["spec"]["validations"][0]["message"] = json!("the operator says no");
+    let source = Source {
+        origin: Origin::File("folder.yaml".to_owned()),
+        document: strict,
+    };
+    let rulebook = Rulebook {
+        policies: PolicySet::load(&[source], &[], &PolicySet::default()).set,
+        ..Rulebook::default()
+    };
+    let background = Background {
+        rulebook,
+        ..background
+    };
+    let (found, _) = told(&[("c.yaml", CONFIG), ("p.yaml", &milder)], &background);
+    assert_eq!(
+        found,
+        ["Error c.yaml:2:7 Invalid value: the operator says no [policy/prefix/name]"]
+    );
+}
+
+#[test]
+fn a_policy_that_does_not_compile_is_told_where_it_stands() {
+    let broken = OURS
+        .replace("object.metadata", "objct.metadata")
+        .replace("id: name", "idd: name");
+    let (found, ended) = told(&[("c.yaml", CONFIG), ("p.yaml", &broken)], &Background::default());
+    assert_eq!(
+        found,
+        [
+            "Warning p.yaml:9:7 Forbidden: unknown field [schema/unknown-field]",
+            "Error p.yaml:9:12 unknown field; did you mean \"id\"? [policy/compile]"
+        ],
+        "its form comes first"
+    );
+    assert_eq!(ended, Outcome::BrokenPolicy);
+    let broken = OURS.replace("object.metadata", "objct.metadata");
+    let (found, ended) = told(&[("c.yaml", CONFIG), ("p.yaml", &broken)], &Background::default());
+    assert_eq!(
+        found,
+        [
+            "Error p.yaml:10:19 1:15: undeclared reference to 'objct' (in container ''); did you mean \"object\"? \
+             [policy/compile]"
+        ]
+    );
+    assert_eq!(ended, Outcome::BrokenPolicy);
+    // An API server may be able to do more than this program.
+    let foreign = UPSTREAM.replace("startsWith(params.data.prefix)", "startsWith(authorizer.x)");
+    let (found, ended) = told(
+        &[("c.yaml", CONFIG), ("p.yaml", &foreign)],
+        &Background::default(),
+    );
+    assert!(
+        found.len() == 1
+            && found[0].starts_with("Unknown p.yaml:10:19 this policy cannot be judged by here: "),
+        "{found:?}"
+    );
+    assert_eq!(ended, Outcome::Clean);
+}
+
+#[test]
+fn kubernetes_own_two_kinds_may_share_a_name_and_nobody_else() {
+    let mutating = UPSTREAM
+        .replace("Validating", "Mutating")
+        .replace("  validationActions: [Deny]\n", "")
+        .replace("  validations:\n    - expression: object.metadata.name.startsWith(params.data.prefix)", "  reinvocationPolicy: Never\n  \
+             mutations:\n    - patchType: ApplyConfiguration\n      applyConfiguration: {expression: 'Object{}'}");
+    let set = |texts: &[&str]| {
+        let documents = texts
+            .iter()
+            .flat_map(|text| serde_saphyr::from_multiple::<Value>(text).expect("YAML"));
+        let documents: Vec<Value> = documents.collect();
+        let source = |document: &Value| Source {
+            origin: Origin::Hub,
+            document: document.clone(),
+        };
+        let sources: Vec<Source> = documents.iter().map(source).collect();
+        let loaded = PolicySet::load(&sources, &documents, &PolicySet::default());
+        let refused = loaded.reports.iter().filter(|one| one.in_force != InForce::This);
+        (loaded.set.len(), refused.count())
+    };
+    assert_eq!(set(&[UPSTREAM, &mutating]), (2, 0));
+    assert_eq!(set(&[UPSTREAM, OURS]), (1, 1));
+    assert_eq!(set(&[&mutating, OURS]), (1, 1));
+}
