@@ -274,7 +274,13 @@ const JSON_SCHEMA: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions
 fn int_or_string(value: &Value) -> Result<(), String> {
     match value {
         Value::String(_) => Ok(()),
-        Value::Number(number) if number.as_i64().is_some_and(|number| i32::try_from(number).is_ok()) => Ok(()),
+        Value::Number(number)
+            if number
+                .as_i64()
+                .is_some_and(|number| i32::try_from(number).is_ok()) =>
+        {
+            Ok(())
+        }
         Value::Number(number) => Err(format!(
             "json: cannot unmarshal number {number} into Go value of type int32"
         )),

@@ -45,7 +45,11 @@ pub(super) fn forbidden(field: &str, detail: &str) -> FieldError {
 }
 
 pub(super) fn not_found(field: &str, value: &str) -> FieldError {
-    fault(ErrorClass::NotFound, field, format!("Not found: {}", quote(value)))
+    fault(
+        ErrorClass::NotFound,
+        field,
+        format!("Not found: {}", quote(value)),
+    )
 }
 
 pub(super) fn duplicate(field: &str, value: &str) -> FieldError {

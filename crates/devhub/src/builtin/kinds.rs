@@ -241,8 +241,8 @@ pub fn resources() -> Vec<Resource> {
 /// whose status and scale follow from [`Resource`] itself.
 pub fn subresources(resource: &Resource) -> Vec<Subresource> {
     const READ_WRITE: &[&str] = &["get", "patch", "update"];
-    let Some(row) = rows()
-        .find(|row| !resource.custom && row.group == resource.group && row.kind == resource.kind)
+    let Some(row) =
+        rows().find(|row| !resource.custom && row.group == resource.group && row.kind == resource.kind)
     else {
         return Vec::new();
     };

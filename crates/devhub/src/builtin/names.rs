@@ -38,7 +38,9 @@ impl NameRule {
     /// Returns the faults of `prefix` as a `generateName`, which may end in a dash.
     pub fn prefix_faults(self, prefix: &str) -> Vec<String> {
         match (self, prefix.strip_suffix('-')) {
-            (Self::Subdomain | Self::Label | Self::OldLabel, Some(rest)) if !rest.is_empty() => self.faults(rest),
+            (Self::Subdomain | Self::Label | Self::OldLabel, Some(rest)) if !rest.is_empty() => {
+                self.faults(rest)
+            }
             (Self::Subdomain | Self::Label | Self::OldLabel, _) => self.faults(prefix),
             (Self::PathSegment, _) => segment_faults(prefix)
                 .into_iter()

@@ -155,7 +155,9 @@ fn value(field: &str, resource: &Resource, object: &Value) -> String {
         None if matches!(field, "spec.hostNetwork" | "spec.unschedulable") && !resource.custom => {
             "false".to_owned()
         }
-        None if matches!(field, "status.replicas" | "status.successful") && !resource.custom => "0".to_owned(),
+        None if matches!(field, "status.replicas" | "status.successful") && !resource.custom => {
+            "0".to_owned()
+        }
         Some(Value::String(text)) => text.clone(),
         Some(Value::Number(number)) => number.to_string(),
         Some(Value::Bool(flag)) => flag.to_string(),

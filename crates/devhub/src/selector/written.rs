@@ -7,12 +7,21 @@ use serde_json::Value;
 /// Writes a label selector, or a plain map of labels, as requests write it: `a=b,c in (d,e),!f`. An empty one is an empty text.
 pub fn written(selector: &Value) -> String {
     let is_plain = selector.get("matchLabels").is_none() && selector.get("matchExpressions").is_none();
-    let labels = if is_plain { Some(selector) } else { selector.get("matchLabels") };
+    let labels = if is_plain {
+        Some(selector)
+    } else {
+        selector.get("matchLabels")
+    };
     let mut terms: Vec<(String, String)> = labels
         .and_then(Value::as_object)
         .into_iter()
         .flatten()
-        .map(|(key, value)| (key.clone(), format!("{key}={}", value.as_str().unwrap_or_default())))
+        .map(|(key, value)| {
+            (
+                key.clone(),
+                format!("{key}={}", value.as_str().unwrap_or_default()),
+            )
+        })
         .collect();
     let expressions = selector.get("matchExpressions").and_then(Value::as_array);
     terms.extend(expressions.into_iter().flatten().map(expression));
@@ -22,7 +31,12 @@ pub fn written(selector: &Value) -> String {
 }
 
 fn expression(requirement: &Value) -> (String, String) {
-    let text = |member: &str| requirement.get(member).and_then(Value::as_str).unwrap_or_default();
+    let text = |member: &str| {
+        requirement
+            .get(member)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     let key = text("key");
     let values = requirement.get("values").and_then(Value::as_array);
     let mut values: Vec<&str> = values.into_iter().flatten().filter_map(Value::as_str).collect();

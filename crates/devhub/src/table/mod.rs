@@ -10,7 +10,9 @@ mod cells;
 mod json_path;
 mod json_path_eval;
 mod layout;
+mod neighbours;
 mod partial;
+mod pod_cells;
 mod workload_cells;
 mod workloads;
 

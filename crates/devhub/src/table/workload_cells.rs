@@ -23,17 +23,20 @@ pub(super) fn or_unknown(text: &str) -> String {
     or(text, "<unknown>")
 }
 
-fn or(text: &str, other: &str) -> String {
+pub(super) fn or(text: &str, other: &str) -> String {
     if text.is_empty() { other } else { text }.to_owned()
 }
 
-fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
+pub(super) fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
     let found = object.pointer(pointer).and_then(Value::as_array);
     found.map_or(&[], Vec::as_slice)
 }
 
-fn number(object: &Value, pointer: &str) -> i64 {
-    object.pointer(pointer).and_then(Value::as_i64).unwrap_or_default()
+pub(super) fn number(object: &Value, pointer: &str) -> i64 {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
 }
 
 fn texts<'a>(items: &'a [Value], pointer: &str) -> Vec<&'a str> {
@@ -42,123 +45,18 @@ fn texts<'a>(items: &'a [Value], pointer: &str) -> Vec<&'a str> {
 
 /// Returns a member of all containers of a template.
 pub(super) fn containers(object: &Value, member: &str) -> String {
-    texts(list(object, "/spec/template/spec/containers"), &format!("/{member}")).join(",")
+    texts(
+        list(object, "/spec/template/spec/containers"),
+        &format!("/{member}"),
+    )
+    .join(",")
 }
 
-/// What the containers of a pod are doing.
-pub(super) struct Doing {
-    /// How many are ready.
-    pub(super) ready: usize,
-    /// In one word.
-    pub(super) reason: String,
-    restarts: i64,
-    last: String,
-}
-
-/// Returns what the containers of a pod are doing.
-pub(super) fn pod(pod: &Value) -> Doing {
-    let phase = text(pod, "/status/phase");
-    let mut doing = Doing {
-        ready: 0,
-        reason: or(text(pod, "/status/reason"), phase),
-        restarts: 0,
-        last: String::new(),
-    };
-    if !starting(pod, &mut doing) {
-        running(pod, &mut doing);
-    }
-    let deleted = pod.pointer("/metadata/deletionTimestamp").is_some();
-    if deleted && !matches!(phase, "Succeeded" | "Failed") {
-        let lost = text(pod, "/status/reason") == "NodeLost";
-        doing.reason = if lost { "Unknown" } else { "Terminating" }.to_owned();
-    }
-    doing
-}
-
-fn ended(state: &Value) -> String {
-    match (text(state, "/reason"), number(state, "/signal")) {
-        ("", 0) => format!("ExitCode:{}", number(state, "/exitCode")),
-        ("", signal) => format!("Signal:{signal}"),
-        (reason, _) => reason.to_owned(),
-    }
-}
-
-/// Looks at the containers that come first; tells whether one of them has not ended well yet.
-fn starting(pod: &Value, doing: &mut Doing) -> bool {
-    for (index, status) in list(pod, "/status/initContainerStatuses").iter().enumerate() {
-        doing.restarts += number(status, "/restartCount");
-        let stopped = status.pointer("/state/terminated");
-        if let Some(state) = stopped {
-            if number(state, "/exitCode") == 0 {
-                continue;
-            }
-            doing.reason = format!("Init:{}", ended(state));
-            return true;
-        }
-        let container = list(pod, "/spec/initContainers").get(index);
-        let stays = container.is_some_and(|container| text(container, "/restartPolicy") == "Always");
-        if stays && status.get("started") == Some(&Value::Bool(true)) {
-            doing.ready += usize::from(status.get("ready") == Some(&Value::Bool(true)));
-            continue;
-        }
-        let waits = text(status, "/state/waiting/reason");
-        doing.reason = match waits {
-            "" | "PodInitializing" => format!("Init:{index}/{}", size(pod, "/spec/initContainers")),
-            reason => format!("Init:{reason}"),
-        };
-        return true;
-    }
-    false
-}
-
-fn running(pod: &Value, doing: &mut Doing) {
-    let mut runs = false;
-    doing.restarts = 0;
-    for status in list(pod, "/status/containerStatuses").iter().rev() {
-        doing.restarts += number(status, "/restartCount");
-        let last = text(status, "/lastState/terminated/finishedAt");
-        if *last > *doing.last {
-            last.clone_into(&mut doing.last);
-        }
-        let waits = text(status, "/state/waiting/reason");
-        if !waits.is_empty() {
-            waits.clone_into(&mut doing.reason);
-        } else if let Some(state) = status.pointer("/state/terminated") {
-            doing.reason = ended(state);
-        } else if status.get("ready") == Some(&Value::Bool(true)) && status.pointer("/state/running").is_some() {
-            runs = true;
-            doing.ready += 1;
-        }
-    }
-    if doing.reason == "Completed" && runs {
-        let ready = condition(pod, "Ready") == "True";
-        doing.reason = if ready { "Running" } else { "NotReady" }.to_owned();
-    }
-}
-
-/// Returns how often containers were started again, and how long ago the last one ended.
-pub(super) fn restarts(object: &Value, now: Timestamp) -> String {
-    let doing = pod(object);
-    match age(&doing.last, now).filter(|_| doing.restarts > 0) {
-        Some(ago) => format!("{} ({ago} ago)", doing.restarts),
-        None => doing.restarts.to_string(),
-    }
-}
-
-fn condition<'a>(object: &'a Value, kind: &str) -> &'a str {
+/// Returns the status of a condition, or nothing.
+pub(super) fn condition<'a>(object: &'a Value, kind: &str) -> &'a str {
     let conditions = list(object, "/status/conditions").iter();
     let mut found = conditions.filter(|condition| text(condition, "/type") == kind);
     found.next().map_or("", |condition| text(condition, "/status"))
-}
-
-/// Returns how many of the further conditions of a pod hold.
-pub(super) fn gates(pod: &Value) -> String {
-    let gates = list(pod, "/spec/readinessGates");
-    if gates.is_empty() {
-        return "<none>".to_owned();
-    }
-    let holds = gates.iter().filter(|gate| condition(pod, text(gate, "/conditionType")) == "True");
-    format!("{}/{}", holds.count(), gates.len())
 }
 
 /// Returns what became of a job.
@@ -210,7 +108,9 @@ pub(super) fn balancers(object: &Value) -> String {
 
 /// Returns where a service is reached from outside.
 pub(super) fn external(service: &Value) -> String {
-    let own = list(service, "/spec/externalIPs").iter().filter_map(Value::as_str);
+    let own = list(service, "/spec/externalIPs")
+        .iter()
+        .filter_map(Value::as_str);
     let kind = text(service, "/spec/type");
     let given = balancers(service);
     let given = (kind == "LoadBalancer" && !given.is_empty()).then_some(given.as_str());
@@ -226,7 +126,11 @@ pub(super) fn external(service: &Value) -> String {
 pub(super) fn ports(service: &Value) -> String {
     let shown = list(service, "/spec/ports").iter().map(|port| {
         let opened = number(port, "/nodePort");
-        let middle = if opened > 0 { format!(":{opened}") } else { String::new() };
+        let middle = if opened > 0 {
+            format!(":{opened}")
+        } else {
+            String::new()
+        };
         format!("{}{middle}/{}", number(port, "/port"), text(port, "/protocol"))
     });
     or_none(&shown.collect::<Vec<_>>().join(","))
@@ -251,7 +155,11 @@ pub(super) fn endpoints(object: &Value) -> String {
             if ports.is_empty() {
                 all.push(address.to_owned());
             }
-            all.extend(ports.iter().map(|port| format!("{address}:{}", number(port, "/port"))));
+            all.extend(
+                ports
+                    .iter()
+                    .map(|port| format!("{address}:{}", number(port, "/port"))),
+            );
         }
     }
     or_none(&few(&all))
@@ -260,27 +168,46 @@ pub(super) fn endpoints(object: &Value) -> String {
 /// Returns the ports of a slice of endpoints.
 pub(super) fn slice_ports(object: &Value) -> String {
     let ports = list(object, "/ports").iter();
-    let all: Vec<String> = ports.map(|port| port.get("port").map_or_else(|| "*".to_owned(), Value::to_string)).collect();
-    if all.is_empty() { "<unset>".to_owned() } else { few(&all) }
+    let all: Vec<String> = ports
+        .map(|port| port.get("port").map_or_else(|| "*".to_owned(), Value::to_string))
+        .collect();
+    if all.is_empty() {
+        "<unset>".to_owned()
+    } else {
+        few(&all)
+    }
 }
 
 /// Returns the addresses of a slice of endpoints.
 pub(super) fn addresses(object: &Value) -> String {
-    let endpoints = list(object, "/endpoints").iter().flat_map(|endpoint| list(endpoint, "/addresses"));
+    let endpoints = list(object, "/endpoints")
+        .iter()
+        .flat_map(|endpoint| list(endpoint, "/addresses"));
     let all: Vec<String> = endpoints.filter_map(Value::as_str).map(str::to_owned).collect();
-    if all.is_empty() { "<unset>".to_owned() } else { few(&all) }
+    if all.is_empty() {
+        "<unset>".to_owned()
+    } else {
+        few(&all)
+    }
 }
 
 /// Returns the hosts for which an ingress has rules.
 pub(super) fn hosts(object: &Value) -> String {
     let all = texts(list(object, "/spec/rules"), "/host");
-    let all: Vec<String> = all.into_iter().filter(|host| !host.is_empty()).map(str::to_owned).collect();
+    let all: Vec<String> = all
+        .into_iter()
+        .filter(|host| !host.is_empty())
+        .map(str::to_owned)
+        .collect();
     if all.is_empty() { "*".to_owned() } else { few(&all) }
 }
 
 /// Returns where a class of ingresses is configured.
 pub(super) fn parameters(object: &Value) -> String {
-    let Some(found) = object.pointer("/spec/parameters").filter(|found| found.is_object()) else {
+    let Some(found) = object
+        .pointer("/spec/parameters")
+        .filter(|found| found.is_object())
+    else {
         return "<none>".to_owned();
     };
     let group = text(found, "/apiGroup");
@@ -311,7 +238,9 @@ pub(super) fn modes(part: &Value) -> String {
         ("ReadWriteMany", "RWX"),
         ("ReadWriteOncePod", "RWOP"),
     ];
-    let known = short.iter().filter(|(mode, _)| given.iter().any(|one| one == mode));
+    let known = short
+        .iter()
+        .filter(|(mode, _)| given.iter().any(|one| one == mode));
     known.map(|(_, short)| *short).collect::<Vec<_>>().join(",")
 }
 
@@ -340,7 +269,9 @@ pub(super) fn node_status(node: &Value) -> String {
 pub(super) fn roles(node: &Value) -> String {
     let labels = node.pointer("/metadata/labels").and_then(Value::as_object);
     let roles = labels.into_iter().flatten().filter_map(|(key, value)| {
-        let role = key.strip_prefix("node-role.kubernetes.io/").filter(|role| !role.is_empty());
+        let role = key
+            .strip_prefix("node-role.kubernetes.io/")
+            .filter(|role| !role.is_empty());
         role.or_else(|| value.as_str().filter(|_| key == "kubernetes.io/role"))
     });
     or_none(&roles.collect::<Vec<_>>().join(","))
@@ -348,7 +279,9 @@ pub(super) fn roles(node: &Value) -> String {
 
 /// Returns an address of a node.
 pub(super) fn node_address(node: &Value, kind: &str) -> String {
-    let mut found = list(node, "/status/addresses").iter().filter(|address| text(address, "/type") == kind);
+    let mut found = list(node, "/status/addresses")
+        .iter()
+        .filter(|address| text(address, "/type") == kind);
     or_none(found.next().map_or("", |address| text(address, "/address")))
 }
 
@@ -376,10 +309,18 @@ pub(super) fn metrics(object: &Value) -> String {
         let mut letters = kind.chars();
         let first = letters.next().map(|letter| letter.to_ascii_lowercase());
         let member: String = first.into_iter().chain(letters).collect();
-        let seen = current.get(index).and_then(|seen| seen.pointer(&format!("/{member}/current")));
-        let target = metric.pointer(&format!("/{member}/target")).unwrap_or(&Value::Null);
+        let seen = current
+            .get(index)
+            .and_then(|seen| seen.pointer(&format!("/{member}/current")));
+        let target = metric
+            .pointer(&format!("/{member}/target"))
+            .unwrap_or(&Value::Null);
         let name = text(metric, &format!("/{member}/name"));
-        let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        let name = if name.is_empty() {
+            String::new()
+        } else {
+            format!("{name}: ")
+        };
         all.push(format!("{name}{}", measured(seen, target)));
     }
     let more = all.len().saturating_sub(2);
@@ -397,10 +338,16 @@ fn measured(seen: Option<&Value>, target: &Value) -> String {
         ("averageUtilization", "%", ""),
         ("value", "", ""),
     ] {
-        let Some(wanted) = target.get(member) else { continue };
+        let Some(wanted) = target.get(member) else {
+            continue;
+        };
         let now = seen.and_then(|seen| seen.get(member));
         let now = now.map_or_else(|| "<unknown>".to_owned(), |now| format!("{}{sign}", share(now)));
-        let behind = if member == "averageValue" && sign.is_empty() { behind } else { "" };
+        let behind = if member == "averageValue" && sign.is_empty() {
+            behind
+        } else {
+            ""
+        };
         return format!("{now}/{}{sign}{behind}", share(wanted));
     }
     "<unknown>/<auto>".to_owned()
@@ -409,7 +356,10 @@ fn measured(seen: Option<&Value>, target: &Value) -> String {
 /// Returns what a quota allows, limits or the rest, and what is used of it.
 pub(super) fn quota(object: &Value, limits: bool) -> String {
     let empty = Map::new();
-    let hard = object.pointer("/status/hard").and_then(Value::as_object).unwrap_or(&empty);
+    let hard = object
+        .pointer("/status/hard")
+        .and_then(Value::as_object)
+        .unwrap_or(&empty);
     let used = |name: &String| {
         let used = object.pointer("/status/used").and_then(|used| used.get(name));
         used.map_or_else(|| "0".to_owned(), share)
@@ -429,8 +379,14 @@ pub(super) fn owner(object: &Value) -> String {
         || "<none>".to_owned(),
         |owner| {
             let version = text(owner, "/apiVersion");
-            let group = version.split_once('/').map_or(String::new(), |(group, _)| format!(".{group}"));
-            format!("{}{group}/{}", text(owner, "/kind").to_lowercase(), text(owner, "/name"))
+            let group = version
+                .split_once('/')
+                .map_or(String::new(), |(group, _)| format!(".{group}"));
+            format!(
+                "{}{group}/{}",
+                text(owner, "/kind").to_lowercase(),
+                text(owner, "/name")
+            )
         },
     )
 }
@@ -442,28 +398,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pods_say_in_one_word_what_they_do() {
-        let waiting = json!({"state": {"waiting": {"reason": "ImagePullBackOff"}}});
-        for (status, reason) in [
-            (json!({"phase": "Pending"}), "Pending"),
-            (json!({"phase": "Pending", "containerStatuses": [waiting]}), "ImagePullBackOff"),
-            (json!({"phase": "Pending", "initContainerStatuses": [{"state": {"running": {}}}]}), "Init:0/1"),
-            (json!({"phase": "Pending", "initContainerStatuses": [waiting]}), "Init:ImagePullBackOff"),
-            (json!({"phase": "Failed", "reason": "Evicted"}), "Evicted"),
-            (json!({"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"exitCode": 3}}}]}), "ExitCode:3"),
-        ] {
-            let object = json!({"spec": {"initContainers": [{}], "containers": [{}]}, "status": status});
-            assert_eq!(pod(&object).reason, reason, "{status}");
-        }
-        let now = "2020-01-01T00:01:00Z".parse().expect("a time");
-        let again = json!({"status": {"containerStatuses": [{"restartCount": 2, "lastState": {"terminated": {"finishedAt": "2020-01-01T00:00:00Z"}}}]}});
-        assert_eq!(restarts(&again, now), "2 (60s ago)");
-    }
-
-    #[test]
     fn many_endpoints_are_cut_short() {
         let address = |last: u8| json!({"ip": format!("10.0.0.{last}")});
         let object = json!({"subsets": [{"addresses": [address(1), address(2)], "ports": [{"port": 80}, {"port": 81}]}]});
-        assert_eq!(endpoints(&object), "10.0.0.1:80,10.0.0.1:81,10.0.0.2:80 + 1 more...");
+        assert_eq!(
+            endpoints(&object),
+            "10.0.0.1:80,10.0.0.1:81,10.0.0.2:80 + 1 more..."
+        );
     }
 }

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::age::age;
 use super::built_in::{AGE, BuiltIn, column, size, text, wide};
-use super::workload_cells as cells;
+use super::pod_cells;
+use super::{neighbours, workload_cells as cells};
 use crate::Resource;
 use crate::selector::written;
 
@@ -29,53 +30,98 @@ const SELECTOR: BuiltIn = wide(column(
     |object, _| json!(cells::or_none(&written(&object["spec"]["selector"]))),
 ));
 
-fn number(object: &Value, pointer: &str) -> i64 {
-    object.pointer(pointer).and_then(Value::as_i64).unwrap_or_default()
+pub(super) fn number(object: &Value, pointer: &str) -> i64 {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
 }
 
 static POD: &[BuiltIn] = &[
-    column("Ready", "string", "How many containers of the pod are ready, of all that it has", |pod, _| {
-        json!(format!("{}/{}", cells::pod(pod).ready, size(pod, "/spec/containers")))
-    }),
-    column("Status", "string", "What the containers of the pod are doing, taken together", |pod, _| {
-        json!(cells::pod(pod).reason)
-    }),
-    column("Restarts", "string", "How often containers of the pod were started again, and when last", |pod, now| {
-        json!(cells::restarts(pod, now))
-    }),
+    column(
+        "Ready",
+        "string",
+        "How many containers of the pod are ready, of all that it has",
+        |pod, _| {
+            json!(format!(
+                "{}/{}",
+                pod_cells::pod(pod).ready,
+                size(pod, "/spec/containers")
+            ))
+        },
+    ),
+    column(
+        "Status",
+        "string",
+        "What the containers of the pod are doing, taken together",
+        |pod, _| json!(pod_cells::pod(pod).reason),
+    ),
+    column(
+        "Restarts",
+        "string",
+        "How often containers of the pod were started again, and when last",
+        |pod, now| json!(pod_cells::restarts(pod, now)),
+    ),
     AGE,
     wide(column("IP", "string", "First address of the pod", |pod, _| {
         json!(cells::or_none(text(pod, "/status/podIPs/0/ip")))
     })),
-    wide(column("Node", "string", "Node on which the pod is to run", |pod, _| {
-        json!(cells::or_none(text(pod, "/spec/nodeName")))
-    })),
-    wide(column("Nominated Node", "string", "Node on which room is made for the pod", |pod, _| {
-        json!(cells::or_none(text(pod, "/status/nominatedNodeName")))
-    })),
-    wide(column("Readiness Gates", "string", "How many further conditions hold", |pod, _| {
-        json!(cells::gates(pod))
-    })),
+    wide(column(
+        "Node",
+        "string",
+        "Node on which the pod is to run",
+        |pod, _| json!(cells::or_none(text(pod, "/spec/nodeName"))),
+    )),
+    wide(column(
+        "Nominated Node",
+        "string",
+        "Node on which room is made for the pod",
+        |pod, _| json!(cells::or_none(text(pod, "/status/nominatedNodeName"))),
+    )),
+    wide(column(
+        "Readiness Gates",
+        "string",
+        "How many further conditions hold",
+        |pod, _| json!(pod_cells::gates(pod)),
+    )),
 ];
 static DEPLOYMENT: &[BuiltIn] = &[
-    column("Ready", "string", "Number of the pod with ready state", |object, _| {
-        json!(format!("{}/{}", number(object, "/status/readyReplicas"), number(object, "/spec/replicas")))
-    }),
-    column("Up-to-date", "string", "How many pods have the newest template", |object, _| {
-        json!(number(object, "/status/updatedReplicas"))
-    }),
-    column("Available", "string", "How many pods have been ready for long enough", |object, _| {
-        json!(number(object, "/status/availableReplicas"))
-    }),
+    column(
+        "Ready",
+        "string",
+        "Number of the pod with ready state",
+        |object, _| {
+            json!(format!(
+                "{}/{}",
+                number(object, "/status/readyReplicas"),
+                number(object, "/spec/replicas")
+            ))
+        },
+    ),
+    column(
+        "Up-to-date",
+        "string",
+        "How many pods have the newest template",
+        |object, _| json!(number(object, "/status/updatedReplicas")),
+    ),
+    column(
+        "Available",
+        "string",
+        "How many pods have been ready for long enough",
+        |object, _| json!(number(object, "/status/availableReplicas")),
+    ),
     AGE,
     NAMES,
     IMAGES,
     SELECTOR,
 ];
 static REPLICA_SET: &[BuiltIn] = &[
-    column("Desired", "integer", "How many pods there should be", |object, _| {
-        json!(number(object, "/spec/replicas"))
-    }),
+    column(
+        "Desired",
+        "integer",
+        "How many pods there should be",
+        |object, _| json!(number(object, "/spec/replicas")),
+    ),
     column("Current", "integer", "How many pods there are", |object, _| {
         json!(number(object, "/status/replicas"))
     }),
@@ -88,256 +134,159 @@ static REPLICA_SET: &[BuiltIn] = &[
     SELECTOR,
 ];
 static STATEFUL_SET: &[BuiltIn] = &[
-    column("Ready", "string", "Number of the pod with ready state", |object, _| {
-        json!(format!("{}/{}", number(object, "/status/readyReplicas"), number(object, "/spec/replicas")))
-    }),
+    column(
+        "Ready",
+        "string",
+        "Number of the pod with ready state",
+        |object, _| {
+            json!(format!(
+                "{}/{}",
+                number(object, "/status/readyReplicas"),
+                number(object, "/spec/replicas")
+            ))
+        },
+    ),
     AGE,
     NAMES,
     IMAGES,
 ];
 static DAEMON_SET: &[BuiltIn] = &[
-    column("Desired", "integer", "On how many nodes there should be a pod", |object, _| {
-        json!(number(object, "/status/desiredNumberScheduled"))
-    }),
-    column("Current", "integer", "On how many nodes there is a pod as there should be", |object, _| {
-        json!(number(object, "/status/currentNumberScheduled"))
-    }),
-    column("Ready", "integer", "On how many nodes the pod is ready", |object, _| {
-        json!(number(object, "/status/numberReady"))
-    }),
-    column("Up-to-date", "integer", "On how many nodes the pod has the newest template", |object, _| {
-        json!(number(object, "/status/updatedNumberScheduled"))
-    }),
-    column("Available", "integer", "On how many nodes the pod has been ready for long enough", |object, _| {
-        json!(number(object, "/status/numberAvailable"))
-    }),
-    column("Node Selector", "string", "Labels that a node must have to get a pod", |object, _| {
-        json!(cells::or_none(&written(&object["spec"]["template"]["spec"]["nodeSelector"])))
-    }),
+    column(
+        "Desired",
+        "integer",
+        "On how many nodes there should be a pod",
+        |object, _| json!(number(object, "/status/desiredNumberScheduled")),
+    ),
+    column(
+        "Current",
+        "integer",
+        "On how many nodes there is a pod as there should be",
+        |object, _| json!(number(object, "/status/currentNumberScheduled")),
+    ),
+    column(
+        "Ready",
+        "integer",
+        "On how many nodes the pod is ready",
+        |object, _| json!(number(object, "/status/numberReady")),
+    ),
+    column(
+        "Up-to-date",
+        "integer",
+        "On how many nodes the pod has the newest template",
+        |object, _| json!(number(object, "/status/updatedNumberScheduled")),
+    ),
+    column(
+        "Available",
+        "integer",
+        "On how many nodes the pod has been ready for long enough",
+        |object, _| json!(number(object, "/status/numberAvailable")),
+    ),
+    column(
+        "Node Selector",
+        "string",
+        "Labels that a node must have to get a pod",
+        |object, _| {
+            json!(cells::or_none(&written(
+                &object["spec"]["template"]["spec"]["nodeSelector"]
+            )))
+        },
+    ),
     AGE,
     NAMES,
     IMAGES,
     SELECTOR,
 ];
 static JOB: &[BuiltIn] = &[
-    column("Status", "string", "What became of the job", |job, _| json!(cells::job_status(job))),
-    column("Completions", "string", "How many pods ended well, of all that must", |job, _| {
-        json!(cells::completions(job))
+    column("Status", "string", "What became of the job", |job, _| {
+        json!(cells::job_status(job))
     }),
-    column("Duration", "string", "Time required to complete the job.", |job, now| {
-        json!(cells::duration(job, now))
-    }),
+    column(
+        "Completions",
+        "string",
+        "How many pods ended well, of all that must",
+        |job, _| json!(cells::completions(job)),
+    ),
+    column(
+        "Duration",
+        "string",
+        "Time required to complete the job.",
+        |job, now| json!(cells::duration(job, now)),
+    ),
     AGE,
     NAMES,
     IMAGES,
     SELECTOR,
 ];
 static CRON_JOB: &[BuiltIn] = &[
-    column("Schedule", "string", "When jobs are made", |object, _| json!(text(object, "/spec/schedule"))),
-    column("Timezone", "string", "Where the clock of the schedule stands", |object, _| {
-        json!(cells::or_none(text(object, "/spec/timeZone")))
+    column("Schedule", "string", "When jobs are made", |object, _| {
+        json!(text(object, "/spec/schedule"))
     }),
-    column("Suspend", "boolean", "Whether no further jobs are made", |object, _| {
-        json!(if object["spec"]["suspend"] == true { "True" } else { "False" })
+    column(
+        "Timezone",
+        "string",
+        "Where the clock of the schedule stands",
+        |object, _| json!(cells::or_none(text(object, "/spec/timeZone"))),
+    ),
+    column(
+        "Suspend",
+        "boolean",
+        "Whether no further jobs are made",
+        |object, _| {
+            json!(if object["spec"]["suspend"] == true {
+                "True"
+            } else {
+                "False"
+            })
+        },
+    ),
+    column("Active", "integer", "How many jobs are running", |object, _| {
+        json!(size(object, "/status/active"))
     }),
-    column("Active", "integer", "How many jobs are running", |object, _| json!(size(object, "/status/active"))),
-    column("Last Schedule", "string", "When a job was made last", |object, now| {
-        let last = age(text(object, "/status/lastScheduleTime"), now);
-        json!(last.unwrap_or_else(|| "<none>".to_owned()))
-    }),
+    column(
+        "Last Schedule",
+        "string",
+        "When a job was made last",
+        |object, now| {
+            let last = age(text(object, "/status/lastScheduleTime"), now);
+            json!(last.unwrap_or_else(|| "<none>".to_owned()))
+        },
+    ),
     AGE,
-    wide(column("Containers", "string", "Names of the containers of the template", |object, _| {
-        json!(cells::containers(&object["spec"]["jobTemplate"], "name"))
-    })),
-    wide(column("Images", "string", "Images of the containers of the template", |object, _| {
-        json!(cells::containers(&object["spec"]["jobTemplate"], "image"))
-    })),
-    wide(column("Selector", "string", "Labels of the pods of a job", |object, _| {
-        json!(cells::or_none(&written(&object["spec"]["jobTemplate"]["spec"]["selector"])))
-    })),
-];
-static SERVICE: &[BuiltIn] = &[
-    column("Type", "string", "From where the service can be reached", |object, _| json!(text(object, "/spec/type"))),
-    column("Cluster-IP", "string", "Address of the service inside of the cluster", |object, _| {
-        json!(cells::or_none(text(object, "/spec/clusterIP")))
-    }),
-    column("External-IP", "string", "Addresses of the service outside of the cluster", |object, _| {
-        json!(cells::external(object))
-    }),
-    column("Port(s)", "string", "Ports of the service, with those of the nodes", |object, _| {
-        json!(cells::ports(object))
-    }),
-    AGE,
-    wide(column("Selector", "string", "Labels of the pods that answer", |object, _| {
-        json!(cells::or_none(&written(&object["spec"]["selector"])))
-    })),
-];
-static ENDPOINTS: &[BuiltIn] = &[
-    column("Endpoints", "string", "Addresses and ports behind the service", |object, _| {
-        json!(cells::endpoints(object))
-    }),
-    AGE,
-];
-static SLICE: &[BuiltIn] = &[
-    column("AddressType", "string", "Which form the addresses have", |object, _| json!(text(object, "/addressType"))),
-    column("Ports", "string", "Ports of the endpoints", |object, _| json!(cells::slice_ports(object))),
-    column("Endpoints", "string", "Addresses of the endpoints", |object, _| json!(cells::addresses(object))),
-    AGE,
-];
-static INGRESS: &[BuiltIn] = &[
-    column("Class", "string", "Who takes care of the ingress", |object, _| {
-        json!(cells::or_none(text(object, "/spec/ingressClassName")))
-    }),
-    column("Hosts", "string", "Hosts for which there are rules", |object, _| json!(cells::hosts(object))),
-    column("Address", "string", "Where the ingress can be reached", |object, _| {
-        json!(cells::balancers(object))
-    }),
-    column("Ports", "string", "Ports of TLS configurations that open", |object, _| {
-        json!(if size(object, "/spec/tls") > 0 { "80, 443" } else { "80" })
-    }),
-    AGE,
-];
-static INGRESS_CLASS: &[BuiltIn] = &[
-    column("Controller", "string", "Who takes care of the class", |object, _| json!(text(object, "/spec/controller"))),
-    column("Parameters", "string", "Where the class is configured", |object, _| json!(cells::parameters(object))),
-    AGE,
-];
-static NETWORK_POLICY: &[BuiltIn] = &[
-    column("Pod-Selector", "string", "Labels of the pods that are guarded", |object, _| {
-        json!(cells::or_none(&written(&object["spec"]["podSelector"])))
-    }),
-    AGE,
-];
-static CLAIM: &[BuiltIn] = &[
-    column("Status", "string", "Whether the claim has its volume", |object, _| json!(cells::phase(object))),
-    column("Volume", "string", "Name of the volume", |object, _| json!(text(object, "/spec/volumeName"))),
-    column("Capacity", "string", "Size of the volume", |object, _| {
-        json!(cells::when_bound(object, text(object, "/status/capacity/storage")))
-    }),
-    column("Access Modes", "string", "From where the volume can be used", |object, _| {
-        json!(cells::when_bound(object, &cells::modes(&object["status"])))
-    }),
-    column("StorageClass", "string", "StorageClass of the pvc", |object, _| {
-        json!(text(object, "/spec/storageClassName"))
-    }),
-    column("VolumeAttributesClass", "string", "VolumeAttributesClass of the pvc", |object, _| {
-        json!(cells::or_unset(text(object, "/spec/volumeAttributesClassName")))
-    }),
-    AGE,
-    wide(column("VolumeMode", "string", "Whether there are files on it", |object, _| {
-        json!(cells::or_unset(text(object, "/spec/volumeMode")))
-    })),
-];
-static VOLUME: &[BuiltIn] = &[
-    column("Capacity", "string", "Size of the volume", |object, _| json!(text(object, "/spec/capacity/storage"))),
-    column("Access Modes", "string", "From where the volume can be used", |object, _| {
-        json!(cells::modes(&object["spec"]))
-    }),
-    column("Reclaim Policy", "string", "What becomes of the volume after its claim", |object, _| {
-        json!(text(object, "/spec/persistentVolumeReclaimPolicy"))
-    }),
-    column("Status", "string", "Whether the volume is in use", |object, _| json!(cells::phase(object))),
-    column("Claim", "string", "The claim that has the volume", |object, _| json!(cells::claim(object))),
-    column("StorageClass", "string", "StorageClass of the pv", |object, _| {
-        json!(text(object, "/spec/storageClassName"))
-    }),
-    column("VolumeAttributesClass", "string", "VolumeAttributesClass of the pv", |object, _| {
-        json!(cells::or_unset(text(object, "/spec/volumeAttributesClassName")))
-    }),
-    column("Reason", "string", "Why the volume is as it is", |object, _| json!(text(object, "/status/reason"))),
-    AGE,
-    wide(column("VolumeMode", "string", "Whether there are files on it", |object, _| {
-        json!(cells::or_unset(text(object, "/spec/volumeMode")))
-    })),
-];
-static NODE: &[BuiltIn] = &[
-    column("Status", "string", "The status of the node", |node, _| json!(cells::node_status(node))),
-    column("Roles", "string", "The roles of the node", |node, _| json!(cells::roles(node))),
-    AGE,
-    column("Version", "string", "Version of the kubelet", |node, _| {
-        json!(text(node, "/status/nodeInfo/kubeletVersion"))
-    }),
-    wide(column("Internal-IP", "string", "Address inside of the cluster", |node, _| {
-        json!(cells::node_address(node, "InternalIP"))
-    })),
-    wide(column("External-IP", "string", "Address outside of the cluster", |node, _| {
-        json!(cells::node_address(node, "ExternalIP"))
-    })),
-    wide(column("OS-Image", "string", "Operating system", |node, _| {
-        json!(cells::or_unknown(text(node, "/status/nodeInfo/osImage")))
-    })),
-    wide(column("Kernel-Version", "string", "Kernel", |node, _| {
-        json!(cells::or_unknown(text(node, "/status/nodeInfo/kernelVersion")))
-    })),
-    wide(column("Container-Runtime", "string", "What runs the containers", |node, _| {
-        json!(cells::or_unknown(text(node, "/status/nodeInfo/containerRuntimeVersion")))
-    })),
-];
-static BUDGET: &[BuiltIn] = &[
-    column("Min Available", "string", "The minimum number of pods that must be available.", |object, _| {
-        json!(cells::share(&object["spec"]["minAvailable"]))
-    }),
-    column("Max Unavailable", "string", "The maximum number of pods that may be unavailable.", |object, _| {
-        json!(cells::share(&object["spec"]["maxUnavailable"]))
-    }),
-    column("Allowed Disruptions", "integer", "How many pods may be disrupted now", |object, _| {
-        json!(number(object, "/status/disruptionsAllowed"))
-    }),
-    AGE,
-];
-static AUTOSCALER: &[BuiltIn] = &[
-    column("Reference", "string", "What is scaled", |object, _| json!(cells::reference(object))),
-    column("Targets", "string", "What the scale goes by, as it is and as it should be", |object, _| {
-        json!(cells::metrics(object))
-    }),
-    column("MinPods", "string", "How many pods there are at least", |object, _| {
-        json!(cells::share(&object["spec"]["minReplicas"]).replace("N/A", "<unset>"))
-    }),
-    column("MaxPods", "string", "How many pods there are at most", |object, _| {
-        json!(number(object, "/spec/maxReplicas"))
-    }),
-    column("Replicas", "string", "How many pods there are", |object, _| {
-        json!(number(object, "/status/currentReplicas"))
-    }),
-    AGE,
-];
-static QUOTA: &[BuiltIn] = &[
-    column("Request", "string", "What may be asked for, and what is", |object, _| json!(cells::quota(object, false))),
-    column("Limit", "string", "What may be used, and what is", |object, _| json!(cells::quota(object, true))),
-    AGE,
-];
-static REVISION: &[BuiltIn] = &[
-    column("Controller", "string", "Controller of the object", |object, _| json!(cells::owner(object))),
-    column("Revision", "string", "Revision of the ControllerRevision data", |object, _| {
-        json!(number(object, "/revision"))
-    }),
-    AGE,
+    wide(column(
+        "Containers",
+        "string",
+        "Names of the containers of the template",
+        |object, _| json!(cells::containers(&object["spec"]["jobTemplate"], "name")),
+    )),
+    wide(column(
+        "Images",
+        "string",
+        "Images of the containers of the template",
+        |object, _| json!(cells::containers(&object["spec"]["jobTemplate"], "image")),
+    )),
+    wide(column(
+        "Selector",
+        "string",
+        "Labels of the pods of a job",
+        |object, _| {
+            json!(cells::or_none(&written(
+                &object["spec"]["jobTemplate"]["spec"]["selector"]
+            )))
+        },
+    )),
 ];
 
 /// Returns the columns of a workload kind, without the name.
 pub(super) fn columns(resource: &Resource) -> Option<&'static [BuiltIn]> {
     Some(match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "Pod") => POD,
-        ("", "Service") => SERVICE,
-        ("", "Endpoints") => ENDPOINTS,
-        ("", "Node") => NODE,
-        ("", "PersistentVolume") => VOLUME,
-        ("", "PersistentVolumeClaim") => CLAIM,
         ("", "ReplicationController") | ("apps", "ReplicaSet") => REPLICA_SET,
-        ("", "ResourceQuota") => QUOTA,
         ("apps", "Deployment") => DEPLOYMENT,
         ("apps", "StatefulSet") => STATEFUL_SET,
         ("apps", "DaemonSet") => DAEMON_SET,
-        ("apps", "ControllerRevision") => REVISION,
         ("batch", "Job") => JOB,
         ("batch", "CronJob") => CRON_JOB,
-        ("autoscaling", _) => AUTOSCALER,
-        ("discovery.k8s.io", _) => SLICE,
-        ("networking.k8s.io", "Ingress") => INGRESS,
-        ("networking.k8s.io", "IngressClass") => INGRESS_CLASS,
-        ("networking.k8s.io", "NetworkPolicy") => NETWORK_POLICY,
-        ("policy", _) => BUDGET,
-        _ => return None,
+        _ => return neighbours::columns(resource),
     })
 }
 
@@ -349,10 +298,16 @@ mod tests {
 
     fn cells_of(group: &str, kind: &str, object: &Value) -> Value {
         let resources = crate::builtin::resources();
-        let mut found = resources.iter().filter(|resource| resource.group == group && resource.kind == kind);
+        let mut found = resources
+            .iter()
+            .filter(|resource| resource.group == group && resource.kind == kind);
         let now: Timestamp = "2020-01-01T00:01:00Z".parse().expect("a time");
         let columns = columns(found.next().expect("a kind")).expect("columns");
-        columns.iter().filter(|column| column.priority == 0).map(|column| (column.cell)(object, now)).collect()
+        columns
+            .iter()
+            .filter(|column| column.priority == 0)
+            .map(|column| (column.cell)(object, now))
+            .collect()
     }
 
     #[test]

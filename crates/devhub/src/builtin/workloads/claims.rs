@@ -9,7 +9,12 @@ use super::pods::{at, choice, fill, items};
 use super::quantity::size;
 use crate::builtin::faults::{forbidden, invalid_value, list, required, text, unsupported};
 
-const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+const MODES: [&str; 4] = [
+    "ReadOnlyMany",
+    "ReadWriteMany",
+    "ReadWriteOnce",
+    "ReadWriteOncePod",
+];
 
 /// Fills in a volume or a claim.
 pub(super) fn fill_in(kind: &str, object: &mut Value) {
@@ -32,8 +37,14 @@ pub(super) fn fill_limits(range: &mut Value) {
     let Some(spec) = at(range, "/spec") else { return };
     for limit in items(spec, "limits").filter(|limit| limit.get("type") == Some(&json!("Container"))) {
         let amounts = |limit: &Map<String, Value>, member: &str| limit.get(member).cloned();
-        for (member, from) in [("default", "max"), ("defaultRequest", "default"), ("defaultRequest", "min")] {
-            let Some(Value::Object(known)) = amounts(limit, from) else { continue };
+        for (member, from) in [
+            ("default", "max"),
+            ("defaultRequest", "default"),
+            ("defaultRequest", "min"),
+        ] {
+            let Some(Value::Object(known)) = amounts(limit, from) else {
+                continue;
+            };
             if let Value::Object(own) = limit.entry(member).or_insert_with(|| json!({})) {
                 for (name, amount) in known {
                     own.entry(name).or_insert(amount);
@@ -130,7 +141,9 @@ pub(super) fn validate_claim_change(new: &Value, old: &Value) -> Vec<FieldError>
             if unbound {
                 spec.remove("volumeName");
             }
-            if let Some(Value::Object(requests)) = spec.get_mut("resources").and_then(|all| all.get_mut("requests")) {
+            if let Some(Value::Object(requests)) =
+                spec.get_mut("resources").and_then(|all| all.get_mut("requests"))
+            {
                 requests.remove("storage");
             }
         }
@@ -171,7 +184,9 @@ mod tests {
             ]
         );
         assert_eq!(
-            texts(&validate_volume(&json!({"spec": {"accessModes": ["Sometimes"], "capacity": {"storage": "1Gi"}}}))),
+            texts(&validate_volume(
+                &json!({"spec": {"accessModes": ["Sometimes"], "capacity": {"storage": "1Gi"}}})
+            )),
             [
                 "spec.accessModes: Unsupported value: \"Sometimes\": supported values: \"ReadOnlyMany\", \"ReadWriteMany\", \"ReadWriteOnce\", \"ReadWriteOncePod\"",
                 "spec: Required value: must specify a volume type",

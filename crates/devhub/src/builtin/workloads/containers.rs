@@ -17,7 +17,11 @@ const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 /// Fills in a container; in a pod on the host's network its ports are the host's.
 pub(super) fn fill_in(container: &mut Map<String, Value>, on_host: bool) {
     let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
-    let policy = if is_latest(image) { "Always" } else { "IfNotPresent" };
+    let policy = if is_latest(image) {
+        "Always"
+    } else {
+        "IfNotPresent"
+    };
     fill(container, "imagePullPolicy", json!(policy));
     fill(container, "terminationMessagePath", json!("/dev/termination-log"));
     fill(container, "terminationMessagePolicy", json!("File"));
@@ -28,7 +32,9 @@ pub(super) fn fill_in(container: &mut Map<String, Value>, on_host: bool) {
         }
     }
     for variable in items(container, "env") {
-        let field = variable.get_mut("valueFrom").and_then(|from| from.get_mut("fieldRef"));
+        let field = variable
+            .get_mut("valueFrom")
+            .and_then(|from| from.get_mut("fieldRef"));
         if let Some(Value::Object(field)) = field {
             fill(field, "apiVersion", json!("v1"));
         }
@@ -67,7 +73,11 @@ fn fill_handler(handler: &mut Map<String, Value>) {
 /// Tells whether an image names no version, or the newest one.
 fn is_latest(image: &str) -> bool {
     let last = image.rsplit('/').next().unwrap_or(image);
-    let tag = last.split_once('@').map_or(last, |(name, _)| name).split_once(':').map(|(_, tag)| tag);
+    let tag = last
+        .split_once('@')
+        .map_or(last, |(name, _)| name)
+        .split_once(':')
+        .map(|(_, tag)| tag);
     tag == Some("latest") || (tag.is_none() && !last.contains('@') && !image.is_empty())
 }
 
@@ -123,7 +133,12 @@ fn validate_one(container: &Value, at: &str, volumes: &[String]) -> Vec<FieldErr
             "must not have leading or trailing whitespace",
         ));
     }
-    errors.extend(choice(container, at, "imagePullPolicy", &["Always", "IfNotPresent", "Never"]));
+    errors.extend(choice(
+        container,
+        at,
+        "imagePullPolicy",
+        &["Always", "IfNotPresent", "Never"],
+    ));
     errors.extend(choice(
         container,
         at,
@@ -156,7 +171,11 @@ fn validate_ports(ports: &[Value], field: &str) -> Vec<FieldError> {
         let name = text(port, "/name");
         if !name.is_empty() {
             let faults = port_name_faults(name);
-            errors.extend(faults.iter().map(|fault| invalid(&format!("{at}.name"), name, fault)));
+            errors.extend(
+                faults
+                    .iter()
+                    .map(|fault| invalid(&format!("{at}.name"), name, fault)),
+            );
             if faults.is_empty() && ports.iter().take(index).any(|other| text(other, "/name") == name) {
                 errors.push(duplicate(&format!("{at}.name"), name));
             }
@@ -165,7 +184,11 @@ fn validate_ports(ports: &[Value], field: &str) -> Vec<FieldError> {
             None | Some(0) => errors.push(required(&format!("{at}.containerPort"), "")),
             Some(number) => errors.extend(port_fault(&format!("{at}.containerPort"), number)),
         }
-        if let Some(number) = port.get("hostPort").and_then(Value::as_i64).filter(|number| *number != 0) {
+        if let Some(number) = port
+            .get("hostPort")
+            .and_then(Value::as_i64)
+            .filter(|number| *number != 0)
+        {
             errors.extend(port_fault(&format!("{at}.hostPort"), number));
         }
         errors.extend(choice(port, &at, "protocol", &["SCTP", "TCP", "UDP"]));
@@ -208,7 +231,10 @@ fn validate_variables(variables: &[Value], field: &str) -> Vec<FieldError> {
         let name = text(variable, "/name");
         if name.is_empty() {
             errors.push(required(&format!("{at}.name"), ""));
-        } else if !name.chars().all(|letter| (' '..='~').contains(&letter) && letter != '=') {
+        } else if !name
+            .chars()
+            .all(|letter| (' '..='~').contains(&letter) && letter != '=')
+        {
             errors.push(invalid(
                 &format!("{at}.name"),
                 name,
@@ -228,7 +254,11 @@ fn validate_variables(variables: &[Value], field: &str) -> Vec<FieldError> {
         } else if !text(variable, "/value").is_empty() {
             errors.push(invalid(&at, "", "may not be specified when `value` is not empty"));
         } else if from.len() > 1 {
-            errors.push(invalid(&at, "", "may not have more than one field specified at a time"));
+            errors.push(invalid(
+                &at,
+                "",
+                "may not have more than one field specified at a time",
+            ));
         }
     }
     errors
@@ -248,7 +278,11 @@ fn validate_mounts(mounts: &[Value], field: &str, volumes: &[String]) -> Vec<Fie
         if path.is_empty() {
             errors.push(required(&format!("{at}.mountPath"), ""));
         }
-        if mounts.iter().take(index).any(|other| text(other, "/mountPath") == path) {
+        if mounts
+            .iter()
+            .take(index)
+            .any(|other| text(other, "/mountPath") == path)
+        {
             errors.push(invalid(&format!("{at}.mountPath"), path, "must be unique"));
         }
     }
@@ -366,7 +400,9 @@ mod tests {
             ),
             (
                 json!({"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}),
-                vec!["c.resources.requests: Invalid value: \"2\": must be less than or equal to cpu limit of 1"],
+                vec![
+                    "c.resources.requests: Invalid value: \"2\": must be less than or equal to cpu limit of 1",
+                ],
             ),
             (
                 json!({"livenessProbe": {}, "env": [{"name": "a=b"}]}),

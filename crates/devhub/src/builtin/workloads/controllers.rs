@@ -26,16 +26,27 @@ pub(super) fn fill_in(kind: &str, object: &mut Value) {
         "Deployment" => {
             fill(spec, "revisionHistoryLimit", json!(10));
             fill(spec, "progressDeadlineSeconds", json!(600));
-            roll(spec, "strategy", &[("maxUnavailable", json!("25%")), ("maxSurge", json!("25%"))]);
+            roll(
+                spec,
+                "strategy",
+                &[("maxUnavailable", json!("25%")), ("maxSurge", json!("25%"))],
+            );
         }
         "DaemonSet" => {
             fill(spec, "revisionHistoryLimit", json!(10));
-            roll(spec, "updateStrategy", &[("maxUnavailable", json!(1)), ("maxSurge", json!(0))]);
+            roll(
+                spec,
+                "updateStrategy",
+                &[("maxUnavailable", json!(1)), ("maxSurge", json!(0))],
+            );
         }
         "StatefulSet" => fill_stateful_set(spec),
         _ => {}
     }
-    if let Some(pod) = spec.get_mut("template").and_then(|template| at(template, "/spec")) {
+    if let Some(pod) = spec
+        .get_mut("template")
+        .and_then(|template| at(template, "/spec"))
+    {
         pods::fill_spec(pod);
     }
 }
@@ -96,7 +107,9 @@ fn select_own_labels(object: &mut Value) {
 pub(super) fn count_template(object: &mut Value, old: Option<&Value>) {
     let noted = |object: &Value| -> i64 {
         let annotations = object.pointer("/metadata/annotations");
-        let text = annotations.and_then(|all| all.get(TEMPLATES)).and_then(Value::as_str);
+        let text = annotations
+            .and_then(|all| all.get(TEMPLATES))
+            .and_then(Value::as_str);
         text.and_then(|text| text.parse().ok()).unwrap_or_default()
     };
     let template = |object: &Value| object.pointer("/spec/template").cloned();
@@ -117,7 +130,12 @@ pub(super) fn validate(kind: &str, object: &Value) -> Vec<FieldError> {
     let spec = object.get("spec").unwrap_or(&empty);
     let mut errors = Vec::new();
     if kind == "StatefulSet" {
-        errors.extend(choice(spec, "spec", "podManagementPolicy", &["OrderedReady", "Parallel"]));
+        errors.extend(choice(
+            spec,
+            "spec",
+            "podManagementPolicy",
+            &["OrderedReady", "Parallel"],
+        ));
     }
     errors.extend(not_negative(spec, "spec", "replicas"));
     errors.extend(validate_selection(kind, spec));
@@ -127,10 +145,18 @@ pub(super) fn validate(kind: &str, object: &Value) -> Vec<FieldError> {
     ));
     let policy = text(spec, "/template/spec/restartPolicy");
     if matches!(policy, "OnFailure" | "Never") {
-        errors.push(unsupported("spec.template.spec.restartPolicy", policy, &["Always"]));
+        errors.push(unsupported(
+            "spec.template.spec.restartPolicy",
+            policy,
+            &["Always"],
+        ));
     }
     if spec.pointer("/template/spec/activeDeadlineSeconds").is_some() {
-        let owner = if matches!(kind, "Deployment" | "ReplicationController") { "ReplicaSet" } else { kind };
+        let owner = if matches!(kind, "Deployment" | "ReplicationController") {
+            "ReplicaSet"
+        } else {
+            kind
+        };
         errors.push(forbidden(
             "spec.template.spec.activeDeadlineSeconds",
             &format!("activeDeadlineSeconds in {owner} is not Supported"),
@@ -155,7 +181,10 @@ pub(super) fn validate(kind: &str, object: &Value) -> Vec<FieldError> {
 fn validate_selection(kind: &str, spec: &Value) -> Vec<FieldError> {
     let selector = spec.get("selector").filter(|selector| selector.is_object());
     let template = spec.get("template").unwrap_or(&Value::Null);
-    let labels = template.pointer("/metadata/labels").cloned().unwrap_or_else(|| json!({}));
+    let labels = template
+        .pointer("/metadata/labels")
+        .cloned()
+        .unwrap_or_else(|| json!({}));
     let mismatch = invalid_value(
         "spec.template.metadata.labels",
         &labels,
@@ -165,8 +194,16 @@ fn validate_selection(kind: &str, spec: &Value) -> Vec<FieldError> {
         return vec![required("spec.selector", ""), mismatch];
     };
     let is_plain = kind == "ReplicationController";
-    let whole = if is_plain { json!({ "matchLabels": selector }) } else { selector.clone() };
-    let mut errors = if is_plain { Vec::new() } else { validate_selector("spec.selector", selector) };
+    let whole = if is_plain {
+        json!({ "matchLabels": selector })
+    } else {
+        selector.clone()
+    };
+    let mut errors = if is_plain {
+        Vec::new()
+    } else {
+        validate_selector("spec.selector", selector)
+    };
     match LabelSelector::from_object(Some(&whole)) {
         Ok(found) if found.is_everything() => {
             let owner = match kind {
@@ -193,9 +230,13 @@ fn validate_strategy(kind: &str, spec: &Value) -> Vec<FieldError> {
         _ => return Vec::new(),
     };
     let field = format!("spec.{member}");
-    let Some(strategy) = spec.get(member) else { return Vec::new() };
+    let Some(strategy) = spec.get(member) else {
+        return Vec::new();
+    };
     let mut errors: Vec<FieldError> = choice(strategy, &field, "type", legal).into_iter().collect();
-    let rolling = strategy.get("rollingUpdate").filter(|rolling| rolling.is_object());
+    let rolling = strategy
+        .get("rollingUpdate")
+        .filter(|rolling| rolling.is_object());
     let Some(rolling) = rolling else { return errors };
     match text(strategy, "/type") {
         "Recreate" => errors.push(forbidden(
@@ -312,7 +353,11 @@ mod tests {
                 ],
             ),
         ] {
-            assert_eq!(texts(&validate("Deployment", &deployment(&change))), expected, "{change}");
+            assert_eq!(
+                texts(&validate("Deployment", &deployment(&change))),
+                expected,
+                "{change}"
+            );
         }
     }
 
@@ -323,7 +368,10 @@ mod tests {
             texts(&validate_change("Deployment", &other, &deployment(&json!({})))),
             ["spec.selector: Invalid value: {\"matchLabels\":{\"a\":\"c\"}}: field is immutable"]
         );
-        assert_eq!(validate_change("StatefulSet", &other, &deployment(&json!({}))).len(), 1);
+        assert_eq!(
+            validate_change("StatefulSet", &other, &deployment(&json!({}))).len(),
+            1
+        );
     }
 
     #[test]

@@ -56,7 +56,11 @@ impl Fact {
                 set("x-kubernetes-patch-strategy", json!("merge"));
             }
             Some(key) => {
-                let strategy = if self.has("retain") { "merge,retainKeys" } else { "merge" };
+                let strategy = if self.has("retain") {
+                    "merge,retainKeys"
+                } else {
+                    "merge"
+                };
                 set("x-kubernetes-patch-strategy", json!(strategy));
                 set("x-kubernetes-patch-merge-key", json!(key));
             }
@@ -141,7 +145,10 @@ pub fn each(definition: &str) -> Option<(&'static str, &'static [Fact])> {
 /// Returns all members of a definition, with those of inlined structs.
 fn flat(definition: &str) -> Vec<Fact> {
     let mut all = Vec::new();
-    for fact in DEFINITIONS.get(definition).map_or(&[][..], |found| &found.members) {
+    for fact in DEFINITIONS
+        .get(definition)
+        .map_or(&[][..], |found| &found.members)
+    {
         if fact.name == "+" {
             all.extend(flat(fact.kind));
         } else {
@@ -234,7 +241,11 @@ mod tests {
             .collect();
         let mut compared = 0;
         for name in DEFINITIONS.keys() {
-            let package = if name.starts_with("meta.") { "io.k8s.apimachinery.pkg.apis" } else { "io.k8s.api" };
+            let package = if name.starts_with("meta.") {
+                "io.k8s.apimachinery.pkg.apis"
+            } else {
+                "io.k8s.api"
+            };
             let Some(schema) = schema::definition(&format!("{package}.{name}")) else {
                 assert!(inlined.contains(name), "{name}");
                 continue;
@@ -256,9 +267,15 @@ mod tests {
     fn lists_say_how_they_are_owned_and_patched() {
         let (_, container) = schema::definition("io.k8s.api.core.v1.Container").expect("a definition");
         let ports = &container["properties"]["ports"];
-        assert_eq!(ports["x-kubernetes-list-map-keys"], json!(["containerPort", "protocol"]));
+        assert_eq!(
+            ports["x-kubernetes-list-map-keys"],
+            json!(["containerPort", "protocol"])
+        );
         assert_eq!(ports["x-kubernetes-patch-merge-key"], "containerPort");
-        assert_eq!(container["properties"]["args"]["x-kubernetes-list-type"], "atomic");
+        assert_eq!(
+            container["properties"]["args"]["x-kubernetes-list-type"],
+            "atomic"
+        );
         let (_, port) = schema::definition("io.k8s.api.core.v1.ContainerPort").expect("a definition");
         assert_eq!(port["properties"]["protocol"]["default"], "TCP");
     }

@@ -19,12 +19,20 @@ pub(super) fn fill_job(job: &mut Value) {
             fill(spec, "completions", json!(1));
         }
         fill(spec, "parallelism", json!(1));
-        let limit = if spec.contains_key("backoffLimitPerIndex") { i32::MAX } else { 6 };
+        let limit = if spec.contains_key("backoffLimitPerIndex") {
+            i32::MAX
+        } else {
+            6
+        };
         fill(spec, "backoffLimit", json!(limit));
         fill(spec, "completionMode", json!("NonIndexed"));
         fill(spec, "suspend", json!(false));
         fill(spec, "manualSelector", json!(false));
-        let replaces = if spec.contains_key("podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
+        let replaces = if spec.contains_key("podFailurePolicy") {
+            "Failed"
+        } else {
+            "TerminatingOrFailed"
+        };
         fill(spec, "podReplacementPolicy", json!(replaces));
         fill_template(spec.get_mut("template"));
     }
@@ -41,7 +49,9 @@ fn fill_template(template: Option<&mut Value>) {
 fn label_like_pods(job: &mut Value) {
     let labels = job.pointer("/spec/template/metadata/labels").cloned();
     if let (Some(labels), Some(metadata)) = (labels, at(job, "/metadata"))
-        && metadata.get("labels").is_none_or(|own| own.as_object().is_none_or(serde_json::Map::is_empty))
+        && metadata
+            .get("labels")
+            .is_none_or(|own| own.as_object().is_none_or(serde_json::Map::is_empty))
     {
         metadata.insert("labels".to_owned(), labels);
     }
@@ -52,13 +62,21 @@ pub(super) fn select(job: &mut Value) {
     if job.pointer("/spec/manualSelector") == Some(&json!(true)) {
         return;
     }
-    let (uid, name) = (text(job, "/metadata/uid").to_owned(), text(job, "/metadata/name").to_owned());
+    let (uid, name) = (
+        text(job, "/metadata/uid").to_owned(),
+        text(job, "/metadata/name").to_owned(),
+    );
     if let Some(template) = at(job, "/spec/template") {
         let metadata = template.entry("metadata").or_insert_with(|| json!({}));
         if let Value::Object(metadata) = metadata
             && let Value::Object(labels) = metadata.entry("labels").or_insert_with(|| json!({}))
         {
-            for (label, value) in [(NAME, &name), ("job-name", &name), (CONTROLLER, &uid), ("controller-uid", &uid)] {
+            for (label, value) in [
+                (NAME, &name),
+                ("job-name", &name),
+                (CONTROLLER, &uid),
+                ("controller-uid", &uid),
+            ] {
                 fill(labels, label, json!(value));
             }
         }
@@ -81,7 +99,10 @@ pub(super) fn fill_cron_job(cron: &mut Value) {
     fill(spec, "suspend", json!(false));
     fill(spec, "successfulJobsHistoryLimit", json!(3));
     fill(spec, "failedJobsHistoryLimit", json!(1));
-    fill_template(spec.get_mut("jobTemplate").and_then(|job| job.pointer_mut("/spec/template")));
+    fill_template(
+        spec.get_mut("jobTemplate")
+            .and_then(|job| job.pointer_mut("/spec/template")),
+    );
 }
 
 /// Returns the faults of a job.
@@ -118,16 +139,24 @@ pub(super) fn validate_cron_job(cron: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let name = text(cron, "/metadata/name");
     if name.len() > 52 {
-        errors.push(invalid("metadata.name", name, "must be no more than 52 characters"));
+        errors.push(invalid(
+            "metadata.name",
+            name,
+            "must be no more than 52 characters",
+        ));
     }
     match text(spec, "/schedule") {
         "" => errors.push(required("spec.schedule", "")),
-        schedule => errors.extend(
-            schedule_fault(schedule)
-                .map(|fault| invalid("spec.schedule", schedule, &fault)),
-        ),
+        schedule => {
+            errors.extend(schedule_fault(schedule).map(|fault| invalid("spec.schedule", schedule, &fault)))
+        }
     }
-    errors.extend(choice(spec, "spec", "concurrencyPolicy", &["Allow", "Forbid", "Replace"]));
+    errors.extend(choice(
+        spec,
+        "spec",
+        "concurrencyPolicy",
+        &["Allow", "Forbid", "Replace"],
+    ));
     for member in [
         "startingDeadlineSeconds",
         "successfulJobsHistoryLimit",
@@ -143,7 +172,9 @@ pub(super) fn validate_cron_job(cron: &Value) -> Vec<FieldError> {
 /// Returns what is wrong with a schedule, as far as its form is concerned.
 fn schedule_fault(schedule: &str) -> Option<String> {
     if let Some(word) = schedule.strip_prefix('@') {
-        let known = ["yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly"];
+        let known = [
+            "yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly",
+        ];
         let legal = known.contains(&word) || word.starts_with("every ");
         return (!legal).then(|| format!("unrecognized descriptor: {schedule}"));
     }
@@ -155,21 +186,27 @@ fn schedule_fault(schedule: &str) -> Option<String> {
             fields.join(" ")
         ));
     }
-    let bad = |field: &&str| !field.chars().all(|letter| letter.is_ascii_alphanumeric() || "*/,-?#L".contains(letter));
-    fields
-        .iter()
-        .copied()
-        .find(|field| bad(field))
-        .map(|field| format!("failed to parse int from {field}: strconv.Atoi: parsing \"{field}\": invalid syntax"))
+    let bad = |field: &&str| {
+        !field
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "*/,-?#L".contains(letter))
+    };
+    fields.iter().copied().find(|field| bad(field)).map(|field| {
+        format!("failed to parse int from {field}: strconv.Atoi: parsing \"{field}\": invalid syntax")
+    })
 }
 
 /// Returns the faults of a change of a job.
 pub(super) fn validate_change(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut before = old.clone();
-    let suspended = old.pointer("/spec/suspend") == Some(&json!(true)) && old.pointer("/status/startTime").is_none();
+    let suspended =
+        old.pointer("/spec/suspend") == Some(&json!(true)) && old.pointer("/status/startTime").is_none();
     if suspended {
         // Where pods may run can be decided until the first one is made.
-        for part in ["/spec/template/metadata/labels", "/spec/template/metadata/annotations"] {
+        for part in [
+            "/spec/template/metadata/labels",
+            "/spec/template/metadata/annotations",
+        ] {
             let (parent, member) = part.rsplit_once('/').unwrap_or_default();
             carry(&mut before, new, parent, member);
         }
@@ -177,12 +214,19 @@ pub(super) fn validate_change(new: &Value, old: &Value) -> Vec<FieldError> {
             carry(&mut before, new, "/spec/template/spec", member);
         }
     }
-    let mut fixed = vec!["/spec/selector", "/spec/template", "/spec/completionMode", "/spec/podFailurePolicy"];
+    let mut fixed = vec![
+        "/spec/selector",
+        "/spec/template",
+        "/spec/completionMode",
+        "/spec/podFailurePolicy",
+    ];
     if new.pointer("/spec/completionMode") != Some(&json!("Indexed")) {
         fixed.push("/spec/completions");
     }
     fixed.push("/spec/backoffLimitPerIndex");
-    let faults = fixed.into_iter().filter_map(|pointer| immutable(new, &before, pointer));
+    let faults = fixed
+        .into_iter()
+        .filter_map(|pointer| immutable(new, &before, pointer));
     faults.collect()
 }
 
@@ -213,7 +257,13 @@ mod tests {
         let job = job();
         assert_eq!(job["spec"]["selector"], json!({"matchLabels": {CONTROLLER: "u"}}));
         let labels = json!({CONTROLLER: "u", "controller-uid": "u", NAME: "j", "job-name": "j"});
-        assert_eq!((&job["spec"]["template"]["metadata"]["labels"], &job["metadata"]["labels"]), (&labels, &labels));
+        assert_eq!(
+            (
+                &job["spec"]["template"]["metadata"]["labels"],
+                &job["metadata"]["labels"]
+            ),
+            (&labels, &labels)
+        );
         assert_eq!(validate_job(&job), []);
     }
 
@@ -225,7 +275,13 @@ mod tests {
             texts(&validate_job(&always)),
             ["spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\""]
         );
-        for (schedule, faults) in [("* * * *", 1), ("*/5 * * * *", 0), ("@daily", 0), ("@often", 1), ("", 1)] {
+        for (schedule, faults) in [
+            ("* * * *", 1),
+            ("*/5 * * * *", 0),
+            ("@daily", 0),
+            ("@often", 1),
+            ("", 1),
+        ] {
             let cron = json!({"metadata": {"name": "c"}, "spec": {"schedule": schedule, "jobTemplate": {"spec": job()["spec"]}}});
             assert_eq!(validate_cron_job(&cron).len(), faults, "{schedule}");
         }

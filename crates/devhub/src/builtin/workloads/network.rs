@@ -12,8 +12,15 @@ use crate::builtin::validate::validate_selector;
 /// Fills in the policy types and protocols of a network policy.
 pub(super) fn fill_policy(policy: &mut Value) {
     let Some(spec) = at(policy, "/spec") else { return };
-    let leaves = spec.get("egress").and_then(Value::as_array).is_some_and(|rules| !rules.is_empty());
-    let kinds = if leaves { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) };
+    let leaves = spec
+        .get("egress")
+        .and_then(Value::as_array)
+        .is_some_and(|rules| !rules.is_empty());
+    let kinds = if leaves {
+        json!(["Ingress", "Egress"])
+    } else {
+        json!(["Ingress"])
+    };
     fill(spec, "policyTypes", kinds);
     for direction in ["ingress", "egress"] {
         for rule in items(spec, direction) {
@@ -28,7 +35,9 @@ fn fill_protocol(port: &mut Map<String, Value>) {
 
 /// Fills in the ports of endpoints.
 pub(super) fn fill_endpoints(object: &mut Value) {
-    let Some(object) = object.as_object_mut() else { return };
+    let Some(object) = object.as_object_mut() else {
+        return;
+    };
     for subset in items(object, "subsets") {
         items(subset, "ports").for_each(fill_protocol);
     }
@@ -36,7 +45,9 @@ pub(super) fn fill_endpoints(object: &mut Value) {
 
 /// Fills in the ports of a slice of endpoints.
 pub(super) fn fill_slice(object: &mut Value) {
-    let Some(object) = object.as_object_mut() else { return };
+    let Some(object) = object.as_object_mut() else {
+        return;
+    };
     for port in items(object, "ports") {
         fill(port, "name", json!(""));
         fill_protocol(port);
@@ -48,7 +59,11 @@ pub(super) fn fill_autoscaler(object: &mut Value) {
     let Some(spec) = at(object, "/spec") else { return };
     fill(spec, "minReplicas", json!(1));
     let target = json!({"type": "Utilization", "averageUtilization": 80});
-    fill(spec, "metrics", json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]));
+    fill(
+        spec,
+        "metrics",
+        json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]),
+    );
 }
 
 /// Returns the faults of an ingress.
@@ -115,7 +130,10 @@ fn validate_backend(backend: &Value, at: &str) -> Vec<FieldError> {
     }
     let port = |member: &str| service.pointer(&format!("/port/{member}")).is_some();
     if !port("name") && !port("number") {
-        errors.push(required(&format!("{at}.service.port"), "port name or number is required"));
+        errors.push(required(
+            &format!("{at}.service.port"),
+            "port name or number is required",
+        ));
     }
     errors
 }
@@ -181,10 +199,18 @@ pub(super) fn validate_autoscaler(object: &Value) -> Vec<FieldError> {
     let number = |member: &str| spec.get(member).and_then(Value::as_i64).unwrap_or_default();
     let (least, most) = (number("minReplicas"), number("maxReplicas"));
     if least < 1 {
-        errors.push(invalid_value("spec.minReplicas", &json!(least), "must be greater than or equal to 1"));
+        errors.push(invalid_value(
+            "spec.minReplicas",
+            &json!(least),
+            "must be greater than or equal to 1",
+        ));
     }
     if most < 1 {
-        errors.push(invalid_value("spec.maxReplicas", &json!(most), "must be greater than 0"));
+        errors.push(invalid_value(
+            "spec.maxReplicas",
+            &json!(most),
+            "must be greater than 0",
+        ));
     }
     if most < least {
         errors.push(invalid_value(
@@ -249,18 +275,24 @@ mod tests {
     fn faults_read_as_the_server_writes_them() {
         let path = json!({"path": "a", "pathType": "Prefix", "backend": {"service": {"name": "s", "port": {"number": 80}}}});
         assert_eq!(
-            texts(&validate_ingress(&json!({"spec": {"rules": [{"http": {"paths": [path]}}]}}))),
+            texts(&validate_ingress(
+                &json!({"spec": {"rules": [{"http": {"paths": [path]}}]}})
+            )),
             ["spec.rules[0].http.paths[0].path: Invalid value: \"a\": must be an absolute path"]
         );
         assert_eq!(
-            texts(&validate_budget(&json!({"spec": {"minAvailable": 1, "maxUnavailable": "much"}}))),
+            texts(&validate_budget(
+                &json!({"spec": {"minAvailable": 1, "maxUnavailable": "much"}})
+            )),
             [
                 "spec: Invalid value: {\"maxUnavailable\":\"much\",\"minAvailable\":1}: minAvailable and maxUnavailable cannot be both set",
                 "spec.maxUnavailable: Invalid value: \"much\": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
             ]
         );
         assert_eq!(
-            texts(&validate_autoscaler(&json!({"spec": {"minReplicas": 3, "maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}}))),
+            texts(&validate_autoscaler(
+                &json!({"spec": {"minReplicas": 3, "maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}})
+            )),
             ["spec.maxReplicas: Invalid value: 2: must be greater than or equal to `minReplicas`"]
         );
     }

@@ -81,7 +81,9 @@ pub(super) fn admit(pod: &mut Value) {
         fill(spec, "preemptionPolicy", json!("PreemptLowerPriority"));
     }
     let tolerations = spec.entry("tolerations").or_insert_with(|| json!([]));
-    let Value::Array(tolerations) = tolerations else { return };
+    let Value::Array(tolerations) = tolerations else {
+        return;
+    };
     for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
         let tolerated = tolerations.iter().any(|toleration| {
             let of = text(toleration, "/key");
@@ -99,7 +101,10 @@ pub(super) fn admit(pod: &mut Value) {
 /// Returns the quality of service that a pod gets.
 pub(super) fn quality(pod: &Value) -> &'static str {
     let containers = ["/spec/initContainers", "/spec/containers"];
-    let mut all = containers.iter().flat_map(|pointer| list(pod, pointer)).peekable();
+    let mut all = containers
+        .iter()
+        .flat_map(|pointer| list(pod, pointer))
+        .peekable();
     let counts = |container: &Value, part: &str, name: &str| {
         container
             .pointer(&format!("/resources/{part}/{name}"))
@@ -108,7 +113,10 @@ pub(super) fn quality(pod: &Value) -> &'static str {
     let (mut nothing, mut guaranteed) = (true, all.peek().is_some());
     for container in all {
         for name in ["cpu", "memory"] {
-            let (request, limit) = (counts(container, "requests", name), counts(container, "limits", name));
+            let (request, limit) = (
+                counts(container, "requests", name),
+                counts(container, "limits", name),
+            );
             nothing &= request == 0 && limit == 0;
             guaranteed &= limit > 0 && request == limit;
         }
@@ -154,15 +162,26 @@ pub(super) fn validate_spec(spec: &Value, field: &str) -> Vec<FieldError> {
         &format!("{field}.nodeSelector"),
         spec.get("nodeSelector"),
     ));
-    for (member, rule) in [("serviceAccountName", NameRule::Subdomain), ("nodeName", NameRule::Subdomain)] {
+    for (member, rule) in [
+        ("serviceAccountName", NameRule::Subdomain),
+        ("nodeName", NameRule::Subdomain),
+    ] {
         let name = text(spec, &format!("/{member}"));
-        let faults = if name.is_empty() { Vec::new() } else { rule.faults(name) };
+        let faults = if name.is_empty() {
+            Vec::new()
+        } else {
+            rule.faults(name)
+        };
         let field = format!("{field}.{member}");
         errors.extend(faults.iter().map(|fault| invalid(&field, name, fault)));
     }
     for member in ["hostname", "subdomain"] {
         let name = text(spec, &format!("/{member}"));
-        let faults = if name.is_empty() { Vec::new() } else { label_faults(name) };
+        let faults = if name.is_empty() {
+            Vec::new()
+        } else {
+            label_faults(name)
+        };
         let field = format!("{field}.{member}");
         errors.extend(faults.iter().map(|fault| invalid(&field, name, fault)));
     }
@@ -190,7 +209,10 @@ fn validate_numbers(spec: &Value, field: &str) -> Vec<FieldError> {
 
 /// Refuses a negative number.
 pub(super) fn not_negative(object: &Value, field: &str, member: &str) -> Option<FieldError> {
-    let number = object.get(member).and_then(Value::as_i64).filter(|number| *number < 0)?;
+    let number = object
+        .get(member)
+        .and_then(Value::as_i64)
+        .filter(|number| *number < 0)?;
     Some(invalid_value(
         &format!("{field}.{member}"),
         &json!(number),
@@ -228,7 +250,12 @@ fn validate_tolerations(tolerations: &[Value], field: &str) -> Vec<FieldError> {
                 "value must be empty when `operator` is 'Exists'",
             ));
         }
-        errors.extend(choice(toleration, &at, "operator", &["Equal", "Exists", "Lt", "Gt"]));
+        errors.extend(choice(
+            toleration,
+            &at,
+            "operator",
+            &["Equal", "Exists", "Lt", "Gt"],
+        ));
         errors.extend(choice(
             toleration,
             &at,
@@ -246,7 +273,11 @@ pub(super) fn duplicates(items: &[Value], field: &str, member: &str) -> Vec<Fiel
     for (index, item) in items.iter().enumerate() {
         let name = name(item);
         let before = items.iter().take(index);
-        if !name.is_empty() && before.into_iter().any(|other| text(other, &format!("/{member}")) == name) {
+        if !name.is_empty()
+            && before
+                .into_iter()
+                .any(|other| text(other, &format!("/{member}")) == name)
+        {
             errors.push(duplicate(&format!("{field}[{index}].{member}"), &name));
         }
     }
@@ -323,7 +354,11 @@ mod tests {
                 "ports": [{"containerPort": 80, "protocol": "TCP"}]})
         );
         assert_eq!(
-            (&pod["spec"]["serviceAccount"], &pod["spec"]["priority"], &pod["spec"]["enableServiceLinks"]),
+            (
+                &pod["spec"]["serviceAccount"],
+                &pod["spec"]["priority"],
+                &pod["spec"]["enableServiceLinks"]
+            ),
             (&json!("robot"), &json!(0), &json!(true))
         );
         assert_eq!(list(&pod, "/spec/tolerations").len(), 2);
@@ -337,7 +372,10 @@ mod tests {
             (json!({}), "BestEffort"),
             (json!({"requests": {"cpu": "1"}}), "Burstable"),
             (json!({"requests": same, "limits": same}), "Guaranteed"),
-            (json!({"requests": {"cpu": "1000m", "memory": "1Gi"}, "limits": same}), "Guaranteed"),
+            (
+                json!({"requests": {"cpu": "1000m", "memory": "1Gi"}, "limits": same}),
+                "Guaranteed",
+            ),
         ] {
             let pod = json!({"spec": {"containers": [{"resources": resources}]}});
             assert_eq!(quality(&pod), quality_of_service, "{pod}");

@@ -57,7 +57,10 @@ pub(in crate::builtin) fn create(resource: &Resource, object: &mut Value) {
             pods::admit(object);
             let quality = pods::quality(object);
             if let Some(members) = object.as_object_mut() {
-                members.insert("status".to_owned(), json!({"phase": "Pending", "qosClass": quality}));
+                members.insert(
+                    "status".to_owned(),
+                    json!({"phase": "Pending", "qosClass": quality}),
+                );
             }
         }
         "Job" => jobs::select(object),
@@ -119,7 +122,9 @@ pub(in crate::builtin) fn validate_change(resource: &Resource, new: &Value, old:
         "Job" => jobs::validate_change(new, old),
         "PersistentVolumeClaim" => claims::validate_claim_change(new, old),
         "ControllerRevision" => controllers::immutable(new, old, "/data").into_iter().collect(),
-        "EndpointSlice" => controllers::immutable(new, old, "/addressType").into_iter().collect(),
+        "EndpointSlice" => controllers::immutable(new, old, "/addressType")
+            .into_iter()
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -137,7 +142,10 @@ mod tests {
             ("Pod", json!({"phase": "Pending", "qosClass": "BestEffort"})),
         ] {
             let resources = crate::builtin::resources();
-            let resource = resources.iter().find(|resource| resource.kind == kind).expect("a kind");
+            let resource = resources
+                .iter()
+                .find(|resource| resource.kind == kind)
+                .expect("a kind");
             let mut object = json!({"metadata": {}, "spec": {}, "status": {"phase": "Bound", "replicas": 3}});
             create(resource, &mut object);
             assert_eq!(object["status"], status, "{kind}");

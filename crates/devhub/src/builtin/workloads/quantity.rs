@@ -17,11 +17,17 @@ pub(in crate::builtin) fn settle(value: &mut Value) -> Result<(), String> {
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => return Err(FORM.to_owned()),
     };
     let Some((written, _)) = measure(&text) else {
-        let suffix = text.trim_start_matches(|letter: char| letter.is_ascii_digit() || "+-.".contains(letter));
+        let suffix =
+            text.trim_start_matches(|letter: char| letter.is_ascii_digit() || "+-.".contains(letter));
         let is_suffix = suffix.len() < text.len()
             && !suffix.is_empty()
             && suffix.chars().all(|letter| "eEinumkKMGTP".contains(letter));
-        return Err(if is_suffix { "unable to parse quantity's suffix" } else { FORM }.to_owned());
+        return Err(if is_suffix {
+            "unable to parse quantity's suffix"
+        } else {
+            FORM
+        }
+        .to_owned());
     };
     *value = Value::String(written);
     Ok(())

@@ -10,20 +10,33 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
     row("", "Endpoints", "endpoints", Namespaced).short(&["ep"]),
     row("", "LimitRange", "limitranges", Namespaced).short(&["limits"]),
     row("", "Node", "nodes", Cluster).short(&["no"]).status(),
-    row("", "PersistentVolume", "persistentvolumes", Cluster).short(&["pv"]).status(),
+    row("", "PersistentVolume", "persistentvolumes", Cluster)
+        .short(&["pv"])
+        .status(),
     row("", "PersistentVolumeClaim", "persistentvolumeclaims", Namespaced)
         .short(&["pvc"])
         .status(),
-    row("", "Pod", "pods", Namespaced).short(&["po"]).common().status(),
+    row("", "Pod", "pods", Namespaced)
+        .short(&["po"])
+        .common()
+        .status(),
     row("", "ReplicationController", "replicationcontrollers", Namespaced)
         .short(&["rc"])
         .common()
         .scale()
         .status(),
-    row("", "ResourceQuota", "resourcequotas", Namespaced).short(&["quota"]).status(),
-    row("", "Service", "services", Namespaced).short(&["svc"]).common().status(),
+    row("", "ResourceQuota", "resourcequotas", Namespaced)
+        .short(&["quota"])
+        .status(),
+    row("", "Service", "services", Namespaced)
+        .short(&["svc"])
+        .common()
+        .status(),
     row("apps", "ControllerRevision", "controllerrevisions", Namespaced),
-    row("apps", "DaemonSet", "daemonsets", Namespaced).short(&["ds"]).common().status(),
+    row("apps", "DaemonSet", "daemonsets", Namespaced)
+        .short(&["ds"])
+        .common()
+        .status(),
     row("apps", "Deployment", "deployments", Namespaced)
         .short(&["deploy"])
         .common()
@@ -39,18 +52,39 @@ pub(in crate::builtin) const ROWS: &[Row] = &[
         .common()
         .scale()
         .status(),
-    row("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", Namespaced)
-        .short(&["hpa"])
+    row(
+        "autoscaling",
+        "HorizontalPodAutoscaler",
+        "horizontalpodautoscalers",
+        Namespaced,
+    )
+    .short(&["hpa"])
+    .common()
+    .version("v2")
+    .status(),
+    row("batch", "CronJob", "cronjobs", Namespaced)
+        .short(&["cj"])
         .common()
-        .version("v2")
         .status(),
-    row("batch", "CronJob", "cronjobs", Namespaced).short(&["cj"]).common().status(),
     row("batch", "Job", "jobs", Namespaced).common().status(),
     row("discovery.k8s.io", "EndpointSlice", "endpointslices", Namespaced),
-    row("networking.k8s.io", "Ingress", "ingresses", Namespaced).short(&["ing"]).status(),
-    row("networking.k8s.io", "IngressClass", "ingressclasses", Cluster),
-    row("networking.k8s.io", "NetworkPolicy", "networkpolicies", Namespaced).short(&["netpol"]),
-    row("policy", "PodDisruptionBudget", "poddisruptionbudgets", Namespaced)
-        .short(&["pdb"])
+    row("networking.k8s.io", "Ingress", "ingresses", Namespaced)
+        .short(&["ing"])
         .status(),
+    row("networking.k8s.io", "IngressClass", "ingressclasses", Cluster),
+    row(
+        "networking.k8s.io",
+        "NetworkPolicy",
+        "networkpolicies",
+        Namespaced,
+    )
+    .short(&["netpol"]),
+    row(
+        "policy",
+        "PodDisruptionBudget",
+        "poddisruptionbudgets",
+        Namespaced,
+    )
+    .short(&["pdb"])
+    .status(),
 ];

@@ -32,7 +32,8 @@ impl Taken {
     pub fn note(&mut self, service: &Value) {
         self.addresses.insert(text(service, "/spec/clusterIP").to_owned());
         let ports = list(service, "/spec/ports").iter();
-        self.ports.extend(ports.filter_map(|port| port["nodePort"].as_i64()));
+        self.ports
+            .extend(ports.filter_map(|port| port["nodePort"].as_i64()));
     }
 }
 
@@ -50,11 +51,17 @@ pub(super) fn fill_in(service: &mut Value) {
     fill(spec, "sessionAffinity", json!("None"));
     fill(spec, "type", json!("ClusterIP"));
     if spec.get("sessionAffinity") == Some(&json!("ClientIP")) {
-        fill(spec, "sessionAffinityConfig", json!({"clientIP": {"timeoutSeconds": 10_800}}));
+        fill(
+            spec,
+            "sessionAffinityConfig",
+            json!({"clientIP": {"timeoutSeconds": 10_800}}),
+        );
     }
     for port in items(spec, "ports") {
         fill(port, "protocol", json!("TCP"));
-        let unsaid = port.get("targetPort").is_none_or(|target| *target == json!(0) || *target == json!(""));
+        let unsaid = port
+            .get("targetPort")
+            .is_none_or(|target| *target == json!(0) || *target == json!(""));
         if let Some(number) = port.get("port").filter(|_| unsaid).cloned() {
             port.insert("targetPort".to_owned(), number);
         }
@@ -139,8 +146,16 @@ pub fn provide(service: &mut Value, taken: &mut Taken, pick: &mut dyn FnMut(u32)
     let address = spec.get("clusterIP").cloned().unwrap_or_default();
     let everywhere = address == "None" && !selects;
     fill(spec, "clusterIPs", json!([address]));
-    let families = if everywhere { json!(["IPv4", "IPv6"]) } else { json!(["IPv4"]) };
-    let policy = if everywhere { "RequireDualStack" } else { "SingleStack" };
+    let families = if everywhere {
+        json!(["IPv4", "IPv6"])
+    } else {
+        json!(["IPv4"])
+    };
+    let policy = if everywhere {
+        "RequireDualStack"
+    } else {
+        "SingleStack"
+    };
     fill(spec, "ipFamilyPolicy", json!(policy));
     fill(spec, "ipFamilies", families);
     let wanted = opens_nodes(spec) && spec.get("allocateLoadBalancerNodePorts") != Some(&json!(false));
@@ -159,7 +174,9 @@ fn free_address(taken: &mut Taken, pick: &mut dyn FnMut(u32) -> u32) -> String {
         format!("{}.{}.{high}.{low}", NETWORK[0], NETWORK[1])
     };
     let mut all = (0..count).map(|step| address(HOSTS.start + (first + step) % count));
-    let found = all.find(|address| !taken.addresses.contains(address)).unwrap_or_default();
+    let found = all
+        .find(|address| !taken.addresses.contains(address))
+        .unwrap_or_default();
     taken.addresses.insert(found.clone());
     found
 }
@@ -184,7 +201,11 @@ pub(super) fn validate(service: &Value) -> Vec<FieldError> {
         errors.push(required("spec.ports", ""));
     }
     for (index, port) in ports.iter().enumerate() {
-        errors.extend(validate_port(port, &format!("spec.ports[{index}]"), ports.len() > 1));
+        errors.extend(validate_port(
+            port,
+            &format!("spec.ports[{index}]"),
+            ports.len() > 1,
+        ));
         errors.extend(repeated(ports, index));
     }
     errors.extend(validate_labels("spec.selector", spec.get("selector")));
@@ -196,7 +217,11 @@ pub(super) fn validate(service: &Value) -> Vec<FieldError> {
             "" => errors.push(required("spec.externalName", "")),
             name => {
                 let faults = NameRule::Subdomain.faults(name);
-                errors.extend(faults.iter().map(|fault| invalid("spec.externalName", name, fault)));
+                errors.extend(
+                    faults
+                        .iter()
+                        .map(|fault| invalid("spec.externalName", name, fault)),
+                );
             }
         }
     }
@@ -225,7 +250,11 @@ fn validate_port(port: &Value, at: &str, named: bool) -> Vec<FieldError> {
         "" => {}
         name => {
             let faults = label_faults(name);
-            errors.extend(faults.iter().map(|fault| invalid(&format!("{at}.name"), name, fault)));
+            errors.extend(
+                faults
+                    .iter()
+                    .map(|fault| invalid(&format!("{at}.name"), name, fault)),
+            );
         }
     }
     let number = port.get("port").and_then(Value::as_i64).unwrap_or_default();
@@ -240,7 +269,10 @@ fn validate_port(port: &Value, at: &str, named: bool) -> Vec<FieldError> {
         }
         _ => {}
     }
-    let opened = port.get("nodePort").and_then(Value::as_i64).filter(|number| *number != 0);
+    let opened = port
+        .get("nodePort")
+        .and_then(Value::as_i64)
+        .filter(|number| *number != 0);
     if let Some(number) = opened.filter(|number| !NODE_PORTS.contains(number)) {
         errors.push(invalid_value(
             &format!("{at}.nodePort"),
@@ -253,7 +285,9 @@ fn validate_port(port: &Value, at: &str, named: bool) -> Vec<FieldError> {
 
 fn repeated(ports: &[Value], index: usize) -> Vec<FieldError> {
     let at = format!("spec.ports[{index}]");
-    let Some(port) = ports.get(index) else { return Vec::new() };
+    let Some(port) = ports.get(index) else {
+        return Vec::new();
+    };
     let before = ports.iter().take(index);
     let mut errors = Vec::new();
     let (name, key) = (text(port, "/name"), (port.get("port"), port.get("protocol")));
@@ -278,11 +312,21 @@ pub(super) fn validate_change(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let leaves = text(new, "/spec/type") == "ExternalName" || text(old, "/spec/type") == "ExternalName";
     if before != after && !before.is_empty() && !leaves {
-        let all = new.pointer("/spec/clusterIPs").cloned().unwrap_or_else(|| json!([after]));
-        errors.push(invalid_value("spec.clusterIPs[0]", &all, "may not change once set"));
+        let all = new
+            .pointer("/spec/clusterIPs")
+            .cloned()
+            .unwrap_or_else(|| json!([after]));
+        errors.push(invalid_value(
+            "spec.clusterIPs[0]",
+            &all,
+            "may not change once set",
+        ));
     }
     if text(new, "/spec/type") == "ExternalName" && !after.is_empty() {
-        errors.push(forbidden("spec.clusterIPs", "may not be set for ExternalName services"));
+        errors.push(forbidden(
+            "spec.clusterIPs",
+            "may not be set for ExternalName services",
+        ));
     }
     errors
 }
@@ -312,7 +356,11 @@ mod tests {
         );
         let open = service(json!({"type": "NodePort", "ports": [{"port": 80}]}));
         assert_eq!(open["spec"]["ports"][0]["nodePort"], 30_000);
-        assert!(service(json!({"type": "ExternalName", "externalName": "e.x"}))["spec"].get("clusterIP").is_none());
+        assert!(
+            service(json!({"type": "ExternalName", "externalName": "e.x"}))["spec"]
+                .get("clusterIP")
+                .is_none()
+        );
     }
 
     #[test]
@@ -322,7 +370,10 @@ mod tests {
         let mut second = json!({"spec": {"type": "NodePort", "ports": [{"port": 80}, {"port": 81}]}});
         provide(&mut second, &mut taken, &mut |_| 0);
         assert_eq!(second["spec"]["clusterIP"], "10.96.0.17");
-        let ports: Vec<_> = list(&second, "/spec/ports").iter().map(|port| port["nodePort"].clone()).collect();
+        let ports: Vec<_> = list(&second, "/spec/ports")
+            .iter()
+            .map(|port| port["nodePort"].clone())
+            .collect();
         assert_eq!(ports, [json!(30_001), json!(30_002)]);
     }
 
@@ -367,7 +418,10 @@ mod tests {
                     "spec.type: Unsupported value: \"Cluster\": supported values: \"ClusterIP\", \"ExternalName\", \"LoadBalancer\", \"NodePort\"",
                 ],
             ),
-            (json!({"type": "ExternalName"}), vec!["spec.externalName: Required value"]),
+            (
+                json!({"type": "ExternalName"}),
+                vec!["spec.externalName: Required value"],
+            ),
         ] {
             assert_eq!(texts(&validate(&service(spec.clone()))), expected, "{spec}");
         }

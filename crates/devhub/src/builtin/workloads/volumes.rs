@@ -10,7 +10,10 @@ use crate::builtin::faults::{forbidden, required, text};
 
 /// Fills in a volume. One that says nothing is an empty folder.
 pub(super) fn fill_in(volume: &mut Map<String, Value>) {
-    if volume.iter().all(|(member, value)| member == "name" || value.is_null()) {
+    if volume
+        .iter()
+        .all(|(member, value)| member == "name" || value.is_null())
+    {
         volume.insert("emptyDir".to_owned(), json!({}));
     }
     for source in ["secret", "configMap", "downwardAPI", "projected"] {
@@ -54,7 +57,9 @@ pub(super) fn validate(volumes: &[Value], field: &str) -> (Vec<FieldError>, Vec<
     for (index, volume) in volumes.iter().enumerate() {
         let at = format!("{field}[{index}]");
         errors.extend(label_name(volume, &at));
-        let sources = SOURCES.iter().filter(|source| volume.get(**source).is_some_and(Value::is_object));
+        let sources = SOURCES
+            .iter()
+            .filter(|source| volume.get(**source).is_some_and(Value::is_object));
         let mut sources = sources.peekable();
         if sources.peek().is_none() {
             errors.push(required(&at, "must specify a volume type"));
@@ -68,7 +73,10 @@ pub(super) fn validate(volumes: &[Value], field: &str) -> (Vec<FieldError>, Vec<
         for (pointer, what) in [
             ("/secret/secretName", "secret.secretName"),
             ("/configMap/name", "configMap.name"),
-            ("/persistentVolumeClaim/claimName", "persistentVolumeClaim.claimName"),
+            (
+                "/persistentVolumeClaim/claimName",
+                "persistentVolumeClaim.claimName",
+            ),
             ("/hostPath/path", "hostPath.path"),
         ] {
             let source = pointer.rsplit_once('/').map_or("", |(source, _)| source);
