@@ -20,6 +20,7 @@ pub struct Subresource {
     pub verbs: &'static [&'static str],
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "a table of independent switches")]
 pub(super) struct Row {
     group: &'static str,
     version: &'static str,

@@ -34,7 +34,8 @@ pub(super) fn pod(pod: &Value) -> Doing {
     let deleted = pod.pointer("/metadata/deletionTimestamp").is_some();
     if deleted && !matches!(phase, "Succeeded" | "Failed") {
         let lost = text(pod, "/status/reason") == "NodeLost";
-        doing.reason = if lost { "Unknown" } else { "Terminating" }.to_owned();
+        let word = if lost { "Unknown" } else { "Terminating" };
+        word.clone_into(&mut doing.reason);
     }
     doing
 }
@@ -98,7 +99,8 @@ fn running(pod: &Value, doing: &mut Doing) {
     }
     if doing.reason == "Completed" && runs {
         let ready = condition(pod, "Ready") == "True";
-        doing.reason = if ready { "Running" } else { "NotReady" }.to_owned();
+        let word = if ready { "Running" } else { "NotReady" };
+        word.clone_into(&mut doing.reason);
     }
 }
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::age::age;
-use super::built_in::{size, text};
+use super::built_in::text;
 
 /// Returns the text, or `<none>`.
 pub(super) fn or_none(text: &str) -> String {

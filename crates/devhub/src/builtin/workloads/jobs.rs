@@ -148,7 +148,7 @@ pub(super) fn validate_cron_job(cron: &Value) -> Vec<FieldError> {
     match text(spec, "/schedule") {
         "" => errors.push(required("spec.schedule", "")),
         schedule => {
-            errors.extend(schedule_fault(schedule).map(|fault| invalid("spec.schedule", schedule, &fault)))
+            errors.extend(schedule_fault(schedule).map(|fault| invalid("spec.schedule", schedule, &fault)));
         }
     }
     errors.extend(choice(

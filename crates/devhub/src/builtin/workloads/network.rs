@@ -234,7 +234,7 @@ pub(super) fn validate_slice(object: &Value) -> Vec<FieldError> {
         "" => errors.push(required("addressType", "")),
         _ => errors.extend(
             choice(object, "", "addressType", &["FQDN", "IPv4", "IPv6"]).map(|mut fault| {
-                fault.field = "addressType".to_owned();
+                "addressType".clone_into(&mut fault.field);
                 fault
             }),
         ),
