@@ -5,6 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::schema;
+use super::workloads::facts;
+
 /// Definition, members whose zero value (`""`, `0`, `false`) is left out.
 const ZERO_IS_ABSENT: &[(&str, &[&str])] = &[
     (
@@ -158,6 +161,10 @@ pub(super) fn tidy(definition: &str, required: Option<&Value>, map: &mut Map<Str
         let empty_list = value.as_array().is_some_and(Vec::is_empty);
         required(member) || !(empty_list || zero_is_absent.contains(&member.as_str()) && is_zero(value))
     });
+    if schema::is_of_workloads(definition) {
+        facts::tidy(definition, map);
+        return;
+    }
     for (name, member, value) in always() {
         if ends_with(definition, name) && !map.contains_key(member) {
             map.insert(member.to_owned(), value);

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use super::workloads::quantity;
 use super::{canonical, go_time, schema};
 use crate::Resource;
 use crate::patch::go_json::type_name;
@@ -29,7 +30,7 @@ pub fn object(resource: &Resource, object: &mut Value, dialect: Dialect) -> Resu
 
 /// Does the same for any named definition, for instance that of a delete request's options.
 pub fn definition(name: &str, value: &mut Value, dialect: Dialect) -> Result<Vec<String>, String> {
-    let Some((name, schema)) = schema::definitions().get_key_value(name) else {
+    let Some((name, schema)) = schema::definition(name) else {
         return Ok(Vec::new());
     };
     let mut walk = Walk {
@@ -88,9 +89,11 @@ impl Walk {
         match short(name) {
             "Time" => self.time(schema, value, go_time::TIME),
             "MicroTime" => self.time(schema, value, go_time::MICRO_TIME),
+            "Quantity" => quantity::settle(value),
+            "IntOrString" => int_or_string(value),
             "JSONSchemaPropsOrBool" | "JSONSchemaPropsOrArray" | "JSONSchemaPropsOrStringArray" => {
                 match value {
-                    Value::Object(_) => match schema::definitions().get_key_value(JSON_SCHEMA) {
+                    Value::Object(_) => match schema::definition(JSON_SCHEMA) {
                         Some((name, schema)) => self.object(name, schema, value),
                         None => Ok(()),
                     },
@@ -266,6 +269,27 @@ impl Walk {
 }
 
 const JSON_SCHEMA: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+
+/// Checks a number or a text in the words of its own decoder, which knows nothing of the field.
+fn int_or_string(value: &Value) -> Result<(), String> {
+    match value {
+        Value::String(_) => Ok(()),
+        Value::Number(number)
+            if number
+                .as_i64()
+                .is_some_and(|number| i32::try_from(number).is_ok()) =>
+        {
+            Ok(())
+        }
+        Value::Number(number) => Err(format!(
+            "json: cannot unmarshal number {number} into Go value of type int32"
+        )),
+        other => Err(format!(
+            "json: cannot unmarshal {} into Go value of type int32",
+            type_name(other)
+        )),
+    }
+}
 
 fn drop_empty_maps(properties: Option<&'static Map<String, Value>>, map: &mut Map<String, Value>) {
     map.retain(|member, value| {

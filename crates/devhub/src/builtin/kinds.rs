@@ -2,7 +2,8 @@
 //!
 //! Decides names, verbs and scopes; never behaviour (see `traits`).
 
-use crate::{Resource, Scope};
+use super::workloads::rows::ROWS as WORKLOADS;
+use crate::{Resource, ScalePaths, Scope};
 
 /// A subresource of a built-in resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,14 +20,19 @@ pub struct Subresource {
     pub verbs: &'static [&'static str],
 }
 
-struct Row {
+#[expect(clippy::struct_excessive_bools, reason = "a table of independent switches")]
+pub(super) struct Row {
     group: &'static str,
+    version: &'static str,
     kind: &'static str,
     plural: &'static str,
     short: &'static [&'static str],
     scope: Scope,
     verbs: &'static [&'static str],
     status: bool,
+    scale: bool,
+    /// Whether `kubectl get all` shows it.
+    common: bool,
 }
 
 const ALL: &[&str] = &[
@@ -143,20 +149,27 @@ const ROWS: &[Row] = &[
     .verbs(CREATE),
 ];
 
-const fn row(group: &'static str, kind: &'static str, plural: &'static str, scope: Scope) -> Row {
+pub(super) const fn row(group: &'static str, kind: &'static str, plural: &'static str, scope: Scope) -> Row {
     Row {
         group,
+        version: "v1",
         kind,
         plural,
         short: &[],
         scope,
         verbs: ALL,
         status: false,
+        scale: false,
+        common: false,
     }
 }
 
+fn rows() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().chain(WORKLOADS)
+}
+
 impl Row {
-    const fn short(mut self, names: &'static [&'static str]) -> Self {
+    pub(super) const fn short(mut self, names: &'static [&'static str]) -> Self {
         self.short = names;
         self
     }
@@ -166,8 +179,23 @@ impl Row {
         self
     }
 
-    const fn status(mut self) -> Self {
+    pub(super) const fn status(mut self) -> Self {
         self.status = true;
+        self
+    }
+
+    pub(super) const fn scale(mut self) -> Self {
+        self.scale = true;
+        self
+    }
+
+    pub(super) const fn common(mut self) -> Self {
+        self.common = true;
+        self
+    }
+
+    pub(super) const fn version(mut self, version: &'static str) -> Self {
+        self.version = version;
         self
     }
 
@@ -176,21 +204,25 @@ impl Row {
         let extension = matches!(self.group, EXTENSIONS | REGISTRATION);
         Resource {
             group: self.group.to_owned(),
-            version: "v1".to_owned(),
+            version: self.version.to_owned(),
             kind: self.kind.to_owned(),
             list_kind: format!("{}List", self.kind),
             plural: self.plural.to_owned(),
             singular: self.kind.to_lowercase(),
             short_names: owned(self.short),
-            categories: if extension {
-                owned(&["api-extensions"])
-            } else {
-                Vec::new()
+            categories: match (extension, self.common) {
+                (true, _) => owned(&["api-extensions"]),
+                (false, true) => owned(&["all"]),
+                (false, false) => Vec::new(),
             },
             scope: self.scope,
             verbs: owned(self.verbs),
             status: self.status,
-            scale: None,
+            scale: self.scale.then(|| ScalePaths {
+                spec_replicas: ".spec.replicas".to_owned(),
+                status_replicas: ".status.replicas".to_owned(),
+                label_selector: Some(".spec.selector".to_owned()),
+            }),
             columns: Vec::new(),
             open_api: None,
             custom: false,
@@ -203,23 +235,22 @@ impl Row {
 /// `events` stands twice: core `v1` is the stored form, `events.k8s.io/v1` a view of it (see [`super::events`]).
 /// The review kinds have the verb `create` only and are never stored.
 pub fn resources() -> Vec<Resource> {
-    ROWS.iter().map(Row::resource).collect()
+    rows().map(Row::resource).collect()
 }
 
 /// Returns the subresources of a built-in resource, in the order in which discovery lists them; none for custom resources,
 /// whose status and scale follow from [`Resource`] itself.
 pub fn subresources(resource: &Resource) -> Vec<Subresource> {
     const READ_WRITE: &[&str] = &["get", "patch", "update"];
-    let Some(row) = ROWS
-        .iter()
-        .find(|row| !resource.custom && row.group == resource.group && row.kind == resource.kind)
+    let Some(row) =
+        rows().find(|row| !resource.custom && row.group == resource.group && row.kind == resource.kind)
     else {
         return Vec::new();
     };
     let own = |name, verbs| Subresource {
         name,
         group: row.group,
-        version: "v1",
+        version: row.version,
         kind: row.kind,
         verbs,
     };
@@ -237,6 +268,15 @@ pub fn subresources(resource: &Resource) -> Vec<Subresource> {
         }
         _ => Vec::new(),
     };
+    if row.scale {
+        found.push(Subresource {
+            name: "scale",
+            group: "autoscaling",
+            version: "v1",
+            kind: "Scale",
+            verbs: READ_WRITE,
+        });
+    }
     if row.status {
         found.push(own("status", READ_WRITE));
     }
@@ -285,6 +325,7 @@ mod tests {
         assert_eq!(names("CustomResourceDefinition"), ["status"]);
         assert_eq!(names("CertificateSigningRequest"), ["approval", "status"]);
         assert_eq!(names("ConfigMap"), [""; 0]);
+        assert_eq!(names("Deployment"), ["scale", "status"]);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod requests;
 pub mod schema;
 pub mod traits;
 pub mod validate;
+pub mod workloads;
 
 pub use decode::Dialect;
 pub use kinds::{Subresource, header, resources, subresources};

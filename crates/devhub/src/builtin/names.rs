@@ -7,6 +7,10 @@ use crate::selector::{is_label, subdomain_faults};
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end \
      with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
+const OLD_LABEL: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
+     character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is \
+     '[a-z]([-a-z0-9]*[a-z0-9])?')";
+
 /// Syntax that the names of a kind follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameRule {
@@ -14,6 +18,8 @@ pub enum NameRule {
     Subdomain,
     /// RFC 1123 label.
     Label,
+    /// RFC 1035 label, which begins with a letter.
+    OldLabel,
     /// Anything that can stand between two slashes of a path.
     PathSegment,
 }
@@ -24,6 +30,7 @@ impl NameRule {
         match self {
             Self::Subdomain => subdomain_faults(name),
             Self::Label => label_faults(name),
+            Self::OldLabel => old_label_faults(name),
             Self::PathSegment => segment_faults(name),
         }
     }
@@ -31,8 +38,10 @@ impl NameRule {
     /// Returns the faults of `prefix` as a `generateName`, which may end in a dash.
     pub fn prefix_faults(self, prefix: &str) -> Vec<String> {
         match (self, prefix.strip_suffix('-')) {
-            (Self::Subdomain | Self::Label, Some(rest)) if !rest.is_empty() => self.faults(rest),
-            (Self::Subdomain | Self::Label, _) => self.faults(prefix),
+            (Self::Subdomain | Self::Label | Self::OldLabel, Some(rest)) if !rest.is_empty() => {
+                self.faults(rest)
+            }
+            (Self::Subdomain | Self::Label | Self::OldLabel, _) => self.faults(prefix),
             (Self::PathSegment, _) => segment_faults(prefix)
                 .into_iter()
                 .filter(|fault| fault.starts_with("may not contain"))
@@ -49,6 +58,17 @@ pub fn label_faults(name: &str) -> Vec<String> {
     }
     if !is_label(name) {
         faults.push(LABEL.to_owned());
+    }
+    faults
+}
+
+fn old_label_faults(name: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    if name.len() > 63 {
+        faults.push("must be no more than 63 characters".to_owned());
+    }
+    if !is_label(name) || name.starts_with(|letter: char| letter.is_ascii_digit()) {
+        faults.push(OLD_LABEL.to_owned());
     }
     faults
 }
@@ -70,7 +90,7 @@ mod tests {
 
     #[test]
     fn names_follow_the_rule_of_their_kind() {
-        use NameRule::{Label, PathSegment, Subdomain};
+        use NameRule::{Label, OldLabel, PathSegment, Subdomain};
         for (rule, name, count) in [
             (Subdomain, "ok.dotted.name", 0),
             (Subdomain, "Upper", 1),
@@ -80,6 +100,8 @@ mod tests {
             (Subdomain, "with space", 1),
             (Label, "a-b", 0),
             (Label, "a.b", 1),
+            (OldLabel, "web-1", 0),
+            (OldLabel, "1-web", 1),
             (PathSegment, "system:node", 0),
             (PathSegment, "a/b%c", 2),
             (PathSegment, "..", 1),

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value, json};
 
+use super::workloads::prepare as workloads;
 use super::{policies, requests};
 use crate::Resource;
 
@@ -28,6 +29,9 @@ pub fn create(resource: &Resource, object: &mut Value) {
     if resource.kind == "ValidatingAdmissionPolicy" {
         put(object, "status", json!({}));
     }
+    if workloads::is_workload(resource) {
+        workloads::create(resource, object);
+    }
 }
 
 /// Fills in a changed object and carries over what its main endpoint does not change.
@@ -40,6 +44,7 @@ pub fn update(resource: &Resource, new: &mut Value, old: &Value) {
         }
         ("apiextensions.k8s.io", "CustomResourceDefinition")
         | ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => carry(new, old, "status"),
+        _ if workloads::is_workload(resource) => workloads::update(resource, new, old),
         _ => {}
     }
 }
@@ -82,6 +87,7 @@ pub fn defaults(resource: &Resource, object: &mut Value) {
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
             policies::fill_binding(object);
         }
+        _ if workloads::is_workload(resource) => workloads::fill_in(resource, object),
         _ => {}
     }
 }

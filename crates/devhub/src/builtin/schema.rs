@@ -3,7 +3,6 @@
 //! Decides how definitions are named and found; never serves them (see `openapi`). What the crate's schemas lack, list types
 //! and merge keys, comes from `list_types`.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use k8s_openapi::api::{
@@ -16,6 +15,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::list_types;
+use super::workloads::{facts, roots};
 use crate::Resource;
 
 /// Name of the definition of object metadata.
@@ -23,19 +23,29 @@ pub const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 /// Prefix of references between definitions.
 pub const REFERENCE: &str = "#/components/schemas/";
 
+/// What a hub needs from its first moment on.
 static DEFINITIONS: LazyLock<Map<String, Value>> = LazyLock::new(generate);
-static STRUCTURAL: LazyLock<BTreeMap<String, Arc<Value>>> = LazyLock::new(|| {
-    let roots = super::resources();
-    let roots = roots.iter().filter_map(definition_name);
-    roots
-        .chain([OBJECT_META.to_owned()])
-        .map(|name| (name.clone(), Arc::new(inline(&name, &mut Vec::new()))))
-        .collect()
-});
+/// Several times as much: made when the first workload kind is asked for. What [`DEFINITIONS`] has is left out.
+static WORKLOADS: LazyLock<Map<String, Value>> = LazyLock::new(generate_workloads);
+static META: LazyLock<Arc<Value>> = LazyLock::new(|| Arc::new(inline(OBJECT_META, &mut Vec::new())));
 
-/// Returns all definitions by name, with references of the form `#/components/schemas/…` and with list types.
-pub fn definitions() -> &'static Map<String, Value> {
-    &DEFINITIONS
+/// Returns the definition of that name, with references of the form `#/components/schemas/…` and with list types.
+pub fn definition(name: &str) -> Option<(&'static str, &'static Value)> {
+    let found = DEFINITIONS
+        .get_key_value(name)
+        .or_else(|| WORKLOADS.get_key_value(name))?;
+    Some((found.0, found.1))
+}
+
+/// Tells whether a definition is one that only workload kinds need.
+pub(super) fn is_of_workloads(name: &str) -> bool {
+    !DEFINITIONS.contains_key(name)
+}
+
+/// Returns all definitions.
+pub fn definitions() -> impl Iterator<Item = (&'static str, &'static Value)> {
+    let all = DEFINITIONS.iter().chain(WORKLOADS.iter());
+    all.map(|(name, definition)| (name.as_str(), definition))
 }
 
 /// Returns the name of the definition of a built-in resource.
@@ -53,6 +63,12 @@ pub fn definition_name(resource: &Resource) -> Option<String> {
         "certificates.k8s.io" => "io.k8s.api.certificates",
         "authentication.k8s.io" => "io.k8s.api.authentication",
         "authorization.k8s.io" => "io.k8s.api.authorization",
+        "apps" => "io.k8s.api.apps",
+        "autoscaling" => "io.k8s.api.autoscaling",
+        "batch" => "io.k8s.api.batch",
+        "discovery.k8s.io" => "io.k8s.api.discovery",
+        "networking.k8s.io" => "io.k8s.api.networking",
+        "policy" => "io.k8s.api.policy",
         _ => return None,
     };
     Some(format!("{package}.{}.{}", resource.version, resource.kind))
@@ -62,17 +78,19 @@ pub fn definition_name(resource: &Resource) -> Option<String> {
 /// `x-kubernetes-list-type` and friends, without descriptions. Recursive parts and free-form values are
 /// `x-kubernetes-preserve-unknown-fields`. Field management and pruning can treat it like the schema of a custom resource.
 pub fn structural(resource: &Resource) -> Option<Arc<Value>> {
-    STRUCTURAL.get(&definition_name(resource)?).cloned()
+    let name = definition_name(resource)?;
+    definition(&name)?;
+    Some(Arc::new(inline(&name, &mut Vec::new())))
 }
 
 /// Returns the schema of `metadata` in the same form.
 pub fn object_meta() -> Arc<Value> {
-    STRUCTURAL.get(OBJECT_META).cloned().unwrap_or_default()
+    Arc::clone(&META)
 }
 
 /// Follows a reference, alone or inside of a one-element `allOf`; returns the name of the definition and the definition.
 pub fn resolve(schema: &'static Value) -> (Option<&'static str>, &'static Value) {
-    match reference(schema).and_then(|name| Some((name, DEFINITIONS.get(name)?))) {
+    match reference(schema).and_then(definition) {
         Some((name, definition)) => (Some(name), definition),
         None => (None, schema),
     }
@@ -85,9 +103,7 @@ pub fn reference(schema: &Value) -> Option<&str> {
 }
 
 fn generate() -> Map<String, Value> {
-    let mut generator = SchemaSettings::openapi3()
-        .with(|settings| settings.meta_schema = None)
-        .into_generator();
+    let mut generator = settings().into_generator();
     macro_rules! roots {
         ($($kind:ty),+ $(,)?) => { $( drop(generator.subschema_for::<$kind>()); )+ };
     }
@@ -124,19 +140,41 @@ fn generate() -> Map<String, Value> {
     );
     let mut definitions: Map<String, Value> = generator.take_definitions(true);
     for (name, definition) in &mut definitions {
-        // `metadata` is required by the Rust types only; the API fills it in.
-        if let Some(Value::Array(required)) = definition.get_mut("required") {
-            required.retain(|member| member != "metadata");
-        }
+        ask_for_no_metadata(definition);
         list_types::annotate(name, definition);
     }
     definitions
 }
 
+fn generate_workloads() -> Map<String, Value> {
+    let mut generator = settings().into_generator();
+    roots::describe(&mut generator);
+    let mut definitions: Map<String, Value> = generator.take_definitions(true);
+    definitions.retain(|name, _| is_of_workloads(name));
+    for (name, definition) in &mut definitions {
+        ask_for_no_metadata(definition);
+        if !facts::annotate(name, definition) {
+            list_types::annotate(name, definition);
+        }
+    }
+    definitions
+}
+
+fn settings() -> SchemaSettings {
+    SchemaSettings::openapi3().with(|settings| settings.meta_schema = None)
+}
+
+/// `metadata` is required by the Rust types only; the API fills it in.
+fn ask_for_no_metadata(definition: &mut Value) {
+    if let Some(Value::Array(required)) = definition.get_mut("required") {
+        required.retain(|member| member != "metadata");
+    }
+}
+
 /// Replaces references by what they refer to.
 fn inline(name: &str, above: &mut Vec<String>) -> Value {
     let free_form = || json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-    let Some(definition) = DEFINITIONS.get(name) else {
+    let Some((_, definition)) = definition(name) else {
         return free_form();
     };
     if above.iter().any(|ancestor| ancestor == name) {
@@ -197,17 +235,18 @@ mod tests {
     fn every_kind_has_a_definition_and_every_reference_a_target() {
         for resource in crate::builtin::resources() {
             let name = definition_name(&resource).expect("a name");
-            assert!(definitions().contains_key(&name), "{name}");
+            assert!(definition(&name).is_some(), "{name}");
             assert!(structural(&resource).is_some(), "{name}");
         }
-        let text = Value::Object(definitions().clone()).to_string();
+        let all: Vec<&Value> = definitions().map(|(_, definition)| definition).collect();
+        let text = json!(all).to_string();
         for target in text.split("\"$ref\":\"").skip(1) {
             let name = target
                 .split('"')
                 .next()
                 .and_then(|target| target.strip_prefix(REFERENCE))
                 .expect("a local reference");
-            assert!(definitions().contains_key(name), "{name}");
+            assert!(definition(name).is_some(), "{name}");
         }
     }
 

@@ -97,6 +97,46 @@ pub fn traits(resource: &Resource) -> Traits {
             review: true,
             ..plain
         },
+        _ => workload(resource, plain),
+    }
+}
+
+/// Returns the switches of a workload kind.
+fn workload(resource: &Resource, plain: Traits) -> Traits {
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("", "Pod") => Traits {
+            generation: true,
+            deletion: DeleteAnswer::Object,
+            ..plain
+        },
+        ("", "Service") => Traits {
+            names: NameRule::OldLabel,
+            deletion: DeleteAnswer::Object,
+            create_on_update: true,
+            ..plain
+        },
+        ("", "PersistentVolume" | "PersistentVolumeClaim" | "ResourceQuota") => Traits {
+            deletion: DeleteAnswer::Object,
+            ..plain
+        },
+        ("", "Endpoints" | "LimitRange") => Traits {
+            create_on_update: true,
+            ..plain
+        },
+        ("policy", _) => Traits {
+            generation: true,
+            unconditional: Unconditional::Refused,
+            create_on_update: true,
+            ..plain
+        },
+        ("", "ReplicationController") | ("batch" | "networking.k8s.io" | "discovery.k8s.io", _) => Traits {
+            generation: true,
+            ..plain
+        },
+        ("apps", kind) => Traits {
+            generation: kind != "ControllerRevision",
+            ..plain
+        },
         _ => plain,
     }
 }

@@ -117,12 +117,7 @@ fn add_subresources(paths: &mut Map<String, Value>, resource: &Resource) {
         below.push(("scale", kind, schemas::SCALE.to_owned(), read_write));
     }
     for found in subresources(resource) {
-        let foreign = found.group != resource.group;
-        let schema = if foreign {
-            format!("io.k8s.api.authentication.v1.{}", found.kind)
-        } else {
-            schemas::name(resource)
-        };
+        let schema = schemas::foreign(&found).unwrap_or_else(|| schemas::name(resource));
         let kind = json!({ "group": found.group, "version": found.version, "kind": found.kind });
         let actions = [Action::Get, Action::Put, Action::Patch, Action::Post];
         let offered = actions

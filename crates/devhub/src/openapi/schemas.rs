@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::Resource;
-use crate::builtin::schema::{OBJECT_META, REFERENCE, definition_name, definitions, reference};
+use crate::builtin::Subresource;
+use crate::builtin::schema::{OBJECT_META, REFERENCE, definition, definition_name, reference};
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 /// Name of the schema of patch bodies.
@@ -51,10 +52,8 @@ pub(super) fn of(resources: &[&Resource]) -> Map<String, Value> {
             schemas.insert(name.clone(), custom(resource));
         } else {
             collect(&name, &mut schemas);
-            let foreign = crate::builtin::subresources(resource)
-                .into_iter()
-                .filter(|below| below.group != resource.group);
-            let names = foreign.map(|below| format!("io.k8s.api.authentication.v1.{}", below.kind));
+            let below = crate::builtin::subresources(resource);
+            let names = below.iter().filter_map(foreign);
             names.for_each(|name| collect(&name, &mut schemas));
         }
         if resource.scale.is_some() {
@@ -73,6 +72,15 @@ pub(super) fn of(resources: &[&Resource]) -> Map<String, Value> {
     schemas
 }
 
+/// Returns the name of the schema of a subresource whose kind is not that of its resource.
+pub(super) fn foreign(below: &Subresource) -> Option<String> {
+    match below.kind {
+        "Scale" => Some(SCALE.to_owned()),
+        "TokenRequest" => Some(format!("io.k8s.api.authentication.v1.{}", below.kind)),
+        _ => None,
+    }
+}
+
 fn kind(resource: &Resource, kind: &str) -> Value {
     json!({ "group": resource.group, "version": resource.version, "kind": kind })
 }
@@ -82,7 +90,7 @@ fn collect(name: &str, schemas: &mut Map<String, Value>) {
     if schemas.contains_key(name) {
         return;
     }
-    let Some(definition) = definitions().get(name) else {
+    let Some((_, definition)) = definition(name) else {
         return;
     };
     let mut definition = definition.clone();
@@ -154,9 +162,9 @@ fn list(resource: &Resource) -> Value {
 
 /// Returns the schema of `apiVersion` or `kind`, as the built-in kinds have it.
 fn standard(member: &str) -> Value {
-    let namespace = definitions().get("io.k8s.api.core.v1.Namespace");
+    let namespace = definition("io.k8s.api.core.v1.Namespace");
     let found = namespace
-        .and_then(|schema| schema.get("properties")?.get(member))
+        .and_then(|(_, schema)| schema.get("properties")?.get(member))
         .cloned();
     found
         .filter(|schema| reference(schema).is_none())

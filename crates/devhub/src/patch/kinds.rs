@@ -1,6 +1,7 @@
 //! Which lists of the built-in kinds are merged by a strategic merge patch.
 //!
-//! Decides nothing but this table: a list that is not named here is replaced as a whole.
+//! Decides nothing but this table: a list that is not named here is replaced as a whole. The workload kinds have theirs in
+//! `workloads`.
 
 /// The members of an object that are not plain.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +54,7 @@ impl Field {
 }
 
 static EMPTY: Node = Node(&[]);
-static METADATA: Node = Node(&[
+pub(super) static METADATA: Node = Node(&[
     ("finalizers", Field::Set),
     (
         "ownerReferences",
@@ -134,6 +135,6 @@ pub fn of(group: &str, kind: &str) -> &'static Node {
             "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
         ) => &WEBHOOK_CONFIGURATION,
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => &POLICY,
-        _ => &PLAIN_KIND,
+        _ => super::workloads::of(group, kind).unwrap_or(&PLAIN_KIND),
     }
 }

@@ -3,7 +3,7 @@
 //! Decides the kinds whose bodies are read; everything else is refused by its content type.
 
 use super::message::Message;
-use super::{core, meta, rbac, reviews, webhooks};
+use super::{core, meta, rbac, reviews, webhooks, workloads};
 
 /// Options of deletions.
 pub static DELETE_OPTIONS: &Message = &meta::DELETE_OPTIONS;
@@ -68,10 +68,11 @@ static KINDS: &[(&str, &str, &Message)] = &[
     ),
 ];
 
-/// Returns the message of a built-in kind of version `v1`.
+/// Returns the message of a built-in kind of the version that is served.
 pub fn message_of(group: &str, kind: &str) -> Option<&'static Message> {
     KINDS
         .iter()
         .find(|(known, name, _)| *known == group && *name == kind)
         .map(|(_, _, message)| *message)
+        .or_else(|| workloads::message_of(group, kind))
 }

@@ -3,6 +3,7 @@
 //! Decides the life of objects: creation, change, deletion, and what stands between a request and the store.
 
 mod access;
+mod addresses;
 mod answer;
 mod apply;
 mod binary;

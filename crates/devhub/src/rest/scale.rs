@@ -1,4 +1,4 @@
-//! The scale subresource of custom resources.
+//! The scale subresource of custom resources and of the workload kinds.
 //!
 //! Decides how replicas are read from and written to the places that the definition names.
 
@@ -23,6 +23,7 @@ use crate::hub::timestamp;
 use crate::managed::{self, SCALE_VERSION, Scaled, Scope};
 use crate::patch::{go_json, invalid_patch};
 use crate::resource::ScalePaths;
+use crate::selector::written;
 use crate::store::Unwritten;
 
 const ATTEMPTS: usize = 64;
@@ -99,7 +100,11 @@ fn shown(object: &Value, paths: &ScalePaths, replicas: &Value) -> Value {
         .label_selector
         .as_deref()
         .and_then(|path| at(object, path))
-        .and_then(Value::as_str);
+        .map(|selector| match selector {
+            Value::String(text) => text.clone(),
+            // Custom resources hold the text; the built-in kinds hold the selector itself.
+            selector => written(selector),
+        });
     if let (Some(selector), Some(status)) = (selector.filter(|text| !text.is_empty()), status.as_object_mut())
     {
         status.insert("selector".to_owned(), json!(selector));

@@ -6,6 +6,7 @@ use fields::type_name;
 use schema::{Check, FieldError, Part as SchemaPart};
 use serde_json::{Value, json};
 
+use super::addresses;
 use super::call::Call;
 use super::metadata;
 use super::update::Part;
@@ -63,6 +64,9 @@ pub(super) fn prepare_create(call: &Call, object: &mut Value) {
         if is_signing_request(call) {
             builtin::requests::sign_in(object, &user(call));
         }
+        if call.is("", "services") {
+            addresses::give(call, object);
+        }
     }
 }
 
@@ -85,7 +89,12 @@ pub(super) fn prepare_update(call: &Call, part: Part, object: &mut Value, old: &
     } else {
         let resource = &call.served.resource;
         match part {
-            Part::Object => builtin::prepare::update(resource, object, old),
+            Part::Object => {
+                builtin::prepare::update(resource, object, old);
+                if call.is("", "services") {
+                    addresses::give(call, object);
+                }
+            }
             Part::Status => {
                 builtin::prepare::update_status(resource, object, old);
                 if is_signing_request(call) {

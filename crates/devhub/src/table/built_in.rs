@@ -17,7 +17,7 @@ pub(super) struct BuiltIn {
     pub(super) cell: fn(&Value, Timestamp) -> Value,
 }
 
-const fn column(
+pub(super) const fn column(
     name: &'static str,
     kind: &'static str,
     description: &'static str,
@@ -32,12 +32,12 @@ const fn column(
     }
 }
 
-const fn wide(mut column: BuiltIn) -> BuiltIn {
+pub(super) const fn wide(mut column: BuiltIn) -> BuiltIn {
     column.priority = 1;
     column
 }
 
-const AGE: BuiltIn = column("Age", "string", super::layout::CREATED, |object, now| {
+pub(super) const AGE: BuiltIn = column("Age", "string", super::layout::CREATED, |object, now| {
     json!(age_at(object, "/metadata/creationTimestamp", now))
 });
 const CREATED_AT: BuiltIn = column("Created At", "date", super::layout::CREATED, |object, _| {
@@ -267,7 +267,7 @@ pub(super) fn columns(resource: &Resource) -> &'static [BuiltIn] {
         ("admissionregistration.k8s.io", _) => WEBHOOKS,
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => BINDING,
         (crate::builtin::requests::GROUP, _) => SIGNING_REQUEST,
-        _ => PLAIN,
+        _ => super::workloads::columns(resource).unwrap_or(PLAIN),
     }
 }
 
@@ -285,14 +285,14 @@ fn verdict(object: &Value) -> String {
     words.join(",")
 }
 
-fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object
         .pointer(pointer)
         .and_then(Value::as_str)
         .unwrap_or_default()
 }
 
-fn size(object: &Value, pointer: &str) -> usize {
+pub(super) fn size(object: &Value, pointer: &str) -> usize {
     match object.pointer(pointer) {
         Some(Value::Array(items)) => items.len(),
         Some(Value::Object(map)) => map.len(),

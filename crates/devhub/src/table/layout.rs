@@ -294,8 +294,8 @@ fn definition(name: &str, kind: &str, format: &str, description: &str, priority:
 }
 
 fn metadata_description(member: &str) -> &'static str {
-    let definition = crate::builtin::schema::definitions().get(crate::builtin::schema::OBJECT_META);
-    let member = definition.and_then(|definition| definition.get("properties")?.get(member));
+    let definition = crate::builtin::schema::definition(crate::builtin::schema::OBJECT_META);
+    let member = definition.and_then(|(_, definition)| definition.get("properties")?.get(member));
     member
         .and_then(|member| member.get("description")?.as_str())
         .unwrap_or_default()

@@ -10,7 +10,11 @@ mod cells;
 mod json_path;
 mod json_path_eval;
 mod layout;
+mod neighbours;
 mod partial;
+mod pod_cells;
+mod workload_cells;
+mod workloads;
 
 pub use age::human_duration;
 pub use json_path::JsonPath;

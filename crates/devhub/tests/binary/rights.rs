@@ -49,7 +49,7 @@ fn roles_and_bindings_decide_what_kubectl_may_do() {
         "create configmap more -n team --from-literal=a=b --as boss",
         "created",
     );
-    rig.refuses("get nodes --as jane", "the server doesn't have a resource type");
+    rig.refuses("get nodes --as jane", "cannot list resource \"nodes\"");
     rig.refuses(
         "get --raw /metrics --as jane",
         "forbidden: User \"jane\" cannot get path \"/metrics\"",

@@ -176,3 +176,8 @@ async fn watching() {
 async fn what_there_is_on_the_dev_hub() {
     check_on(Scene::of_the_dev_hub(hub()).await, "what_there_is.txt").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workloads_on_the_dev_hub() {
+    check_on(Scene::of_the_dev_hub(hub()).await, "workloads.txt").await;
+}

@@ -31,6 +31,12 @@ impl Quantity {
     }
 }
 
+/// Reads a quantity; returns the form in which Kubernetes writes it and its size in nanos.
+pub fn measure(text: &str) -> Option<(String, i128)> {
+    let amount = Amount::parse(text)?;
+    Some((amount.to_string(), amount.nanos()))
+}
+
 impl Val for Quantity {
     fn get_type(&self) -> &Type {
         &QUANTITY
