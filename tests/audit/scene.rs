@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use devhub::{DevHub, TestHub};
-use k8s_openapi::api::events::v1::Event;
 use kube::api::{DynamicObject, ListParams, PostParams};
 use kube::core::ApiResource;
 use kube::{Api, Client};
@@ -227,29 +226,4 @@ pub(crate) async fn until<T, F: Future<Output = Option<T>>>(
     tokio::time::timeout(Duration::from_mins(1), looking)
         .await
         .expect(what)
-}
-
-/// Returns the audit's events, each in a line, sorted.
-pub(crate) async fn events(hub: &TestHub) -> Vec<String> {
-    let api: Api<Event> = Api::all(hub.client());
-    let all = api.list(&ListParams::default()).await.expect("events").items;
-    let ours = all
-        .into_iter()
-        .filter(|event| event.action.as_deref() == Some("Audit"));
-    let mut lines: Vec<String> = ours
-        .map(|event| {
-            assert!(event.series.is_none_or(|series| series.count < 2), "told once");
-            let of = event.regarding.unwrap_or_default();
-            format!(
-                "{} {} {}/{} {}",
-                event.type_.unwrap_or_default(),
-                event.reason.unwrap_or_default(),
-                of.namespace.unwrap_or_default(),
-                of.name.unwrap_or_default(),
-                event.note.unwrap_or_default()
-            )
-        })
-        .collect();
-    lines.sort();
-    lines
 }
