@@ -49,7 +49,8 @@ fn same(left: &Value, right: &Value) -> bool {
 }
 
 fn listed(rows: &[Value]) -> String {
-    rows.iter().map(|row| format!("\n      {row}")).collect()
+    let rows: Vec<String> = rows.iter().map(|row| format!("\n      {row}")).collect();
+    rows.concat()
 }
 
 /// Says what is ours alone and what is upstream's alone.
@@ -72,12 +73,15 @@ fn object_differences(schema: &Schema, object: &Value) -> Option<String> {
     schema.apply_defaults(&mut new);
     let outcome = schema.validate(&new, object.get("old"));
     let (ours, theirs) = (faults(&outcome.errors), wanted(object, true));
-    let mut text = String::new();
+    let mut texts = Vec::new();
     if json!(removed) != object.get("removed").cloned().unwrap_or_else(|| json!([])) {
-        text += &format!("    removed {removed:?} instead of {}\n", object["removed"]);
+        texts.push(format!(
+            "    removed {removed:?} instead of {}\n",
+            object["removed"]
+        ));
     }
     if !same(&new, &object["stored"]) {
-        text += &format!("    stored {new}\n    not    {}\n", object["stored"]);
+        texts.push(format!("    stored {new}\n    not    {}\n", object["stored"]));
     }
     let is_same = if object["unsteady"] == true {
         ours.is_empty() == theirs.is_empty()
@@ -85,9 +89,10 @@ fn object_differences(schema: &Schema, object: &Value) -> Option<String> {
         ours == theirs
     };
     if !is_same {
-        text += &apart(&ours, &theirs);
+        texts.push(apart(&ours, &theirs));
     }
-    (!text.is_empty()).then(|| format!("{text}    new {}\n    old {}\n", object["new"], object["old"]))
+    let text = texts.concat();
+    (!texts.is_empty()).then(|| format!("{text}    new {}\n    old {}\n", object["new"], object["old"]))
 }
 
 fn differences(case: &Value) -> Vec<String> {
