@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use devhub::{DevHub, TestHub};
-use kube::api::{DynamicObject, ListParams, PostParams};
+use kube::api::{DynamicObject, PostParams};
 use kube::core::ApiResource;
 use kube::{Api, Client};
 use serde_json::{Value, json};

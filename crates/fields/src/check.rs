@@ -10,7 +10,6 @@ use crate::element::Element;
 use crate::fault::{Fault, Faults};
 use crate::items;
 use crate::set::Path;
-use crate::shown;
 use crate::types::{Atom, List, Map, Relation, Scalar, Type};
 
 /// Whether a list may hold items that cannot be told apart.
@@ -64,8 +63,8 @@ impl Walk {
             }
             (Atom::Map(map), Value::Object(members)) => self.members(members, map),
             (Atom::List(list), Value::Array(items)) => self.items(items, list),
-            (Atom::Map(_), _) => self.refuse(format!("expected map, got &{{{}}}", shown::plain(value))),
-            (Atom::List(_), _) => self.refuse(format!("expected list, got &{{{}}}", shown::plain(value))),
+            (Atom::Map(_), _) => self.refuse(format!("expected map, got &{{{}}}", golang::plain(value))),
+            (Atom::List(_), _) => self.refuse(format!("expected list, got &{{{}}}", golang::plain(value))),
         }
     }
 
@@ -112,9 +111,9 @@ fn misfit(scalar: Scalar, value: &Value) -> Option<String> {
         return None;
     }
     let got = match scalar {
-        Scalar::Number => shown::type_name(value).to_owned(),
-        Scalar::Text => format!("&value.valueUnstructured{{Value:{}}}", shown::syntax(value)),
-        Scalar::Boolean | Scalar::Any => format!("&{{{}}}", shown::plain(value)),
+        Scalar::Number => golang::type_name(value).to_owned(),
+        Scalar::Text => format!("&value.valueUnstructured{{Value:{}}}", golang::syntax(value)),
+        Scalar::Boolean | Scalar::Any => format!("&{{{}}}", golang::plain(value)),
     };
     Some(format!("expected {what}, got {got}"))
 }

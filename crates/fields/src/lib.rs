@@ -35,6 +35,5 @@ pub use merge::merge;
 pub use owners::{Applied, Asked, Conflict, Owned, Owners, Refusal, Types, apply, update};
 pub use remove::remove;
 pub use set::{Path, Set};
-pub use shown::type_name;
 pub use types::{KeyField, List, Map, Relation, Scalar, Type};
 pub use views::{Alike, Unseen, Views};

@@ -2,7 +2,6 @@
 //!
 //! Decides what "unchanged" means for ratcheting: lists with keys compare by key, everything else as a whole.
 
-use crate::golang;
 use crate::node::{ListType, Node};
 use serde_json::Value;
 use std::collections::BTreeMap;

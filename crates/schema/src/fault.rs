@@ -3,7 +3,6 @@
 //! Decides the words around a value; never decides whether a value is wrong.
 
 use crate::error::{ErrorClass, FieldError};
-use crate::golang;
 use crate::path::Path;
 use serde_json::Value;
 
@@ -27,6 +26,15 @@ fn with_detail(mut head: String, detail: &str) -> String {
     head
 }
 
+/// Prints a value as the `BadValue` of a field error: strings quoted, composites as JSON.
+fn bad_value(value: &Value) -> String {
+    match value {
+        Value::String(text) => golang::quote(text),
+        Value::Number(digits) => golang::number(digits),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => golang::json(value),
+    }
+}
+
 /// `Required value[: detail]`.
 pub(crate) fn required(path: &Path<'_>, detail: &str) -> FieldError {
     fault(
@@ -38,7 +46,7 @@ pub(crate) fn required(path: &Path<'_>, detail: &str) -> FieldError {
 
 /// `Invalid value: <value>: detail`.
 pub(crate) fn invalid(path: &Path<'_>, value: &Value, detail: &str) -> FieldError {
-    invalid_printed(path, &golang::value(value), detail)
+    invalid_printed(path, &bad_value(value), detail)
 }
 
 /// `Invalid value: <printed>: detail`, for a value that is printed already.
@@ -78,7 +86,7 @@ pub(crate) fn not_supported<'a>(
     let legal: Vec<String> = legal.into_iter().map(golang::quote).collect();
     let message = format!(
         "Unsupported value: {}: supported values: {}",
-        golang::value(value),
+        bad_value(value),
         legal.join(", ")
     );
     fault(path, ErrorClass::NotSupported, message)
@@ -98,7 +106,7 @@ pub(crate) fn duplicate(path: &Path<'_>, value: &Value) -> FieldError {
     fault(
         path,
         ErrorClass::Duplicate,
-        format!("Duplicate value: {}", golang::value(value)),
+        format!("Duplicate value: {}", bad_value(value)),
     )
 }
 

@@ -17,7 +17,6 @@ mod defaults;
 mod embedded;
 mod error;
 mod fault;
-mod golang;
 mod lists;
 mod node;
 mod objectmeta;

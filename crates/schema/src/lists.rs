@@ -5,7 +5,6 @@
 use crate::correlate::key_of;
 use crate::error::FieldError;
 use crate::fault;
-use crate::golang;
 use crate::node::{Flags, ListType, Node};
 use crate::path::Path;
 use serde_json::{Map, Value};

@@ -233,5 +233,5 @@ fn broken(rule: &Rule, node: &Node, error: &EvalError, path: &Path<'_>) -> Field
             node.kind.name()
         }
     };
-    fault::invalid_printed(path, &crate::golang::quote(kind), &detail)
+    fault::invalid_printed(path, &golang::quote(kind), &detail)
 }

@@ -6,7 +6,6 @@
 //! What a patched document must look like afterwards is the business of the caller.
 
 pub mod go_json;
-pub mod go_print;
 mod invalid;
 pub mod json;
 pub mod kinds;

@@ -4,7 +4,6 @@
 
 use super::value::Checked;
 use crate::fault;
-use crate::golang;
 use crate::node::{Junctors, Node};
 use crate::path::Path;
 use serde_json::Value;

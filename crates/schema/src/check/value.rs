@@ -157,7 +157,7 @@ fn check_enum(node: &Node, value: &Value, path: &Path<'_>, out: &mut Checked) {
         .map(|legal| {
             legal
                 .as_str()
-                .map_or_else(|| crate::golang::json(legal), ToOwned::to_owned)
+                .map_or_else(|| golang::json(legal), ToOwned::to_owned)
         })
         .collect();
     out.push(fault::not_supported(
@@ -246,7 +246,7 @@ fn check_items(node: &Node, items: &[Value], old: Option<&Value>, path: &Path<'_
         let detail = format!("{} in body shouldn't contain duplicates", path.name());
         out.push(fault::invalid_printed(
             path,
-            &crate::golang::json(&Value::Array(items.to_vec())),
+            &golang::json(&Value::Array(items.to_vec())),
             &detail,
         ));
     }

@@ -259,7 +259,7 @@ impl Reader {
         node.format = Format::find(name);
         if node.format.is_none() {
             self.warnings
-                .push(format!("unrecognized format {}", crate::golang::quote(name)));
+                .push(format!("unrecognized format {}", golang::quote(name)));
         }
     }
 

@@ -7,7 +7,6 @@ use super::reader::Level;
 use crate::cel::{Program, Wanted, check};
 use crate::error::{ErrorClass, FieldError};
 use crate::fault;
-use crate::golang;
 use crate::node::{Kind, Node};
 use crate::path::Path;
 use crate::rule::{Member, Rule};

@@ -1,0 +1,20 @@
+//! Values as Go prints them, because Kubernetes' messages quote values that way.
+//!
+//! Decides spelling alone: quotes, numbers, the order of members. Never decides what is wrong with a value.
+
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod json;
+mod number;
+mod quote;
+mod value;
+
+pub use json::json;
+pub use number::{float, number};
+pub use quote::quote;
+pub use value::{plain, syntax, type_name};
