@@ -12,7 +12,10 @@ use crate::policy::Fact;
 use crate::snapshot::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts};
 
 /// Facts that only policies ask for.
-#[expect(clippy::struct_excessive_bools, reason = "each is a question that policies ask or do not")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a question that policies ask or do not"
+)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asks {
     /// Some policy asks how an add-on stands on all clusters.

@@ -5,7 +5,7 @@
 use ::schema::{ErrorClass, FieldError};
 use serde_json::Value;
 
-use crate::patch::go_print::quote;
+use golang::quote;
 
 fn fault(class: ErrorClass, field: &str, message: String) -> FieldError {
     FieldError {

@@ -153,7 +153,7 @@ pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
             .iter()
             .filter(|finalizer| !list(old, "/finalizers").contains(finalizer))
             .filter_map(Value::as_str)
-            .map(crate::patch::go_print::quote)
+            .map(golang::quote)
             .collect();
         if !added.is_empty() {
             let detail = format!(

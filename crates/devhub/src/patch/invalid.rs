@@ -4,15 +4,14 @@
 
 use serde_json::json;
 
-use super::go_print;
 use crate::ApiError;
 
 /// Returns the 422 for a patched document that cannot be decoded: ` "" is invalid: patch: Invalid value: "…": fault`.
 ///
 /// `quoted` is what Kubernetes quotes: the patched object as JSON text, or for strategic patches the patch as
-/// [`go_print::value`] prints it.
+/// [`golang::plain`] prints it.
 pub fn invalid_patch(quoted: &str, fault: &str) -> ApiError {
-    let message = format!("Invalid value: {}: {fault}", go_print::quote(quoted));
+    let message = format!("Invalid value: {}: {fault}", golang::quote(quoted));
     ApiError::new(422, "Invalid", format!(" \"\" is invalid: patch: {message}")).with_details(json!({
         "causes": [{ "reason": "FieldValueInvalid", "message": message, "field": "patch" }],
     }))

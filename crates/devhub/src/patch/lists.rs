@@ -5,7 +5,6 @@
 
 use serde_json::Value;
 
-use super::go_print;
 use super::kinds::Field;
 use super::strategic::{Fault, PATCH, merge_object};
 
@@ -106,7 +105,7 @@ pub(super) fn check_order(patch: &[Value], wanted: &[Value], field: Field) -> Re
     if rest.peek().is_none() {
         return Ok(());
     }
-    let print = |items: &[Value]| go_print::value(&Value::Array(items.to_vec()));
+    let print = |items: &[Value]| golang::plain(&Value::Array(items.to_vec()));
     Err(Fault::Other(format!(
         "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
         print(patch),
@@ -124,6 +123,6 @@ fn same(left: &Value, right: &Value, key: Option<&str>) -> bool {
 fn no_merge_key(item: &Value, key: &str) -> Fault {
     Fault::Other(format!(
         "map: {} does not contain declared merge key: {key}",
-        go_print::value(item)
+        golang::plain(item)
     ))
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::go_json::{self, type_name};
 use super::kinds::{Field, Node};
-use super::{go_print, invalid_patch, json::Decoding, lists, rejected};
+use super::{invalid_patch, json::Decoding, lists, rejected};
 use crate::ApiError;
 
 pub(super) const PATCH: &str = "$patch";
@@ -27,7 +27,7 @@ pub struct StrategicPatch {
 impl StrategicPatch {
     /// Returns the 422 for a patched object that cannot be decoded; Kubernetes quotes the patch in it.
     pub fn undecodable(&self, fault: &str) -> ApiError {
-        invalid_patch(&go_print::value(&self.value), fault)
+        invalid_patch(&golang::plain(&self.value), fault)
     }
 }
 

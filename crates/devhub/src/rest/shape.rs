@@ -2,7 +2,7 @@
 //!
 //! Decides nothing itself: asks the schema for custom resources and the built-in rules for all others.
 
-use fields::type_name;
+use golang::type_name;
 use schema::{Check, FieldError, Part as SchemaPart};
 use serde_json::{Value, json};
 
@@ -317,7 +317,7 @@ fn check_scale(part: Part, scale: &ScalePaths, object: &Value, errors: &mut Vec<
                 None => return,
             },
             other => {
-                let shown = crate::patch::go_print::value(other);
+                let shown = golang::plain(other);
                 let kind = type_name(other);
                 let cause = format!(
                     "{path} accessor error: {shown} is of the type {kind}, expected map[string]interface{{}}"
@@ -336,7 +336,7 @@ fn check_scale(part: Part, scale: &ScalePaths, object: &Value, errors: &mut Vec<
         }
         Some(_) => {}
         None => {
-            let shown = crate::patch::go_print::value(node);
+            let shown = golang::plain(node);
             let kind = type_name(node);
             add(
                 &json!(0),

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::rule::Rule;
 use super::subject::Subject;
 use crate::admission::UserInfo;
-use crate::patch::go_print::quote;
 use crate::selector::LabelSelector;
+use golang::quote;
 
 /// Roles and bindings, ready to be asked.
 #[derive(Debug, Default)]

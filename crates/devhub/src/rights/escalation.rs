@@ -11,8 +11,8 @@ use super::question::{About, Asked, Question};
 use super::rule::{Rule, joined, quoted_list};
 use crate::admission::UserInfo;
 use crate::error::ApiError;
-use crate::patch::go_print::quote;
 use crate::resource::Resource;
+use golang::quote;
 
 const AGGREGATION: &str = "must have cluster-admin privileges to use the aggregationRule";
 

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::question::{About, Asked, Question};
-use crate::patch::go_print::quote;
+use golang::quote;
 
 const ALL: &str = "*";
 

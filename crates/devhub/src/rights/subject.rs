@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::admission::UserInfo;
-use crate::patch::go_print::quote;
+use golang::quote;
 
 /// One subject of a binding.
 #[derive(Clone, Debug, PartialEq, Eq)]

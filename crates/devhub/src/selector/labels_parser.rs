@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::labels::{Operator, Requirement};
 use super::labels_lexer::{Token, Word, words};
 use super::qualified::{Named, label_value_faults, qualified_name_faults};
-use crate::patch::go_print::quote;
+use golang::quote;
 
 /// Parses `text` into requirements that must all hold.
 pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {

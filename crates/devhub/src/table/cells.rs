@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::age::age;
 use super::json_path::JsonPath;
-use crate::patch::go_print;
 
 /// Returns the cell of a column of type `kind` whose value is found by `path`.
 pub(super) fn cell(object: &Value, path: Option<&JsonPath>, kind: &str, now: Timestamp) -> Value {
@@ -30,7 +29,7 @@ fn printed(value: &Value) -> String {
     match value {
         Value::Null => "<no value>".to_owned(),
         Value::String(text) => text.clone(),
-        Value::Number(number) => go_print::number(number),
+        Value::Number(number) => golang::number(number),
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     }
 }

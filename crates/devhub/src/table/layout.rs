@@ -63,7 +63,7 @@ impl Include {
             "None" => Ok(Self::None),
             other => Err(ApiError::bad_request(format!(
                 "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be 'Metadata', 'Object', 'None', or empty",
-                crate::patch::go_print::quote(other)
+                golang::quote(other)
             ))),
         }
     }

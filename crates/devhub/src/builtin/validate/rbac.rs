@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::builtin::faults::{invalid, invalid_value, list, required, text, unsupported};
 use crate::builtin::names::NameRule;
-use crate::patch::go_print::quote;
+use golang::quote;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
