@@ -76,23 +76,24 @@ fn assignment(action: &Action) -> Option<(&Name, &Value)> {
     }
 }
 
-/// Where a cluster is configured: the last placement whose decisions name it, and its decision group there.
+/// Where a cluster is configured: the last placement whose decisions name it, and its decision group there, which is the first
+/// of them while decisions that are being rewritten name it in several.
 struct Home {
     index: usize,
     group: (u32, Name),
 }
 
 fn homes<'v>(view: &View<'v>) -> BTreeMap<&'v Name, Home> {
-    let mut homes = BTreeMap::new();
+    let mut homes: BTreeMap<&'v Name, Home> = BTreeMap::new();
     for (index, by) in view.addon.placements.iter().enumerate() {
         for decision in view.decisions(&by.namespace, &by.name) {
             let group = (decision.group_index, decision.group_name.clone());
             for cluster in &decision.clusters {
-                let home = Home {
-                    index,
-                    group: group.clone(),
-                };
-                homes.insert(cluster, home);
+                let known = homes.get(cluster).filter(|home| home.index == index);
+                if known.is_none_or(|home| group < home.group) {
+                    let group = group.clone();
+                    homes.insert(cluster, Home { index, group });
+                }
             }
         }
     }
