@@ -2,6 +2,8 @@
 //!
 //! Decides about drift, repeated applies and objects that were stored before the gate looked at them.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::rig::{Dev, Run, message_of, on_cluster, repository, state_of};
@@ -47,6 +49,8 @@ spec:
         all:
           minSuccessTime: banana
 ";
+/// Longer than a controller waits before it writes.
+const A_WHILE: Duration = Duration::from_secs(2);
 const SOAK: &str = "/spec/installStrategy/placements/0/rolloutStrategy/all/minSuccessTime";
 
 #[test]
@@ -63,6 +67,7 @@ fn applying_the_examples_again_changes_nothing() {
                 .is_some_and(|all| all.iter().any(|one| one["reason"] == "Completed"))
         },
     );
+    dev.comes_to_rest(A_WHILE);
     let before = versions(&dev);
     for _ in 0..2 {
         let again = dev.kubectl(&["apply", "-f", &folder]);
@@ -81,6 +86,8 @@ fn applying_the_examples_again_changes_nothing() {
 #[test]
 fn the_demo_is_what_the_examples_say() {
     let dev = Dev::start(&["--clusters", "2"]);
+    // `kubectl diff` reads twice: what is written between would be a difference.
+    dev.comes_to_rest(A_WHILE);
     without_difference(&dev, &repository(EXAMPLES).to_string_lossy());
 }
 
@@ -121,9 +128,15 @@ spec:
     });
     assert!(made.ok);
     // The controllers have answered: whatever they add is there.
-    let live = dev.until("its status", &["mca", "by-hand", "-n", "cluster1"], |addon| {
-        state_of(addon, "Configured").0 == "True"
+    let instance = ["mca", "by-hand", "-n", "cluster1"];
+    dev.until("its status", &instance, |addon| {
+        // The agent is the last to speak.
+        ["Configured", "Available"]
+            .iter()
+            .all(|kind| state_of(addon, kind).0 == "True")
     });
+    dev.comes_to_rest(A_WHILE);
+    let live = dev.read(&instance);
     let git: Value = serde_saphyr::from_str(manifest).expect("YAML");
     assert_eq!(added(&git["spec"], &live["spec"]), ["installNamespace"]);
     assert_eq!(live["metadata"]["labels"], git["metadata"]["labels"]);
@@ -137,7 +150,7 @@ spec:
         again.stdout,
         again.stderr
     );
-    let after = dev.read(&["mca", "by-hand", "-n", "cluster1"]);
+    let after = dev.read(&instance);
     assert_eq!(after["metadata"]["resourceVersion"], before);
 }
 

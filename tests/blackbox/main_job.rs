@@ -2,11 +2,11 @@
 //!
 //! Never asserts about refusals; `admission` does.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::rig::{Dev, PATIENCE, condition, repository, state_of};
+use crate::rig::{Dev, condition, repository, state_of};
 
 const ADDON: &str = "helloworld";
 
@@ -104,7 +104,7 @@ fn editing_the_configuration_moves_every_cluster_and_then_nothing_is_written() {
     }
 
     // The add-on's own status and the events follow its clusters' in a moment of their own.
-    at_rest(&dev);
+    dev.comes_to_rest(Duration::from_secs(8));
 }
 
 #[test]
@@ -190,29 +190,4 @@ fn hashes_of_status(addon: &Value, which: &str) -> Vec<(String, String)> {
         .collect();
     hashes.sort();
     hashes
-}
-
-/// Waits until eight seconds pass without a write: a hub at rest is not written to.
-fn at_rest(dev: &Dev) {
-    let begun = Instant::now();
-    let mut seen = revision(dev);
-    loop {
-        std::thread::sleep(Duration::from_secs(8));
-        let now = revision(dev);
-        if now == seen {
-            return;
-        }
-        assert!(begun.elapsed() < PATIENCE, "the hub never comes to rest");
-        seen = now;
-    }
-}
-
-/// Returns the hub's newest resource version: it moves with every write, of whatever kind.
-fn revision(dev: &Dev) -> String {
-    let run = dev.kubectl(&["get", "--raw", "/api/v1/namespaces"]);
-    let list: Value = serde_json::from_str(&run.stdout).expect("a list");
-    list["metadata"]["resourceVersion"]
-        .as_str()
-        .expect("a list has a resource version")
-        .to_owned()
 }

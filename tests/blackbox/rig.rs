@@ -63,6 +63,29 @@ impl Dev {
         kubectl(&self.kubeconfig, args, stdin)
     }
 
+    /// Waits until so long passes without a write: a hub at rest is not written to.
+    pub(crate) fn comes_to_rest(&self, quiet: Duration) {
+        let begun = Instant::now();
+        let mut seen = self.revision();
+        loop {
+            std::thread::sleep(quiet);
+            let now = self.revision();
+            if now == seen {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "the hub never comes to rest");
+            seen = now;
+        }
+    }
+
+    /// Returns the hub's newest resource version: it moves with every write, of whatever kind.
+    fn revision(&self) -> String {
+        let run = self.kubectl(&["get", "--raw", "/api/v1/namespaces"]);
+        let list: Value = serde_json::from_str(&run.stdout).expect("a list");
+        let version = list["metadata"]["resourceVersion"].as_str();
+        version.expect("a list has a resource version").to_owned()
+    }
+
     /// Reads an object as JSON.
     pub(crate) fn read(&self, args: &[&str]) -> Value {
         let run = self.kubectl(&[&["get", "-o", "json"], args].concat());
