@@ -132,6 +132,10 @@ impl Walk<'_> {
     }
 
     fn rules_here(&mut self, node: &Node, value: &Value, old: Old<'_>, (place, path): (Place, &Path<'_>)) {
+        for words in &node.rules.broken {
+            let detail = format!("rule compile error: {words}");
+            self.out.errors.push(fault_of_rule(node, &detail, path));
+        }
         if node.rules.list.is_empty() {
             return;
         }
@@ -143,13 +147,14 @@ impl Walk<'_> {
             if rule.reads_old && old.value.is_none() && !rule.optional_old {
                 continue;
             }
-            let Some(fault) = judge(rule, node, value, &scope, path) else {
-                continue;
-            };
-            if !rule.reads_old && old.is_same() {
-                self.out.warnings.push(fault.to_string());
-            } else {
-                self.out.errors.push(fault);
+            match judge(rule, value, &scope, path) {
+                Ok(None) => {}
+                Ok(Some(fault)) if !rule.reads_old && old.is_same() => {
+                    self.out.warnings.push(fault.to_string());
+                }
+                Ok(Some(fault)) => self.out.errors.push(fault),
+                // A rule that breaks is tolerated nowhere.
+                Err(error) => self.out.errors.push(broken(rule, node, &error, path)),
             }
         }
     }
@@ -169,19 +174,21 @@ fn below<'a>(
     }
 }
 
-fn judge(rule: &Rule, node: &Node, value: &Value, scope: &Scope<'_>, path: &Path<'_>) -> Option<FieldError> {
-    match scope.holds(&rule.program, rule.optional_old) {
-        Ok(true) => None,
-        Ok(false) => {
-            let told = rule
-                .message_expression
-                .as_ref()
-                .and_then(|told| scope.message(told, rule.optional_old));
-            let detail = told.unwrap_or_else(|| rule.fixed_message());
-            Some(violation(rule, value, &detail, path))
-        }
-        Err(error) => Some(broken(rule, node, &error, path)),
+fn judge(
+    rule: &Rule,
+    value: &Value,
+    scope: &Scope<'_>,
+    path: &Path<'_>,
+) -> Result<Option<FieldError>, EvalError> {
+    if scope.holds(&rule.program, rule.optional_old)? {
+        return Ok(None);
     }
+    let told = rule
+        .message_expression
+        .as_ref()
+        .and_then(|told| scope.message(told, rule.optional_old));
+    let detail = told.unwrap_or_else(|| rule.fixed_message());
+    Ok(Some(violation(rule, value, &detail, path)))
 }
 
 fn violation(rule: &Rule, value: &Value, detail: &str, path: &Path<'_>) -> FieldError {
@@ -227,11 +234,16 @@ fn broken(rule: &Rule, node: &Node, error: &EvalError, path: &Path<'_>) -> Field
         ),
         EvalError::Failed(words) => format!("{words} evaluating rule: {}", rule.label()),
     };
+    fault_of_rule(node, &detail, path)
+}
+
+/// Reports a fault of a rule; the value is the schema's type.
+fn fault_of_rule(node: &Node, detail: &str, path: &Path<'_>) -> FieldError {
     let kind = match node.kind {
         Kind::IntOrString | Kind::Any => "",
         Kind::Object | Kind::Array | Kind::String | Kind::Integer | Kind::Number | Kind::Boolean => {
             node.kind.name()
         }
     };
-    fault::invalid_printed(path, &golang::quote(kind), &detail)
+    fault::invalid_printed(path, &golang::quote(kind), detail)
 }

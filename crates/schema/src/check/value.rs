@@ -18,9 +18,27 @@ pub(crate) struct Checked {
     pub(crate) faults: Vec<FieldError>,
     /// How many checks applied: the alternative with the most is the one whose faults are told.
     pub(super) matches: u32,
+    /// Whether a default is checked: upstream's form of the schema for that says nothing about int-or-string.
+    is_default: bool,
 }
 
 impl Checked {
+    /// Starts the check of a default.
+    pub(crate) fn of_default() -> Self {
+        Self {
+            is_default: true,
+            ..Self::default()
+        }
+    }
+
+    /// Starts the check of an alternative.
+    pub(super) fn branch(&self) -> Self {
+        Self {
+            is_default: self.is_default,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn push(&mut self, fault: FieldError) {
         self.faults.push(fault);
     }
@@ -57,7 +75,7 @@ fn check_here(node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>, 
     match value {
         Value::Null | Value::Bool(_) | Value::Object(_) => {}
         Value::Number(digits) => {
-            number::check(node, digits, value, path, out);
+            number::check(node, digits, path, out);
             out.matches += 1;
         }
         Value::String(text) => check_string(node, text, value, path, out),
@@ -71,7 +89,7 @@ fn check_here(node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>, 
 }
 
 fn check_type(node: &Node, value: &Value, path: &Path<'_>, out: &mut Checked) {
-    if node.kind == Kind::Any {
+    if node.kind == Kind::Any || (out.is_default && node.kind == Kind::IntOrString) {
         return;
     }
     out.matches += 1;
@@ -286,13 +304,13 @@ fn check_members(
     let olds = old.and_then(Value::as_object);
     for (name, member) in members {
         if let Some(schema) = node.member(name) {
-            check(
-                schema,
-                member,
-                olds.and_then(|olds| olds.get(name)),
-                &path.child(name),
-                out,
-            );
+            let here = if node.properties.contains_key(name) {
+                path.child(name)
+            } else {
+                path.entry(name)
+            };
+            let old = olds.and_then(|olds| olds.get(name));
+            check(schema, member, old, &here, out);
         }
     }
 }

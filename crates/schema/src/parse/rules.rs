@@ -27,7 +27,7 @@ pub(super) fn read(
     node: &mut Node,
     words: &Map<String, Value>,
     site: &Site<'_>,
-    faults: &mut Vec<FieldError>,
+    (faults, expressions): (&mut Vec<FieldError>, &mut Vec<FieldError>),
 ) {
     let Some(given) = words.get("x-kubernetes-validations").and_then(Value::as_array) else {
         return;
@@ -38,30 +38,26 @@ pub(super) fn read(
         .enumerate()
         .map(|(index, rule)| Head::read(node, rule, &at.index(index), faults))
         .collect();
-    // What is wrong with the schema explains what is wrong with expressions.
-    if faults.iter().skip(site.since).any(is_about_schema) {
-        return;
-    }
+    // What is wrong with the schema explains what is wrong with expressions. Defaults meet the rules nevertheless.
+    let mut ignored = Vec::new();
+    let expressions = if faults.len() > site.since {
+        &mut ignored
+    } else {
+        expressions
+    };
     for (index, (rule, head)) in given.iter().zip(heads).enumerate() {
-        let before = faults.len();
+        if text(rule, "rule").unwrap_or_default().trim().is_empty() {
+            continue;
+        }
         let here = Site {
             path: &at.index(index),
             ..*site
         };
-        let rule = read_one(node, (rule, head), &here, faults);
-        if let Some(rule) = rule.filter(|_| faults.len() == before) {
-            node.rules.push(rule);
+        match read_one(node, (rule, head), &here, expressions) {
+            Ok(rule) => node.rules.push(rule),
+            Err(words) => node.rules.broken.push(words),
         }
     }
-}
-
-/// Tells whether a fault is about more than an expression.
-pub(super) fn is_about_schema(fault: &FieldError) -> bool {
-    let is_expression = [".rule", ".messageExpression", ".optionalOldSelf"]
-        .iter()
-        .any(|end| fault.field.ends_with(end));
-    !(is_expression && fault.field.contains(".x-kubernetes-validations["))
-        || fault.class == ErrorClass::Required
 }
 
 /// What a rule says besides its expressions.
@@ -100,7 +96,7 @@ fn read_one(
     (given, head): (&Value, Head),
     site: &Site<'_>,
     faults: &mut Vec<FieldError>,
-) -> Option<Rule> {
+) -> Result<Rule, String> {
     let path = site.path;
     let source = text(given, "rule").unwrap_or_default();
     let optional_old = given
@@ -118,11 +114,8 @@ fn read_one(
     let message_expression = text(given, "messageExpression")
         .filter(|source| !source.trim().is_empty())
         .map(|source| build.program(source, Wanted::String, &path.child("messageExpression"), faults));
+    let message_expression = message_expression.and_then(Result::ok);
     let program = program?;
-    let message_expression = match message_expression {
-        Some(program) => Some(program?),
-        None => None,
-    };
     let reads_old = program.reads_old() || message_expression.as_ref().is_some_and(Program::reads_old);
     if let Some(list) = site.unmatched.filter(|_| program.reads_old() && !optional_old) {
         let detail =
@@ -144,7 +137,7 @@ fn read_one(
         .filter(|text| !text.is_empty())
         .map(ToOwned::to_owned);
     let text = source.trim().to_owned();
-    Some(Rule {
+    Ok(Rule {
         text,
         program,
         message,
@@ -171,7 +164,7 @@ impl Build<'_> {
         wanted: Wanted,
         at: &Path<'_>,
         faults: &mut Vec<FieldError>,
-    ) -> Option<Program> {
+    ) -> Result<Program, String> {
         let built = Program::build(source)
             .map_err(|error| (error.unsupported, error.to_string()))
             .and_then(|program| {
@@ -179,7 +172,7 @@ impl Build<'_> {
                 checked.map(|()| program).map_err(|words| (false, words))
             });
         match built {
-            Ok(program) => Some(program),
+            Ok(program) => Ok(program),
             Err((false, words)) => {
                 let known = words.starts_with("compilation failed")
                     || words.ends_with("to a bool")
@@ -196,11 +189,11 @@ impl Build<'_> {
                     Wanted::Bool | Wanted::String => detail,
                 };
                 faults.push(fault::invalid_printed(at, &as_go_struct(self.given), &detail));
-                None
+                Err(detail)
             }
             Err((true, words)) => {
                 faults.push(fault::internal(at, &words));
-                None
+                Err(words)
             }
         }
     }
