@@ -14,6 +14,7 @@ mod meter;
 mod names;
 mod nesting;
 mod objects;
+mod overloads;
 mod payment;
 mod program;
 mod reads;

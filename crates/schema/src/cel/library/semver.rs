@@ -171,7 +171,65 @@ fn read(text: &str, normalize: bool) -> Option<Semver> {
 }
 
 fn wrong(text: &str) -> ExecutionError {
-    ExecutionError::function_error("semver", format!("{text:?} is not a semantic version"))
+    ExecutionError::function_error("semver", why(text))
+}
+
+/// Says what keeps a text from being a version.
+fn why(text: &str) -> String {
+    if text.is_empty() {
+        return "Version string empty".to_owned();
+    }
+    let parts: Vec<&str> = text.splitn(3, '.').collect();
+    let [major, minor, rest] = parts.as_slice() else {
+        return "No Major.Minor.Patch elements found".to_owned();
+    };
+    let (rest, build) = split(rest, '+');
+    let (patch, before) = split(rest, '-');
+    for (name, number) in [("Major", major), ("Minor", minor), ("Patch", &patch)] {
+        let shown = golang::quote(number);
+        if number.is_empty() || !number.bytes().all(|digit| digit.is_ascii_digit()) {
+            return format!(
+                "Invalid character(s) found in {} number {shown}",
+                name.to_lowercase()
+            );
+        }
+        if number.len() > 1 && number.starts_with('0') {
+            return format!("{name} number must not contain leading zeroes {shown}");
+        }
+        if number.parse::<u64>().is_err() {
+            return format!("strconv.ParseUint: parsing {shown}: value out of range");
+        }
+    }
+    let before = before.into_iter().flat_map(|before| before.split('.'));
+    if let Some(words) = before.filter_map(why_no_part).next() {
+        return words;
+    }
+    let build = build.into_iter().flat_map(|build| build.split('.'));
+    for word in build {
+        if word.is_empty() {
+            return "Build meta data is empty".to_owned();
+        }
+        if !is_word(word) {
+            return format!(
+                "Invalid character(s) found in build meta data {}",
+                golang::quote(word)
+            );
+        }
+    }
+    format!("{} is not a semantic version", golang::quote(text))
+}
+
+fn why_no_part(word: &str) -> Option<String> {
+    let shown = golang::quote(word);
+    if word.is_empty() {
+        return Some("Prerelease is empty".to_owned());
+    }
+    if !is_word(word) {
+        return Some(format!("Invalid character(s) found in prerelease {shown}"));
+    }
+    let is_number = word.bytes().all(|digit| digit.is_ascii_digit());
+    (is_number && word.len() > 1 && word.starts_with('0'))
+        .then(|| format!("Numeric PreRelease version must not contain leading zeroes {shown}"))
 }
 
 fn strict(text: &CelString<'_>) -> Result<Semver> {

@@ -1,0 +1,62 @@
+//! Which operands operators and functions of rules have, as far as types are known.
+//!
+//! Decides only calls that upstream refuses for certain; what it does not know passes and is checked at evaluation.
+
+use ::cel::common::ast::operators;
+
+/// Namespaces that this engine has for others, and rules of schemas have not.
+pub(super) const FOREIGN: [&str; 2] = ["math", "base64"];
+
+/// Says that a call has no overload for its operands; `types` holds their names, `None` where unknown.
+pub(super) fn misfit(name: &str, target: Option<Option<&str>>, types: &[Option<&str>]) -> Option<String> {
+    let shown = |operands: &str| format!("found no matching overload for '{name}' applied to '{operands}'");
+    if let Some(target) = target {
+        let target = target?;
+        let is_missing = matches!(
+            (name, target),
+            ("sign", "kubernetes.Quantity") | ("reverse", "string")
+        );
+        return (is_missing && types.is_empty()).then(|| shown(&format!("{target}.()")));
+    }
+    match (name, types) {
+        ("sign", [Some(only)]) if *only != "kubernetes.Quantity" => Some(shown(&format!("({only})"))),
+        (name, [Some(left), Some(right)]) if !fit(name, left, right)? => {
+            Some(shown(&format!("({left}, {right})")))
+        }
+        _ => None,
+    }
+}
+
+/// Tells whether an operator takes two plain types; `None` if this is not known.
+fn fit(operator: &str, left: &str, right: &str) -> Option<bool> {
+    const NUMBERS: [&str; 3] = ["int", "uint", "double"];
+    const PLAIN: [&str; 6] = ["int", "uint", "double", "bool", "string", "bytes"];
+    if operator == operators::IN {
+        let item = right.strip_prefix("list(")?.strip_suffix(')')?;
+        return (PLAIN.contains(&left) && PLAIN.contains(&item)).then_some(left == item);
+    }
+    if !PLAIN.contains(&left) || !PLAIN.contains(&right) {
+        return None;
+    }
+    let numeric = NUMBERS.contains(&left) && NUMBERS.contains(&right);
+    match operator {
+        operators::EQUALS | operators::NOT_EQUALS => Some(left == right),
+        operators::LESS | operators::LESS_EQUALS | operators::GREATER | operators::GREATER_EQUALS => {
+            Some(numeric || left == right)
+        }
+        operators::ADD => Some(left == right && left != "bool"),
+        operators::SUBSTRACT | operators::MULTIPLY | operators::DIVIDE => Some(numeric && left == right),
+        operators::MODULO => Some(numeric && left == right && left != "double"),
+        _ => None,
+    }
+}
+
+/// Returns the type of an operator's result, if its operands fit and tell.
+pub(super) fn result(operator: &str, left: &str) -> Option<&'static str> {
+    let arithmetic = matches!(
+        operator,
+        operators::ADD | operators::SUBSTRACT | operators::MULTIPLY | operators::DIVIDE | operators::MODULO
+    );
+    let known = ["int", "uint", "double", "string", "bytes"];
+    known.into_iter().find(|known| arithmetic && *known == left)
+}
