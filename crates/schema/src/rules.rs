@@ -195,6 +195,7 @@ fn violation(rule: &Rule, value: &Value, detail: &str, path: &Path<'_>) -> Field
     with_field_path(path, &rule.field_path, &|at| match rule.class {
         ErrorClass::Required => fault::required(at, detail),
         ErrorClass::Forbidden => fault::forbidden(at, detail),
+        ErrorClass::Duplicate if value.is_object() || value.is_array() => fault::duplicate_omitting(at),
         ErrorClass::Duplicate => fault::duplicate(at, value),
         ErrorClass::Invalid
         | ErrorClass::TypeInvalid

@@ -48,17 +48,17 @@ impl CompileError {
     pub(super) fn all(
         source: &str,
         info: &SourceInfo,
-        faults: impl IntoIterator<Item = (u64, String)>,
+        faults: impl IntoIterator<Item = (u64, usize, String)>,
     ) -> Self {
         let mut faults: Vec<Fault> = faults
             .into_iter()
-            .map(|(id, message)| {
+            .map(|(id, back, message)| {
                 let (offset, line, column) = place(source, info, id);
                 Fault {
                     message,
-                    offset,
+                    offset: offset.saturating_sub(back),
                     line,
-                    column,
+                    column: column.saturating_sub(back).max(1),
                 }
             })
             .collect();

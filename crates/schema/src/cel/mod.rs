@@ -36,4 +36,4 @@ pub(crate) use scope::{Place, Reading, Scope};
 pub use stage::{Answer, Failure, Stage};
 pub use survey::{Mention, ResultKind, Step};
 pub use typed::Typed;
-pub(crate) use typing::{Wanted, check};
+pub(crate) use typing::{Wanted, check, is_typed};

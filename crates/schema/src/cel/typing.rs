@@ -33,6 +33,8 @@ enum Shape<'n> {
 /// A fault and the expression that has it.
 struct Misfit {
     id: u64,
+    /// How many bytes before the place of the expression.
+    back: usize,
     words: String,
 }
 
@@ -62,7 +64,10 @@ pub(crate) fn check(
     };
     let shape = typing.infer(&program.parsed);
     if !typing.misfits.is_empty() {
-        let faults = typing.misfits.into_iter().map(|misfit| (misfit.id, misfit.words));
+        let faults = typing
+            .misfits
+            .into_iter()
+            .map(|misfit| (misfit.id, misfit.back, misfit.words));
         let error = CompileError::all(&program.source, &program.places, faults);
         return Err(format!("compilation failed: {error}"));
     }
@@ -160,12 +165,26 @@ impl<'n> Typing<'n> {
         let namespace = !is_foreign && space.is_some_and(|space| names::NAMESPACES.contains(&space));
         let target = target.filter(|_| !namespace).map(|target| self.infer(target));
         let shapes: Vec<_> = call.args.iter().map(|arg| self.infer(arg)).collect();
+        // A macro has taken the namespace away, whose place is before the call's.
+        let extreme = match call.func_name.as_str() {
+            "math.@max" => Some("greatest"),
+            "math.@min" => Some("least"),
+            _ => None,
+        };
+        if let Some(name) = extreme {
+            let back = "math.".len() + name.len();
+            self.misfits.push(Misfit {
+                back,
+                ..undeclared(id, "math")
+            });
+            return Err(undeclared(id, name));
+        }
         if is_foreign {
             return Err(undeclared(id, &call.func_name));
         }
         let types: Vec<_> = shapes.iter().map(|shape| type_name(*shape)).collect();
         if !namespace && let Some(words) = overloads::misfit(&call.func_name, target.map(type_name), &types) {
-            return Err(Misfit { id, words });
+            return Err(Misfit { id, back: 0, words });
         }
         if let [Some(left), Some(_)] = types.as_slice()
             && let Some(kind) = overloads::result(&call.func_name, left)
@@ -258,13 +277,27 @@ fn is_type_path(select: &SelectExpr) -> bool {
     }
 }
 
+/// Tells whether rules can be written about values of a schema: those without a type are unknown to them.
+pub(crate) fn is_typed(node: &Node) -> bool {
+    match node.kind {
+        Kind::Any => false,
+        Kind::Array => node.items.as_deref().is_some_and(is_typed),
+        Kind::Object => node.additional_schema().is_none_or(is_typed),
+        Kind::String | Kind::Integer | Kind::Number | Kind::Boolean | Kind::IntOrString => true,
+    }
+}
+
 fn field<'n>(node: &'n Node, name: &str, id: u64) -> Result<Shape<'n>, Misfit> {
     match node.kind {
         Kind::Any | Kind::IntOrString | Kind::Array => Ok(Shape::Unknown),
         Kind::Object => {
             let spelled = |property: &str| names::escape(property).is_some_and(|spelled| spelled == name);
             if let Some((_, schema)) = node.properties.iter().find(|(property, _)| spelled(property)) {
-                return Ok(Shape::Node(schema));
+                return if is_typed(schema) {
+                    Ok(Shape::Node(schema))
+                } else {
+                    Err(undefined(id, name))
+                };
             }
             let open = matches!(node.additional, Additional::Anything);
             let implied = node.is(Flags::EMBEDDED) && matches!(name, "apiVersion" | "kind" | "metadata");
@@ -286,6 +319,7 @@ fn field<'n>(node: &'n Node, name: &str, id: u64) -> Result<Shape<'n>, Misfit> {
 fn undeclared(id: u64, name: &str) -> Misfit {
     Misfit {
         id,
+        back: 0,
         words: format!("undeclared reference to '{name}' (in container '')"),
     }
 }
@@ -293,6 +327,7 @@ fn undeclared(id: u64, name: &str) -> Misfit {
 fn undefined(id: u64, name: &str) -> Misfit {
     Misfit {
         id,
+        back: 0,
         words: format!("undefined field '{name}'"),
     }
 }
@@ -300,6 +335,7 @@ fn undefined(id: u64, name: &str) -> Misfit {
 fn no_fields(id: u64, kind: &str) -> Misfit {
     Misfit {
         id,
+        back: 0,
         words: format!("type '{kind}' does not support field selection"),
     }
 }

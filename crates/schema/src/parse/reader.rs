@@ -72,6 +72,8 @@ fn complete(node: &Node, schema: &Value, path: &Path<'_>, faults: &mut Vec<Field
     nested::check_alternatives(node, schema, (path, path), faults);
 }
 
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+
 /// Keywords that structural schemas do not have.
 const UNSUPPORTED: [&str; 7] = [
     "$ref",
@@ -161,13 +163,13 @@ impl Reader {
                     &at,
                     "type cannot be set to null, use nullable as an alternative",
                 ));
+                self.faults.push(fault::not_supported(&at, given, TYPES));
                 Kind::Any
             }
             None if given.is_null() => Kind::Any,
             Some("") => Kind::Any,
             Some(_) | None => {
-                let legal = ["array", "boolean", "integer", "number", "object", "string"];
-                self.faults.push(fault::not_supported(&at, given, legal));
+                self.faults.push(fault::not_supported(&at, given, TYPES));
                 Kind::Any
             }
         };
@@ -325,13 +327,13 @@ impl Reader {
         if embedded && node.kind != Kind::Object {
             let detail = "must be object if x-kubernetes-embedded-resource is true";
             let given = words.get("type").cloned().unwrap_or_default();
-            let missing = node.kind == Kind::Any;
+            let missing = !is_given(words, "type");
             self.structural.push(if missing {
                 fault::required(&at, detail)
             } else {
                 fault::invalid(&at, &given, detail)
             });
-        } else if node.kind == Kind::Any && !words.contains_key("type") && !preserved {
+        } else if node.kind == Kind::Any && !is_given(words, "type") && !preserved {
             let place = match level {
                 Level::Root => "at the root",
                 Level::Item => "for specified array items",
@@ -356,6 +358,13 @@ impl Reader {
         self.structural
             .extend(both("x-kubernetes-embedded-resource", embedded));
     }
+}
+
+/// Tells whether a keyword says anything.
+fn is_given(words: &Map<String, Value>, name: &str) -> bool {
+    words
+        .get(name)
+        .is_some_and(|given| !given.is_null() && given != "")
 }
 
 /// Tells whether a keyword is given as `true`.

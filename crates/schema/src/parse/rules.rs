@@ -4,7 +4,7 @@
 //! server cannot evaluate is a fault of class `Internal`: the schema must not be accepted as if it were checked.
 
 use super::reader::Level;
-use crate::cel::{Program, Wanted, check};
+use crate::cel::{Program, Wanted, check, is_typed};
 use crate::error::{ErrorClass, FieldError};
 use crate::fault;
 use crate::node::{Kind, Node};
@@ -38,13 +38,18 @@ pub(super) fn read(
         .enumerate()
         .map(|(index, rule)| Head::read(node, rule, &at.index(index), faults))
         .collect();
+    let refused = faults.len() > site.since;
+    if !is_typed(node) {
+        let words = "internal error: failed to construct type information for x-kubernetes-validations rules: \
+                     unable to convert structural schema to CEL declarations";
+        if !refused {
+            expressions.push(fault::internal(&at, words));
+        }
+        return;
+    }
     // What is wrong with the schema explains what is wrong with expressions. Defaults meet the rules nevertheless.
     let mut ignored = Vec::new();
-    let expressions = if faults.len() > site.since {
-        &mut ignored
-    } else {
-        expressions
-    };
+    let expressions = if refused { &mut ignored } else { expressions };
     for (index, (rule, head)) in given.iter().zip(heads).enumerate() {
         if text(rule, "rule").unwrap_or_default().trim().is_empty() {
             continue;
@@ -112,12 +117,12 @@ fn read_one(
     };
     let program = build.program(source, Wanted::Bool, &path.child("rule"), faults);
     let message_expression = text(given, "messageExpression")
-        .filter(|source| !source.trim().is_empty())
+        .filter(|source| program.is_ok() && !source.trim().is_empty())
         .map(|source| build.program(source, Wanted::String, &path.child("messageExpression"), faults));
     let message_expression = message_expression.and_then(Result::ok);
-    let program = program?;
-    let reads_old = program.reads_old() || message_expression.as_ref().is_some_and(Program::reads_old);
-    if let Some(list) = site.unmatched.filter(|_| program.reads_old() && !optional_old) {
+    let uses_old = program.as_ref().is_ok_and(Program::reads_old);
+    let reads_old = uses_old || message_expression.as_ref().is_some_and(Program::reads_old);
+    if let Some(list) = site.unmatched.filter(|_| uses_old && !optional_old) {
         let detail =
             format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {list}");
         faults.push(fault::invalid(
@@ -127,11 +132,12 @@ fn read_one(
         ));
     }
     if let Some(given) = given.get("optionalOldSelf").filter(|given| given.is_boolean())
-        && !program.reads_old()
+        && !uses_old
     {
         let why = "may not be set if oldSelf is not used in rule";
         faults.push(fault::invalid(&path.child("optionalOldSelf"), given, why));
     }
+    let program = program?;
     let message = text(given, "message")
         .map(str::trim)
         .filter(|text| !text.is_empty())

@@ -163,7 +163,9 @@ pub(super) fn register(env: &mut Env) -> std::result::Result<(), DeclarationErro
 }
 
 fn read(text: &str, normalize: bool) -> Option<Semver> {
-    if normalize {
+    if normalize && is_short_with_more(text) {
+        None
+    } else if normalize {
         Semver::parse(&normalized(text))
     } else {
         Semver::parse(text)
@@ -172,6 +174,20 @@ fn read(text: &str, normalize: bool) -> Option<Semver> {
 
 fn wrong(text: &str) -> ExecutionError {
     ExecutionError::function_error("semver", why(text))
+}
+
+fn wrong_short(text: &str) -> ExecutionError {
+    if is_short_with_more(text) {
+        let words = "short version cannot contain PreRelease/Build meta data";
+        return ExecutionError::function_error("semver", words);
+    }
+    wrong(&normalized(text))
+}
+
+/// `1.2-rc` could be meant in two ways.
+fn is_short_with_more(text: &str) -> bool {
+    let parts: Vec<&str> = text.trim().splitn(3, '.').collect();
+    parts.len() < 3 && parts.last().is_some_and(|last| last.contains(['-', '+']))
 }
 
 /// Says what keeps a text from being a version.
@@ -241,7 +257,10 @@ fn strict(text: &CelString<'_>) -> Result<Semver> {
     reason = "the registering macro passes references"
 )]
 fn lenient(text: &CelString<'_>, normalize: &CelBool) -> Result<Semver> {
-    read(text.inner(), *normalize.inner()).ok_or_else(|| wrong(text.inner()))
+    if !*normalize.inner() {
+        return strict(text);
+    }
+    read(text.inner(), true).ok_or_else(|| wrong_short(text.inner()))
 }
 
 fn is_strict(text: &CelString<'_>) -> CelBool {
