@@ -85,7 +85,8 @@ pub(crate) fn unchanged(node: &Node, value: &Value, old: &Value) -> bool {
             let same = |(name, member): (&String, &Value)| {
                 olds.get(name).is_some_and(|old| match node.member(name) {
                     Some(schema) => unchanged(schema, member, old),
-                    None => member == old,
+                    // Kubernetes cannot correlate what no schema describes, and takes it for changed.
+                    None => false,
                 })
             };
             members.len() == olds.len() && members.iter().all(same)

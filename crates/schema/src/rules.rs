@@ -3,7 +3,7 @@
 //! Decides which rules apply where, what a violation says, and when it is only a warning. An expression that fails
 //! to evaluate is a violation: nothing passes because a rule broke.
 
-use crate::cel::{Budget, EvalError, Place, Scope};
+use crate::cel::{Budget, EvalError, Place, Scope, is_typed};
 use crate::correlate::{ByKey, unchanged};
 use crate::error::{ErrorClass, FieldError};
 use crate::fault;
@@ -124,7 +124,7 @@ impl Walk<'_> {
     }
 
     fn part(&mut self, node: &Node, value: &Value, old: Old<'_>, path: &Path<'_>) {
-        if !node.is(Flags::RULES_WITHIN) || value.is_null() {
+        if !node.is(Flags::RULES_WITHIN) || value.is_null() || !is_typed(node) {
             return;
         }
         self.rules_here(node, value, old, (Place::Below, path));

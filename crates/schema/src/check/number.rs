@@ -91,7 +91,7 @@ fn is_about_whole(quotient: f64) -> bool {
 }
 
 /// A number that the schema compares with, as Kubernetes takes it for a whole value: without its fraction.
-fn cut(number: &Number) -> Number {
+pub(super) fn cut(number: &Number) -> Number {
     match number.as_f64().map(f64::trunc).and_then(Number::from_f64) {
         Some(real) => whole(&real)
             .and_then(|whole| i64::try_from(whole).ok())

@@ -166,7 +166,7 @@ fn check_enum(node: &Node, value: &Value, path: &Path<'_>, out: &mut Checked) {
     let Some(limits) = node.limits.as_deref().filter(|limits| !limits.legal.is_empty()) else {
         return;
     };
-    if limits.legal.iter().any(|legal| same(legal, value)) {
+    if limits.legal.iter().any(|legal| is_legal(legal, value)) {
         return;
     }
     let legal: Vec<String> = limits
@@ -185,7 +185,23 @@ fn check_enum(node: &Node, value: &Value, path: &Path<'_>, out: &mut Checked) {
     ));
 }
 
-/// Compares a value with a legal one; numbers by value.
+/// Tells whether a value is a legal one, or becomes it when Go converts it: numbers lose their fraction, and an
+/// integer turns into the letter with its number.
+fn is_legal(legal: &Value, value: &Value) -> bool {
+    match (legal, value) {
+        (Value::Number(legal), Value::Number(number)) if legal.is_i64() && !number.is_i64() => {
+            number::compare(legal, &number::cut(number)).is_some_and(std::cmp::Ordering::is_eq)
+        }
+        (Value::String(legal), Value::Number(number)) => number.as_i64().is_some_and(|number| {
+            let letter = u32::try_from(number).ok().and_then(char::from_u32);
+            let mut letters = legal.chars();
+            letters.next() == Some(letter.unwrap_or('\u{fffd}')) && letters.next().is_none()
+        }),
+        (legal, value) => same(legal, value),
+    }
+}
+
+/// Compares two values; numbers by value.
 fn same(legal: &Value, value: &Value) -> bool {
     match (legal, value) {
         (Value::Number(legal), Value::Number(value)) => {

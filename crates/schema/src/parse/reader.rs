@@ -4,6 +4,7 @@
 //! members of special keywords are told by the sibling files.
 
 use super::{defaults, limits, lists, metadata, nested, rules};
+use crate::cel::is_typed;
 use crate::check::Format;
 use crate::error::FieldError;
 use crate::fault;
@@ -405,7 +406,12 @@ fn note_below(node: &mut Node) {
         flags.add(Flags::EMBEDDED_WITHIN);
     }
     for part in node.parts() {
-        flags.add_within(part.flags);
+        let mut below = part.flags;
+        // Rules about what has no type, and below it, are not evaluated.
+        if !is_typed(part) {
+            below.remove(Flags::RULES_WITHIN);
+        }
+        flags.add_within(below);
     }
     node.flags = flags;
 }
