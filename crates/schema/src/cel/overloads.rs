@@ -7,24 +7,28 @@ use ::cel::common::ast::operators;
 /// Namespaces that this engine has for others, and rules of schemas have not.
 pub(super) const FOREIGN: [&str; 2] = ["math", "base64"];
 
-/// Says that a call has no overload for its operands; `types` holds their names, `None` where unknown.
-pub(super) fn misfit(name: &str, target: Option<Option<&str>>, types: &[Option<&str>]) -> Option<String> {
-    let shown = |operands: &str| format!("found no matching overload for '{name}' applied to '{operands}'");
-    if let Some(target) = target {
-        let target = target?;
-        let is_missing = matches!(
-            (name, target),
-            ("sign", "kubernetes.Quantity") | ("reverse", "string")
-        );
-        return (is_missing && types.is_empty()).then(|| shown(&format!("{target}.()")));
-    }
+/// Says that a function has no overload for its operands; `types` holds their names, `None` where unknown.
+pub(super) fn misfit(name: &str, types: &[Option<&str>]) -> Option<String> {
     match (name, types) {
-        ("sign", [Some(only)]) if *only != "kubernetes.Quantity" => Some(shown(&format!("({only})"))),
+        ("sign", [Some(only)]) if *only != "kubernetes.Quantity" => Some(unknown(name, &format!("({only})"))),
         (name, [Some(left), Some(right)]) if !fit(name, left, right)? => {
-            Some(shown(&format!("({left}, {right})")))
+            Some(unknown(name, &format!("({left}, {right})")))
         }
         _ => None,
     }
+}
+
+/// Says that a type has no such member function without operands.
+pub(super) fn member_misfit(name: &str, target: &str) -> Option<String> {
+    let is_missing = matches!(
+        (name, target),
+        ("sign", "kubernetes.Quantity") | ("reverse", "string")
+    );
+    is_missing.then(|| unknown(name, &format!("{target}.()")))
+}
+
+fn unknown(name: &str, operands: &str) -> String {
+    format!("found no matching overload for '{name}' applied to '{operands}'")
 }
 
 /// Tells whether an operator takes two plain types; `None` if this is not known.

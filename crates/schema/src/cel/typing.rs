@@ -183,7 +183,14 @@ impl<'n> Typing<'n> {
             return Err(undeclared(id, &call.func_name));
         }
         let types: Vec<_> = shapes.iter().map(|shape| type_name(*shape)).collect();
-        if !namespace && let Some(words) = overloads::misfit(&call.func_name, target.map(type_name), &types) {
+        let misfit = match target.map(type_name) {
+            None if namespace => None,
+            None => overloads::misfit(&call.func_name, &types),
+            Some(of) => of
+                .filter(|_| types.is_empty())
+                .and_then(|of| overloads::member_misfit(&call.func_name, of)),
+        };
+        if let Some(words) = misfit {
             return Err(Misfit { id, back: 0, words });
         }
         if let [Some(left), Some(_)] = types.as_slice()

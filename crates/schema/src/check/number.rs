@@ -130,16 +130,15 @@ fn check_multiple(node: &Node, factor: &Number, number: &Number, path: &Path<'_>
         out.push(fault::invalid_printed(path, &shown, &detail));
         return;
     }
-    let divides = match (number.as_i64(), factor.as_i64()) {
-        (Some(number), Some(factor)) => number.checked_rem(factor) == Some(0),
-        (None, _) | (_, None) => {
-            let number = number.as_f64().unwrap_or_default();
-            is_about_whole(if size < 1.0 {
-                1.0 / size * number
-            } else {
-                number / size
-            })
-        }
+    let divides = if let (Some(number), Some(factor)) = (number.as_i64(), factor.as_i64()) {
+        number.checked_rem(factor) == Some(0)
+    } else {
+        let number = number.as_f64().unwrap_or_default();
+        is_about_whole(if size < 1.0 {
+            1.0 / size * number
+        } else {
+            number / size
+        })
     };
     if !divides {
         let detail = format!("{} in body should be a multiple of {shown}", path.name());

@@ -213,7 +213,7 @@ fn why_no_address(text: &str) -> &'static str {
     match text.find(['.', ':', '%']).and_then(|at| text.get(at..=at)) {
         None => "unable to parse IP",
         Some("%") => "missing IPv6 address",
-        Some("." | _) => "invalid IP address",
+        Some(_) => "invalid IP address",
     }
 }
 

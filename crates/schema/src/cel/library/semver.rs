@@ -7,7 +7,6 @@ use ::cel::common::types::{CelBool, CelInt, CelString, Kind, Type};
 use ::cel::common::value::{StaticVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError, add_member_overload, add_overload};
 use std::any::Any;
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
 type Result<T> = std::result::Result<T, ExecutionError>;
@@ -98,27 +97,27 @@ fn part(text: &str) -> Option<Part> {
     Some(Part::Word(text.to_owned()))
 }
 
-/// Makes a strict version of a lenient one, as far as that goes.
-fn normalized(text: &str) -> Cow<'_, str> {
-    let text = text.trim();
+/// Makes a strict version of a lenient one, as far as that goes; `None` for a short one with more behind it, which
+/// could be meant in two ways.
+fn normalized(text: &str) -> Option<String> {
     let text = text.strip_prefix('v').unwrap_or(text);
-    let end = text.find(['-', '+']).unwrap_or(text.len());
-    let Some((core, rest)) = text.split_at_checked(end) else {
-        return Cow::Borrowed(text);
-    };
-    let strip = |number: &str| {
-        let short = number.trim_start_matches('0');
-        if short.is_empty() && !number.is_empty() {
-            "0".to_owned()
+    let strip = |part: &str| {
+        let short = part.trim_start_matches('0');
+        if part.len() < 2 || short.starts_with(|first: char| first.is_ascii_digit()) {
+            let kept = if part.len() < 2 { part } else { short };
+            kept.to_owned()
         } else {
-            short.to_owned()
+            format!("0{short}")
         }
     };
-    let mut numbers: Vec<String> = core.split('.').map(strip).collect();
-    while numbers.len() < 3 {
-        numbers.push("0".to_owned());
+    let mut parts: Vec<String> = text.splitn(3, '.').map(strip).collect();
+    if parts.len() < 3 && parts.last().is_some_and(|last| last.contains(['+', '-'])) {
+        return None;
     }
-    Cow::Owned(format!("{}{rest}", numbers.join(".")))
+    while parts.len() < 3 {
+        parts.push("0".to_owned());
+    }
+    Some(parts.join("."))
 }
 
 impl Val for Semver {
@@ -163,10 +162,8 @@ pub(super) fn register(env: &mut Env) -> std::result::Result<(), DeclarationErro
 }
 
 fn read(text: &str, normalize: bool) -> Option<Semver> {
-    if normalize && is_short_with_more(text) {
-        None
-    } else if normalize {
-        Semver::parse(&normalized(text))
+    if normalize {
+        Semver::parse(&normalized(text)?)
     } else {
         Semver::parse(text)
     }
@@ -176,18 +173,14 @@ fn wrong(text: &str) -> ExecutionError {
     ExecutionError::function_error("semver", why(text))
 }
 
-fn wrong_short(text: &str) -> ExecutionError {
-    if is_short_with_more(text) {
-        let words = "short version cannot contain PreRelease/Build meta data";
-        return ExecutionError::function_error("semver", words);
+fn wrong_lenient(text: &str) -> ExecutionError {
+    match normalized(text) {
+        Some(strict) => wrong(&strict),
+        None => ExecutionError::function_error(
+            "semver",
+            "short version cannot contain PreRelease/Build meta data",
+        ),
     }
-    wrong(&normalized(text))
-}
-
-/// `1.2-rc` could be meant in two ways.
-fn is_short_with_more(text: &str) -> bool {
-    let parts: Vec<&str> = text.trim().splitn(3, '.').collect();
-    parts.len() < 3 && parts.last().is_some_and(|last| last.contains(['-', '+']))
 }
 
 /// Says what keeps a text from being a version.
@@ -216,8 +209,8 @@ fn why(text: &str) -> String {
             return format!("strconv.ParseUint: parsing {shown}: value out of range");
         }
     }
-    let before = before.into_iter().flat_map(|before| before.split('.'));
-    if let Some(words) = before.filter_map(why_no_part).next() {
+    let mut before = before.into_iter().flat_map(|before| before.split('.'));
+    if let Some(words) = before.find_map(why_no_part) {
         return words;
     }
     let build = build.into_iter().flat_map(|build| build.split('.'));
@@ -260,7 +253,7 @@ fn lenient(text: &CelString<'_>, normalize: &CelBool) -> Result<Semver> {
     if !*normalize.inner() {
         return strict(text);
     }
-    read(text.inner(), true).ok_or_else(|| wrong_short(text.inner()))
+    read(text.inner(), true).ok_or_else(|| wrong_lenient(text.inner()))
 }
 
 fn is_strict(text: &CelString<'_>) -> CelBool {
