@@ -64,3 +64,31 @@ pub(super) fn result(operator: &str, left: &str) -> Option<&'static str> {
     let known = ["int", "uint", "double", "string", "bytes"];
     known.into_iter().find(|known| arithmetic && *known == left)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_calls_that_are_known_to_be_wrong_are_refused() {
+        let rows = [
+            ("_*_", vec![Some("double"), Some("int")], true),
+            ("_*_", vec![Some("int"), Some("int")], false),
+            ("_*_", vec![Some("double"), None], false),
+            ("_<_", vec![Some("double"), Some("int")], false),
+            ("_<_", vec![Some("string"), Some("int")], true),
+            ("_==_", vec![Some("double"), Some("int")], true),
+            ("_%_", vec![Some("double"), Some("double")], true),
+            ("_+_", vec![Some("string"), Some("string")], false),
+            ("@in", vec![Some("double"), Some("list(int)")], true),
+            ("@in", vec![Some("int"), Some("list(int)")], false),
+            ("sign", vec![Some("int")], true),
+            ("sign", vec![Some("kubernetes.Quantity")], false),
+        ];
+        for (name, types, wanted) in rows {
+            assert_eq!(misfit(name, &types).is_some(), wanted, "{name} {types:?}");
+        }
+        assert!(member_misfit("sign", "kubernetes.Quantity").is_some());
+        assert!(member_misfit("reverse", "list(int)").is_none());
+    }
+}

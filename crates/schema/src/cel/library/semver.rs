@@ -326,7 +326,10 @@ mod tests {
     fn only_the_lenient_form_forgives() {
         let rows = [
             ("v1.2", Some("1.2.0")),
-            (" 01.002.3-rc.1+b ", Some("1.2.3-rc.1+b")),
+            ("v01.002.3-rc.1+b", Some("1.2.3-rc.1+b")),
+            ("1.0.00", Some("1.0.0")),
+            (" 1.2.3", None),
+            ("1.2-rc", None),
             ("v1", Some("1.0.0")),
             ("1.2.3.4", None),
             ("", None),
