@@ -165,13 +165,7 @@ impl<'n> Typing<'n> {
         let namespace = !is_foreign && space.is_some_and(|space| names::NAMESPACES.contains(&space));
         let target = target.filter(|_| !namespace).map(|target| self.infer(target));
         let shapes: Vec<_> = call.args.iter().map(|arg| self.infer(arg)).collect();
-        // A macro has taken the namespace away, whose place is before the call's.
-        let extreme = match call.func_name.as_str() {
-            "math.@max" => Some("greatest"),
-            "math.@min" => Some("least"),
-            _ => None,
-        };
-        if let Some(name) = extreme {
+        if let Some(name) = extreme(&call.func_name) {
             let back = "math.".len() + name.len();
             self.misfits.push(Misfit {
                 back,
@@ -240,6 +234,15 @@ impl<'n> Typing<'n> {
                 Shape::Unknown
             }
         }
+    }
+}
+
+/// Returns the function that a macro stands for, which has taken the namespace away: its place is before the call's.
+fn extreme(function: &str) -> Option<&'static str> {
+    match function {
+        "math.@max" => Some("greatest"),
+        "math.@min" => Some("least"),
+        _ => None,
     }
 }
 

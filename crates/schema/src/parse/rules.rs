@@ -122,21 +122,7 @@ fn read_one(
     let message_expression = message_expression.and_then(Result::ok);
     let uses_old = program.as_ref().is_ok_and(Program::reads_old);
     let reads_old = uses_old || message_expression.as_ref().is_some_and(Program::reads_old);
-    if let Some(list) = site.unmatched.filter(|_| uses_old && !optional_old) {
-        let detail =
-            format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {list}");
-        faults.push(fault::invalid(
-            &path.child("rule"),
-            &Value::String(source.to_owned()),
-            &detail,
-        ));
-    }
-    if let Some(given) = given.get("optionalOldSelf").filter(|given| given.is_boolean())
-        && !uses_old
-    {
-        let why = "may not be set if oldSelf is not used in rule";
-        faults.push(fault::invalid(&path.child("optionalOldSelf"), given, why));
-    }
+    check_old_self(given, uses_old, site, faults);
     let program = program?;
     let message = text(given, "message")
         .map(str::trim)
@@ -153,6 +139,29 @@ fn read_one(
         reads_old,
         optional_old,
     })
+}
+
+/// Checks whether a rule may use `oldSelf` where it stands, and does if it says that there may be none.
+fn check_old_self(given: &Value, uses_old: bool, site: &Site<'_>, faults: &mut Vec<FieldError>) {
+    let path = site.path;
+    let source = text(given, "rule").unwrap_or_default();
+    let stated = given.get("optionalOldSelf").filter(|given| given.is_boolean());
+    let optional_old = stated == Some(&Value::Bool(true));
+    if let Some(list) = site.unmatched.filter(|_| uses_old && !optional_old) {
+        let detail =
+            format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {list}");
+        faults.push(fault::invalid(
+            &path.child("rule"),
+            &Value::String(source.to_owned()),
+            &detail,
+        ));
+    }
+    if let Some(given) = stated
+        && !uses_old
+    {
+        let why = "may not be set if oldSelf is not used in rule";
+        faults.push(fault::invalid(&path.child("optionalOldSelf"), given, why));
+    }
 }
 
 /// What expressions of one rule are compiled against.
