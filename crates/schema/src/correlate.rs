@@ -3,7 +3,7 @@
 //! Decides what "unchanged" means for ratcheting: lists with keys compare by key, everything else as a whole.
 
 use crate::node::{ListType, Node};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// From this many items on, an index pays off.
@@ -35,9 +35,11 @@ impl<'a> ByKey<'a> {
         Self { keys, items, index }
     }
 
-    /// Returns the first old item with the keys of `item`.
+    /// Returns the first old item with the keys of `item`; an item that lacks one finds nothing.
     pub(crate) fn find(&self, item: &Value) -> Option<&'a Value> {
-        let wanted = item.as_object().filter(|_| !self.keys.is_empty())?;
+        let wanted = item
+            .as_object()
+            .filter(|members| !self.keys.is_empty() && has_keys(self.keys, members))?;
         if let Some(index) = &self.index {
             return index.get(&key_of(self.keys, item)?).copied();
         }
@@ -46,6 +48,11 @@ impl<'a> ByKey<'a> {
                 .is_some_and(|old| self.keys.iter().all(|key| old.get(key) == wanted.get(key)))
         })
     }
+}
+
+fn has_keys(keys: &[String], members: &Map<String, Value>) -> bool {
+    let is_scalar = |value: &Value| !value.is_null() && !value.is_array() && !value.is_object();
+    keys.iter().all(|key| members.get(key).is_some_and(is_scalar))
 }
 
 /// Spells the key of an item; absent members are told apart from every value.
@@ -78,7 +85,8 @@ pub(crate) fn unchanged(node: &Node, value: &Value, old: &Value) -> bool {
             let same = |(name, member): (&String, &Value)| {
                 olds.get(name).is_some_and(|old| match node.member(name) {
                     Some(schema) => unchanged(schema, member, old),
-                    None => member == old,
+                    // Kubernetes cannot correlate what no schema describes, and takes it for changed.
+                    None => false,
                 })
             };
             members.len() == olds.len() && members.iter().all(same)

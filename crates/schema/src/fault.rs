@@ -110,6 +110,11 @@ pub(crate) fn duplicate(path: &Path<'_>, value: &Value) -> FieldError {
     )
 }
 
+/// `Duplicate value`: Kubernetes leaves objects and lists out of the texts of rules.
+pub(crate) fn duplicate_omitting(path: &Path<'_>) -> FieldError {
+    fault(path, ErrorClass::Duplicate, "Duplicate value".to_owned())
+}
+
 /// `Too long: may not be more than N bytes`.
 pub(crate) fn too_long(path: &Path<'_>, most: u64) -> FieldError {
     let unit = if most == 1 { "byte" } else { "bytes" };

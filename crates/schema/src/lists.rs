@@ -8,7 +8,7 @@ use crate::fault;
 use crate::node::{Flags, ListType, Node};
 use crate::path::Path;
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Reports duplicates in all lists below `value`.
 pub(crate) fn check(node: &Node, value: &Value, path: &Path<'_>, out: &mut Vec<FieldError>) {
@@ -42,12 +42,25 @@ pub(crate) fn check(node: &Node, value: &Value, path: &Path<'_>, out: &mut Vec<F
 }
 
 fn check_set(items: &[Value], path: &Path<'_>, out: &mut Vec<FieldError>) {
-    let mut seen = BTreeSet::new();
-    for (at, item) in items.iter().enumerate() {
-        if !seen.insert(golang::json(item)) {
+    for at in second_ones(items.iter().map(golang::json)) {
+        if let Some(item) = items.get(at) {
             out.push(fault::duplicate(&path.index(at), item));
         }
     }
+}
+
+/// Returns the positions of what stands there for the second time; Kubernetes does not tell of further times.
+fn second_ones(spelled: impl Iterator<Item = String>) -> Vec<usize> {
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    let mut positions = Vec::new();
+    for (at, text) in spelled.enumerate() {
+        let count = times.entry(text).or_default();
+        *count += 1;
+        if *count == 2 {
+            positions.push(at);
+        }
+    }
+    positions
 }
 
 fn check_keys(keys: &[String], items: &[Value], path: &Path<'_>, out: &mut Vec<FieldError>) {
@@ -66,20 +79,16 @@ fn check_keys(keys: &[String], items: &[Value], path: &Path<'_>, out: &mut Vec<F
     if out.len() > before {
         return;
     }
-    let mut seen = BTreeSet::new();
-    for (at, item) in items.iter().enumerate() {
-        if seen.insert(key_of(keys, item)) {
-            continue;
-        }
+    // An item that is null has no key, like one without the members.
+    let nothing = Value::Object(Map::new());
+    let keyed = |item| key_of(keys, item).or_else(|| key_of(keys, &nothing));
+    let spelled = items.iter().map(|item| keyed(item).unwrap_or_default());
+    for at in second_ones(spelled) {
+        let Some(item) = items.get(at) else { continue };
         let key: Map<String, Value> = keys
             .iter()
             .filter_map(|key| Some((key.clone(), item.get(key)?.clone())))
             .collect();
-        let shown = if item.is_null() {
-            Value::Null
-        } else {
-            Value::Object(key)
-        };
-        out.push(fault::duplicate(&path.index(at), &shown));
+        out.push(fault::duplicate(&path.index(at), &Value::Object(key)));
     }
 }

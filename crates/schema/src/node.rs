@@ -65,6 +65,11 @@ impl Flags {
         self.0 |= more.0;
     }
 
+    /// Takes `less` away.
+    pub(crate) fn remove(&mut self, less: Self) {
+        self.0 &= !less.0;
+    }
+
     /// Sets what is known of a schema below this one.
     pub(crate) fn add_within(&mut self, below: Self) {
         self.0 |= below.0 & 0xff00;

@@ -11,6 +11,7 @@ enum Step<'a> {
     Field(&'a str),
     Index(usize),
     Key(&'a str),
+    Entry(&'a str),
 }
 
 /// A path that points to its parent: `spec` ← `items` ← `[0]`.
@@ -42,6 +43,14 @@ impl<'a> Path<'a> {
         Self {
             parent: Some(self),
             step: Step::Key(key),
+        }
+    }
+
+    /// Goes to an entry of a map as value checks do: `.key`, also where nothing stands before it.
+    pub(crate) fn entry(&'a self, key: &'a str) -> Self {
+        Self {
+            parent: Some(self),
+            step: Step::Entry(key),
         }
     }
 
@@ -84,7 +93,8 @@ impl<'a> Path<'a> {
             Step::Root(prefix) if with_prefix => out.write_str(prefix),
             Step::Root(_) => Ok(()),
             Step::Field(name) if out.is_empty() => out.write_str(name),
-            Step::Field(name) => write!(out, ".{name}"),
+            Step::Entry(name) if out.is_empty() && with_prefix => out.write_str(name),
+            Step::Field(name) | Step::Entry(name) => write!(out, ".{name}"),
             Step::Index(at) => write!(out, "[{at}]"),
             Step::Key(key) => write!(out, "[{key}]"),
         }

@@ -48,6 +48,8 @@ impl Rule {
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     pub(crate) list: Vec<Rule>,
+    /// Why others do not compile: only defaults of a schema that is refused meet them.
+    pub(crate) broken: Vec<String>,
     pub(crate) reading: Reading,
 }
 

@@ -3,7 +3,7 @@
 //! Decides which rules apply where, what a violation says, and when it is only a warning. An expression that fails
 //! to evaluate is a violation: nothing passes because a rule broke.
 
-use crate::cel::{Budget, EvalError, Place, Scope};
+use crate::cel::{Budget, EvalError, Place, Scope, is_typed};
 use crate::correlate::{ByKey, unchanged};
 use crate::error::{ErrorClass, FieldError};
 use crate::fault;
@@ -124,7 +124,7 @@ impl Walk<'_> {
     }
 
     fn part(&mut self, node: &Node, value: &Value, old: Old<'_>, path: &Path<'_>) {
-        if !node.is(Flags::RULES_WITHIN) || value.is_null() {
+        if !node.is(Flags::RULES_WITHIN) || value.is_null() || !is_typed(node) {
             return;
         }
         self.rules_here(node, value, old, (Place::Below, path));
@@ -132,6 +132,10 @@ impl Walk<'_> {
     }
 
     fn rules_here(&mut self, node: &Node, value: &Value, old: Old<'_>, (place, path): (Place, &Path<'_>)) {
+        for words in &node.rules.broken {
+            let detail = format!("rule compile error: {words}");
+            self.out.errors.push(fault_of_rule(node, &detail, path));
+        }
         if node.rules.list.is_empty() {
             return;
         }
@@ -143,13 +147,14 @@ impl Walk<'_> {
             if rule.reads_old && old.value.is_none() && !rule.optional_old {
                 continue;
             }
-            let Some(fault) = judge(rule, node, value, &scope, path) else {
-                continue;
-            };
-            if !rule.reads_old && old.is_same() {
-                self.out.warnings.push(fault.to_string());
-            } else {
-                self.out.errors.push(fault);
+            match judge(rule, value, &scope, path) {
+                Ok(None) => {}
+                Ok(Some(fault)) if !rule.reads_old && old.is_same() => {
+                    self.out.warnings.push(fault.to_string());
+                }
+                Ok(Some(fault)) => self.out.errors.push(fault),
+                // A rule that breaks is tolerated nowhere.
+                Err(error) => self.out.errors.push(broken(rule, node, &error, path)),
             }
         }
     }
@@ -169,25 +174,28 @@ fn below<'a>(
     }
 }
 
-fn judge(rule: &Rule, node: &Node, value: &Value, scope: &Scope<'_>, path: &Path<'_>) -> Option<FieldError> {
-    match scope.holds(&rule.program, rule.optional_old) {
-        Ok(true) => None,
-        Ok(false) => {
-            let told = rule
-                .message_expression
-                .as_ref()
-                .and_then(|told| scope.message(told, rule.optional_old));
-            let detail = told.unwrap_or_else(|| rule.fixed_message());
-            Some(violation(rule, value, &detail, path))
-        }
-        Err(error) => Some(broken(rule, node, &error, path)),
+fn judge(
+    rule: &Rule,
+    value: &Value,
+    scope: &Scope<'_>,
+    path: &Path<'_>,
+) -> Result<Option<FieldError>, EvalError> {
+    if scope.holds(&rule.program, rule.optional_old)? {
+        return Ok(None);
     }
+    let told = rule
+        .message_expression
+        .as_ref()
+        .and_then(|told| scope.message(told, rule.optional_old));
+    let detail = told.unwrap_or_else(|| rule.fixed_message());
+    Ok(Some(violation(rule, value, &detail, path)))
 }
 
 fn violation(rule: &Rule, value: &Value, detail: &str, path: &Path<'_>) -> FieldError {
     with_field_path(path, &rule.field_path, &|at| match rule.class {
         ErrorClass::Required => fault::required(at, detail),
         ErrorClass::Forbidden => fault::forbidden(at, detail),
+        ErrorClass::Duplicate if value.is_object() || value.is_array() => fault::duplicate_omitting(at),
         ErrorClass::Duplicate => fault::duplicate(at, value),
         ErrorClass::Invalid
         | ErrorClass::TypeInvalid
@@ -227,11 +235,16 @@ fn broken(rule: &Rule, node: &Node, error: &EvalError, path: &Path<'_>) -> Field
         ),
         EvalError::Failed(words) => format!("{words} evaluating rule: {}", rule.label()),
     };
+    fault_of_rule(node, &detail, path)
+}
+
+/// Reports a fault of a rule; the value is the schema's type.
+fn fault_of_rule(node: &Node, detail: &str, path: &Path<'_>) -> FieldError {
     let kind = match node.kind {
         Kind::IntOrString | Kind::Any => "",
         Kind::Object | Kind::Array | Kind::String | Kind::Integer | Kind::Number | Kind::Boolean => {
             node.kind.name()
         }
     };
-    fault::invalid_printed(path, &golang::quote(kind), &detail)
+    fault::invalid_printed(path, &golang::quote(kind), detail)
 }

@@ -44,6 +44,29 @@ impl CompileError {
         )
     }
 
+    /// Makes the error of several faults, in the order of their places.
+    pub(super) fn all(
+        source: &str,
+        info: &SourceInfo,
+        faults: impl IntoIterator<Item = (u64, usize, String)>,
+    ) -> Self {
+        let mut faults: Vec<Fault> = faults
+            .into_iter()
+            .map(|(id, back, message)| {
+                let (offset, line, column) = place(source, info, id);
+                Fault {
+                    message,
+                    offset: offset.saturating_sub(back),
+                    line,
+                    column: column.saturating_sub(back).max(1),
+                }
+            })
+            .collect();
+        faults.sort_by_key(|fault| fault.offset);
+        faults.dedup();
+        Self::of(source, faults)
+    }
+
     /// Makes the error of an expression as a whole.
     pub(super) fn whole(source: &str, message: String) -> Self {
         Self::of(

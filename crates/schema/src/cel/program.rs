@@ -227,6 +227,12 @@ fn explain(error: &ExecutionError) -> EvalError {
         ExecutionError::Overflow(..) => "integer overflow".to_owned(),
         ExecutionError::IndexOutOfBounds(::cel::Value::Int(at)) => format!("index out of bounds: {at}"),
         ExecutionError::UndeclaredReference(name) => format!("no such attribute(s): {name}"),
+        ExecutionError::FunctionError { message, .. } if message.starts_with("Parsing Error:") => {
+            "type conversion error from 'string' to 'google.protobuf.Duration'".to_owned()
+        }
+        ExecutionError::FunctionError { function, message } if message.starts_with("string parse error:") => {
+            format!("type conversion error from 'string' to '{function}'")
+        }
         ExecutionError::FunctionError { message, .. } => message.clone(),
         other => other.to_string(),
     };

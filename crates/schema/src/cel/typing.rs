@@ -3,9 +3,10 @@
 //! Decides only what it is sure of: unknown variables and fields, fields of scalars, results of the wrong type.
 //! Whatever it cannot type passes here and is checked at evaluation.
 
-use super::ast::children;
+use super::ast::{bare_name, children};
 use super::diagnose::CompileError;
 use super::names;
+use super::overloads;
 use super::program::Program;
 use crate::node::{Additional, Flags, Kind, Node};
 use ::cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, SelectExpr, operators};
@@ -32,12 +33,16 @@ enum Shape<'n> {
 /// A fault and the expression that has it.
 struct Misfit {
     id: u64,
+    /// How many bytes before the place of the expression.
+    back: usize,
     words: String,
 }
 
 /// Variables in scope, innermost last.
 struct Typing<'n> {
     variables: Vec<(String, Shape<'n>)>,
+    /// All faults found so far; what has one is of unknown type.
+    misfits: Vec<Misfit>,
 }
 
 /// Checks the expression of a rule; `Err` holds the words of a compilation error.
@@ -55,18 +60,24 @@ pub(crate) fn check(
     let old = if optional_old { Shape::Unknown } else { own };
     let mut typing = Typing {
         variables: vec![("self".to_owned(), own), ("oldSelf".to_owned(), old)],
+        misfits: Vec::new(),
     };
-    match typing.infer(&program.parsed) {
-        Err(misfit) => {
-            let error = CompileError::at(&program.source, &program.places, misfit.id, misfit.words);
-            Err(format!("compilation failed: {error}"))
-        }
-        Ok(shape) if fits(shape, wanted) => Ok(()),
-        Ok(_) => Err(match wanted {
-            Wanted::Bool => "cel expression must evaluate to a bool".to_owned(),
-            Wanted::String => "messageExpression must evaluate to a string".to_owned(),
-        }),
+    let shape = typing.infer(&program.parsed);
+    if !typing.misfits.is_empty() {
+        let faults = typing
+            .misfits
+            .into_iter()
+            .map(|misfit| (misfit.id, misfit.back, misfit.words));
+        let error = CompileError::all(&program.source, &program.places, faults);
+        return Err(format!("compilation failed: {error}"));
     }
+    if fits(shape, wanted) {
+        return Ok(());
+    }
+    Err(match wanted {
+        Wanted::Bool => "cel expression must evaluate to a bool".to_owned(),
+        Wanted::String => "messageExpression must evaluate to a string".to_owned(),
+    })
 }
 
 fn fits(shape: Shape<'_>, wanted: Wanted) -> bool {
@@ -83,19 +94,37 @@ fn fits(shape: Shape<'_>, wanted: Wanted) -> bool {
 }
 
 impl<'n> Typing<'n> {
-    fn infer(&mut self, expr: &IdedExpr) -> Result<Shape<'n>, Misfit> {
-        match &expr.expr {
+    /// Types an expression; a fault is kept, and then nothing is known of the type.
+    fn infer(&mut self, expr: &IdedExpr) -> Shape<'n> {
+        let typed = match &expr.expr {
             Expr::Literal(literal) => Ok(Shape::Scalar(literal_type(literal))),
             Expr::Ident(name) => self.variable(expr.id, name),
             Expr::Select(select) => self.select(expr.id, select),
-            Expr::Call(call) => self.call(call),
-            Expr::Comprehension(comprehension) => self.comprehension(comprehension),
-            Expr::Unspecified | Expr::List(_) | Expr::Map(_) | Expr::Struct(_) => {
-                children(expr)
-                    .into_iter()
-                    .try_for_each(|child| self.infer(child).map(|_| ()))?;
+            Expr::Call(call) => self.call(expr.id, call),
+            Expr::Comprehension(comprehension) => Ok(self.comprehension(comprehension)),
+            Expr::List(_) => Ok(self.list(expr)),
+            Expr::Unspecified | Expr::Map(_) | Expr::Struct(_) => {
+                for child in children(expr) {
+                    self.infer(child);
+                }
                 Ok(Shape::Unknown)
             }
+        };
+        typed.unwrap_or_else(|misfit| {
+            self.misfits.push(misfit);
+            Shape::Unknown
+        })
+    }
+
+    fn list(&mut self, expr: &IdedExpr) -> Shape<'n> {
+        let items: Vec<_> = children(expr).into_iter().map(|item| self.infer(item)).collect();
+        let names: Vec<_> = items.iter().map(|item| type_name(*item)).collect();
+        let same = |name: &str| names.iter().all(|other| *other == Some(name));
+        match names.first() {
+            Some(Some("int")) if same("int") => Shape::Scalar("list(int)"),
+            Some(Some("string")) if same("string") => Shape::Scalar("list(string)"),
+            Some(Some("double")) if same("double") => Shape::Scalar("list(double)"),
+            Some(_) | None => Shape::Unknown,
         }
     }
 
@@ -106,17 +135,14 @@ impl<'n> Typing<'n> {
         if names::is_type_name(name) || name.starts_with(['@', '#']) {
             return Ok(Shape::Unknown);
         }
-        Err(Misfit {
-            id,
-            words: format!("undeclared reference to '{name}' (in container '')"),
-        })
+        Err(undeclared(id, name))
     }
 
     fn select(&mut self, id: u64, select: &SelectExpr) -> Result<Shape<'n>, Misfit> {
         if is_type_path(select) {
             return Ok(Shape::Unknown);
         }
-        let shape = match self.infer(&select.operand)? {
+        let shape = match self.infer(&select.operand) {
             Shape::Root(_) if matches!(select.field.as_str(), "apiVersion" | "kind") => {
                 Shape::Scalar("string")
             }
@@ -132,16 +158,39 @@ impl<'n> Typing<'n> {
         Ok(if select.test { Shape::Scalar("bool") } else { shape })
     }
 
-    fn call(&mut self, call: &CallExpr) -> Result<Shape<'n>, Misfit> {
-        let namespace = call.target.as_deref().is_some_and(
-            |target| matches!(&target.expr, Expr::Ident(name) if names::NAMESPACES.contains(&name.as_str())),
-        );
-        if let Some(target) = call.target.as_deref().filter(|_| !namespace) {
-            self.infer(target)?;
+    fn call(&mut self, id: u64, call: &CallExpr) -> Result<Shape<'n>, Misfit> {
+        let target = call.target.as_deref();
+        let space = target.and_then(bare_name);
+        let is_foreign = space.is_some_and(|space| overloads::FOREIGN.contains(&space));
+        let namespace = !is_foreign && space.is_some_and(|space| names::NAMESPACES.contains(&space));
+        let target = target.filter(|_| !namespace).map(|target| self.infer(target));
+        let shapes: Vec<_> = call.args.iter().map(|arg| self.infer(arg)).collect();
+        if let Some(name) = extreme(&call.func_name) {
+            let back = "math.".len() + name.len();
+            self.misfits.push(Misfit {
+                back,
+                ..undeclared(id, "math")
+            });
+            return Err(undeclared(id, name));
         }
-        let mut shapes = Vec::new();
-        for arg in &call.args {
-            shapes.push(self.infer(arg)?);
+        if is_foreign {
+            return Err(undeclared(id, &call.func_name));
+        }
+        let types: Vec<_> = shapes.iter().map(|shape| type_name(*shape)).collect();
+        let misfit = match target.map(type_name) {
+            None if namespace => None,
+            None => overloads::misfit(&call.func_name, &types),
+            Some(of) => of
+                .filter(|_| types.is_empty())
+                .and_then(|of| overloads::member_misfit(&call.func_name, of)),
+        };
+        if let Some(words) = misfit {
+            return Err(Misfit { id, back: 0, words });
+        }
+        if let [Some(left), Some(_)] = types.as_slice()
+            && let Some(kind) = overloads::result(&call.func_name, left)
+        {
+            return Ok(Shape::Scalar(kind));
         }
         Ok(match (call.func_name.as_str(), shapes.as_slice()) {
             (operators::INDEX, [Shape::Node(node), _]) => element(node),
@@ -149,14 +198,15 @@ impl<'n> Typing<'n> {
             ("string" | "lowerAscii" | "upperAscii" | "trim" | "replace" | "join" | "format", _) => {
                 Shape::Scalar("string")
             }
+            ("quantity", [_]) if target.is_none() && !namespace => Shape::Scalar("kubernetes.Quantity"),
             (name, _) if is_boolean(name) => Shape::Scalar("bool"),
             _ => Shape::Unknown,
         })
     }
 
-    fn comprehension(&mut self, loops: &ComprehensionExpr) -> Result<Shape<'n>, Misfit> {
-        let range = self.infer(&loops.iter_range)?;
-        let initial = self.infer(&loops.accu_init)?;
+    fn comprehension(&mut self, loops: &ComprehensionExpr) -> Shape<'n> {
+        let range = self.infer(&loops.iter_range);
+        let initial = self.infer(&loops.accu_init);
         let item = match range {
             Shape::Node(node) if node.kind == Kind::Array => element(node),
             Shape::Node(node) if node.kind == Kind::Object => Shape::Scalar("string"),
@@ -166,7 +216,7 @@ impl<'n> Typing<'n> {
         };
         let length = self.variables.len();
         self.variables.push((loops.accu_var.clone(), Shape::Unknown));
-        let bound = self.infer(&loops.result);
+        self.infer(&loops.result);
         match &loops.iter_var2 {
             Some(second) => {
                 let (key, value) = pair(range);
@@ -175,18 +225,39 @@ impl<'n> Typing<'n> {
             }
             None => self.variables.push((loops.iter_var.clone(), item)),
         }
-        let inner = self
-            .infer(&loops.loop_cond)
-            .and_then(|_| self.infer(&loops.loop_step));
+        self.infer(&loops.loop_cond);
+        self.infer(&loops.loop_step);
         self.variables.truncate(length);
-        bound?;
-        inner?;
-        Ok(match initial {
+        match initial {
             Shape::Scalar("bool") => Shape::Scalar("bool"),
             Shape::Unknown | Shape::Node(_) | Shape::Root(_) | Shape::Metadata | Shape::Scalar(_) => {
                 Shape::Unknown
             }
-        })
+        }
+    }
+}
+
+/// Returns the function that a macro stands for, which has taken the namespace away: its place is before the call's.
+fn extreme(function: &str) -> Option<&'static str> {
+    match function {
+        "math.@max" => Some("greatest"),
+        "math.@min" => Some("least"),
+        _ => None,
+    }
+}
+
+/// Returns the name of a plain type.
+fn type_name(shape: Shape<'_>) -> Option<&'static str> {
+    match shape {
+        Shape::Scalar("dyn") | Shape::Unknown | Shape::Root(_) | Shape::Metadata => None,
+        Shape::Scalar(name) => Some(name),
+        Shape::Node(node) => match node.kind {
+            Kind::String if node.format.is_none() => Some("string"),
+            Kind::Integer => Some("int"),
+            Kind::Number => Some("double"),
+            Kind::Boolean => Some("bool"),
+            Kind::Any | Kind::String | Kind::Object | Kind::Array | Kind::IntOrString => None,
+        },
     }
 }
 
@@ -216,13 +287,27 @@ fn is_type_path(select: &SelectExpr) -> bool {
     }
 }
 
+/// Tells whether rules can be written about values of a schema: those without a type are unknown to them.
+pub(crate) fn is_typed(node: &Node) -> bool {
+    match node.kind {
+        Kind::Any => false,
+        Kind::Array => node.items.as_deref().is_some_and(is_typed),
+        Kind::Object => node.additional_schema().is_none_or(is_typed),
+        Kind::String | Kind::Integer | Kind::Number | Kind::Boolean | Kind::IntOrString => true,
+    }
+}
+
 fn field<'n>(node: &'n Node, name: &str, id: u64) -> Result<Shape<'n>, Misfit> {
     match node.kind {
         Kind::Any | Kind::IntOrString | Kind::Array => Ok(Shape::Unknown),
         Kind::Object => {
             let spelled = |property: &str| names::escape(property).is_some_and(|spelled| spelled == name);
             if let Some((_, schema)) = node.properties.iter().find(|(property, _)| spelled(property)) {
-                return Ok(Shape::Node(schema));
+                return if is_typed(schema) {
+                    Ok(Shape::Node(schema))
+                } else {
+                    Err(undefined(id, name))
+                };
             }
             let open = matches!(node.additional, Additional::Anything);
             let implied = node.is(Flags::EMBEDDED) && matches!(name, "apiVersion" | "kind" | "metadata");
@@ -241,9 +326,18 @@ fn field<'n>(node: &'n Node, name: &str, id: u64) -> Result<Shape<'n>, Misfit> {
     }
 }
 
+fn undeclared(id: u64, name: &str) -> Misfit {
+    Misfit {
+        id,
+        back: 0,
+        words: format!("undeclared reference to '{name}' (in container '')"),
+    }
+}
+
 fn undefined(id: u64, name: &str) -> Misfit {
     Misfit {
         id,
+        back: 0,
         words: format!("undefined field '{name}'"),
     }
 }
@@ -251,6 +345,7 @@ fn undefined(id: u64, name: &str) -> Misfit {
 fn no_fields(id: u64, kind: &str) -> Misfit {
     Misfit {
         id,
+        back: 0,
         words: format!("type '{kind}' does not support field selection"),
     }
 }

@@ -3,6 +3,7 @@
 //! Decides whether a text has a format; never decides how a mismatch reads.
 
 use super::names;
+use crate::node::Kind;
 use base64::Engine as _;
 use jiff::civil::Date;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -53,6 +54,16 @@ impl Format {
             name: name.to_owned(),
             test,
         })
+    }
+
+    /// Tells whether values of a kind are checked against the format; Kubernetes ignores it with other kinds.
+    pub(crate) fn is_of(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Any | Kind::String | Kind::IntOrString => self.test.is_some(),
+            Kind::Integer => matches!(self.name.as_str(), "int32" | "int64"),
+            Kind::Number => matches!(self.name.as_str(), "float" | "double"),
+            Kind::Object | Kind::Array | Kind::Boolean => false,
+        }
     }
 
     /// Returns the name as the schema spells it.

@@ -28,15 +28,15 @@ pub(super) fn check(
     one_of(&junctors.one_of, &place, out);
     all_of(&junctors.all_of, &place, out);
     if let Some(not) = junctors.not.as_deref()
-        && try_branch(not, &place).faults.is_empty()
+        && try_branch(not, &place, out).faults.is_empty()
     {
         report(&place, "must not validate the schema (not)", out);
     }
     out.matches += 1;
 }
 
-fn try_branch(node: &Node, place: &Place<'_>) -> Checked {
-    let mut branch = Checked::default();
+fn try_branch(node: &Node, place: &Place<'_>, out: &Checked) -> Checked {
+    let mut branch = out.branch();
     super::value::check(node, place.value, place.old, place.path, &mut branch);
     branch
 }
@@ -58,7 +58,7 @@ fn better(best: Option<Checked>, branch: Checked) -> Checked {
 fn any_of(alternatives: &[Node], place: &Place<'_>, out: &mut Checked) {
     let mut best = None;
     for node in alternatives {
-        let branch = try_branch(node, place);
+        let branch = try_branch(node, place, out);
         if branch.faults.is_empty() {
             out.merge(branch);
             return;
@@ -78,7 +78,7 @@ fn one_of(alternatives: &[Node], place: &Place<'_>, out: &mut Checked) {
     let mut best = None;
     let mut good = Vec::new();
     for node in alternatives {
-        let branch = try_branch(node, place);
+        let branch = try_branch(node, place, out);
         if branch.faults.is_empty() {
             good.push(branch);
         } else if good.is_empty() {
@@ -109,7 +109,7 @@ fn one_of(alternatives: &[Node], place: &Place<'_>, out: &mut Checked) {
 fn all_of(parts: &[Node], place: &Place<'_>, out: &mut Checked) {
     let mut good = 0;
     for node in parts {
-        let branch = try_branch(node, place);
+        let branch = try_branch(node, place, out);
         good += usize::from(branch.faults.is_empty());
         out.merge(branch);
     }

@@ -18,9 +18,27 @@ pub(crate) struct Checked {
     pub(crate) faults: Vec<FieldError>,
     /// How many checks applied: the alternative with the most is the one whose faults are told.
     pub(super) matches: u32,
+    /// Whether a default is checked: upstream's form of the schema for that says nothing about int-or-string.
+    is_default: bool,
 }
 
 impl Checked {
+    /// Starts the check of a default.
+    pub(crate) fn of_default() -> Self {
+        Self {
+            is_default: true,
+            ..Self::default()
+        }
+    }
+
+    /// Starts the check of an alternative.
+    pub(super) fn branch(&self) -> Self {
+        Self {
+            is_default: self.is_default,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn push(&mut self, fault: FieldError) {
         self.faults.push(fault);
     }
@@ -57,7 +75,7 @@ fn check_here(node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>, 
     match value {
         Value::Null | Value::Bool(_) | Value::Object(_) => {}
         Value::Number(digits) => {
-            number::check(node, digits, value, path, out);
+            number::check(node, digits, path, out);
             out.matches += 1;
         }
         Value::String(text) => check_string(node, text, value, path, out),
@@ -71,7 +89,7 @@ fn check_here(node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>, 
 }
 
 fn check_type(node: &Node, value: &Value, path: &Path<'_>, out: &mut Checked) {
-    if node.kind == Kind::Any {
+    if node.kind == Kind::Any || (out.is_default && node.kind == Kind::IntOrString) {
         return;
     }
     out.matches += 1;
@@ -148,7 +166,7 @@ fn check_enum(node: &Node, value: &Value, path: &Path<'_>, out: &mut Checked) {
     let Some(limits) = node.limits.as_deref().filter(|limits| !limits.legal.is_empty()) else {
         return;
     };
-    if limits.legal.iter().any(|legal| same(legal, value)) {
+    if limits.legal.iter().any(|legal| is_legal(legal, value)) {
         return;
     }
     let legal: Vec<String> = limits
@@ -167,7 +185,23 @@ fn check_enum(node: &Node, value: &Value, path: &Path<'_>, out: &mut Checked) {
     ));
 }
 
-/// Compares a value with a legal one; numbers by value.
+/// Tells whether a value is a legal one, or becomes it when Go converts it: numbers lose their fraction, and an
+/// integer turns into the letter with its number.
+fn is_legal(legal: &Value, value: &Value) -> bool {
+    match (legal, value) {
+        (Value::Number(legal), Value::Number(number)) if legal.is_i64() && !number.is_i64() => {
+            number::compare(legal, &number::cut(number)).is_some_and(std::cmp::Ordering::is_eq)
+        }
+        (Value::String(legal), Value::Number(number)) => number.as_i64().is_some_and(|number| {
+            let letter = u32::try_from(number).ok().and_then(char::from_u32);
+            let mut letters = legal.chars();
+            letters.next() == Some(letter.unwrap_or('\u{fffd}')) && letters.next().is_none()
+        }),
+        (legal, value) => same(legal, value),
+    }
+}
+
+/// Compares two values; numbers by value.
 fn same(legal: &Value, value: &Value) -> bool {
     match (legal, value) {
         (Value::Number(legal), Value::Number(value)) => {
@@ -286,13 +320,13 @@ fn check_members(
     let olds = old.and_then(Value::as_object);
     for (name, member) in members {
         if let Some(schema) = node.member(name) {
-            check(
-                schema,
-                member,
-                olds.and_then(|olds| olds.get(name)),
-                &path.child(name),
-                out,
-            );
+            let here = if node.properties.contains_key(name) {
+                path.child(name)
+            } else {
+                path.entry(name)
+            };
+            let old = olds.and_then(|olds| olds.get(name));
+            check(schema, member, old, &here, out);
         }
     }
 }

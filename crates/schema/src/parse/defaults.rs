@@ -3,47 +3,64 @@
 //! Decides whether every default is a value that the server itself would accept.
 
 use crate::check::{self, Checked};
+use crate::embedded;
 use crate::error::FieldError;
 use crate::fault;
-use crate::node::Node;
+use crate::node::{Flags, Node};
 use crate::path::Path;
 use crate::prune;
 use crate::rules::{self, Findings};
 use serde_json::Value;
 
-/// Checks the defaults of `node` and of everything below it; `schema` is its source text.
-pub(super) fn check(node: &Node, schema: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) {
+/// Checks the defaults of `node` and of everything below it, but for `additionalProperties`, which Kubernetes passes by.
+pub(super) fn check(node: &Node, path: &Path<'_>, faults: &mut Vec<FieldError>) {
+    check_below(node, (true, false), path, faults);
+}
+
+/// `in_resource` tells whether `node` is a whole resource, `in_meta` whether it is part of what all resources have.
+fn check_below(
+    node: &Node,
+    (in_resource, in_meta): (bool, bool),
+    path: &Path<'_>,
+    faults: &mut Vec<FieldError>,
+) {
+    let in_resource = in_resource || node.is(Flags::EMBEDDED);
+    let in_meta = in_meta && !in_resource;
     if let Some(default) = &node.default {
-        check_one(node, default, &path.child("default"), faults);
+        check_one(node, default, in_meta, &path.child("default"), faults);
+    }
+    if let Some(items) = node.items.as_deref() {
+        check_below(items, (false, in_meta), &path.child("items"), faults);
     }
     let properties = path.child("properties");
     for (name, member) in &node.properties {
-        let Some(text) = schema
-            .pointer("/properties")
-            .and_then(|members| members.get(name))
-        else {
-            continue;
-        };
-        check(member, text, &properties.key(name), faults);
-    }
-    if let (Some(member), Some(text)) = (node.additional_schema(), schema.get("additionalProperties")) {
-        check(member, text, &path.child("additionalProperties"), faults);
-    }
-    if let (Some(items), Some(text)) = (node.items.as_deref(), schema.get("items")) {
-        check(items, text, &path.child("items"), faults);
+        let in_meta = in_meta || (in_resource && prune::is_resource_field(name));
+        check_below(member, (false, in_meta), &properties.key(name), faults);
     }
 }
 
-fn check_one(node: &Node, default: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) {
-    let mut pruned = default.clone();
-    if !prune::prune_value(node, &mut pruned).is_empty() {
-        faults.push(fault::invalid(path, default, "must not have unknown fields"));
-    }
+/// What a later check finds is told only if the ones before found nothing, but for unknown fields.
+fn check_one(node: &Node, default: &Value, in_meta: bool, path: &Path<'_>, faults: &mut Vec<FieldError>) {
     // The texts name nothing before "in body", because the default is checked as a value of its own; defaults inside of it
     // are not filled in.
     let prefix = path.field();
     let at = Path::root(&prefix);
-    let mut out = Checked::default();
+    if !in_meta {
+        let mut pruned = default.clone();
+        if !prune::prune_value(node, &mut pruned).is_empty() {
+            faults.push(fault::invalid(path, default, "must not have unknown fields"));
+        }
+        let mut of_metadata = Vec::new();
+        of_metadata.extend(embedded::type_fault(node, default, &at));
+        if of_metadata.is_empty() {
+            embedded::check(node, default, &at, &mut of_metadata);
+        }
+        if !of_metadata.is_empty() {
+            faults.append(&mut of_metadata);
+            return;
+        }
+    }
+    let mut out = Checked::of_default();
     check::check(node, default, None, &at, &mut out);
     let is_fit = out.faults.is_empty();
     let item = format!("{prefix}[");

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 pub(super) fn read(
     words: &Map<String, Value>,
     path: &Path<'_>,
-    faults: &mut Vec<FieldError>,
+    (structural, faults): (&mut Vec<FieldError>, &mut Vec<FieldError>),
 ) -> Option<Box<Limits>> {
     const KEYWORDS: [&str; 13] = [
         "enum",
@@ -49,7 +49,7 @@ pub(super) fn read(
             .and_then(Value::as_array)
             .cloned()
             .unwrap_or_default(),
-        pattern: pattern(words, path, faults),
+        pattern: pattern(words, path, structural),
         minimum: bound(words, "minimum", "exclusiveMinimum"),
         maximum: bound(words, "maximum", "exclusiveMaximum"),
         multiple_of: words.get("multipleOf").and_then(Value::as_number).cloned(),

@@ -4,7 +4,7 @@
 
 use crate::error::FieldError;
 use crate::fault;
-use crate::node::{Kind, Node};
+use crate::node::Node;
 use crate::path::Path;
 use serde_json::{Map, Value};
 
@@ -48,35 +48,52 @@ fn is_type_of_int_or_string(words: &Map<String, Value>) -> bool {
         )
 }
 
-/// Reports members and items that an alternative speaks of, but the schema around it does not declare.
-pub(super) fn check_completeness(
+/// Reports members and items that alternatives of `inner` speak of, but the schema `outer` does not declare.
+pub(super) fn check_alternatives(
     outer: &Node,
     inner: &Value,
-    inner_path: &Path<'_>,
-    outer_path: &Path<'_>,
+    (outer_path, inner_path): (&Path<'_>, &Path<'_>),
     faults: &mut Vec<FieldError>,
 ) {
-    let because = |name: &str| format!("because it is defined in {}", inner_path.child(name).field());
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        let at = inner_path.child(keyword);
+        let branches = inner.get(keyword).and_then(Value::as_array);
+        for (index, branch) in branches.into_iter().flatten().enumerate() {
+            check_completeness(outer, branch, (outer_path, &at.index(index)), faults);
+        }
+    }
+    if let Some(branch) = inner.get("not") {
+        check_completeness(outer, branch, (outer_path, &inner_path.child("not")), faults);
+    }
+}
+
+fn check_completeness(
+    outer: &Node,
+    inner: &Value,
+    (outer_path, inner_path): (&Path<'_>, &Path<'_>),
+    faults: &mut Vec<FieldError>,
+) {
+    check_alternatives(outer, inner, (outer_path, inner_path), faults);
     if let Some(members) = inner.get("properties").and_then(Value::as_object) {
         let inner_members = inner_path.child("properties");
         let outer_members = outer_path.child("properties");
         for (name, schema) in members {
             let (inside, outside) = (inner_members.key(name), outer_members.key(name));
-            match outer.member(name) {
-                Some(member) => check_completeness(member, schema, &inside, &outside, faults),
-                None => faults.push(fault::required(
-                    &outside,
-                    &format!("because it is defined in {}", inside.field()),
-                )),
+            match outer.properties.get(name) {
+                Some(member) => check_completeness(member, schema, (&outside, &inside), faults),
+                None => faults.push(undeclared(&outside, &inside)),
             }
         }
     }
     if let Some(schema) = inner.get("items") {
-        let outside = outer_path.child("items");
+        let (inside, outside) = (inner_path.child("items"), outer_path.child("items"));
         match outer.items.as_deref() {
-            Some(items) => check_completeness(items, schema, &inner_path.child("items"), &outside, faults),
-            None if outer.kind == Kind::Any => {}
-            None => faults.push(fault::required(&outside, &because("items"))),
+            Some(items) => check_completeness(items, schema, (&outside, &inside), faults),
+            None => faults.push(undeclared(&outside, &inside)),
         }
     }
+}
+
+fn undeclared(outside: &Path<'_>, inside: &Path<'_>) -> FieldError {
+    fault::required(outside, &format!("because it is defined in {}", inside.field()))
 }

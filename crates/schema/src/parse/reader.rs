@@ -4,6 +4,7 @@
 //! members of special keywords are told by the sibling files.
 
 use super::{defaults, limits, lists, metadata, nested, rules};
+use crate::cel::is_typed;
 use crate::check::Format;
 use crate::error::FieldError;
 use crate::fault;
@@ -32,6 +33,12 @@ pub(crate) enum Level {
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     pub(crate) faults: Vec<FieldError>,
+    /// Faults that make the schema unstructural: neither defaults nor expressions are looked at then.
+    structural: Vec<FieldError>,
+    /// Faults of expressions.
+    expressions: Vec<FieldError>,
+    /// Whether a keyword stands somewhere that structural schemas do not have: structure is not judged then.
+    is_foreign: bool,
     pub(crate) warnings: Vec<String>,
     depth: usize,
     /// Field of the innermost list or map around, if its parts cannot be matched with old ones.
@@ -43,16 +50,30 @@ pub(crate) fn parse(prefix: &str, schema: &Value) -> (Node, Reader) {
     let mut reader = Reader::default();
     let path = Path::root(prefix);
     let node = reader.node(schema, Level::Root, &path);
-    if !reader.faults.iter().any(rules::is_about_schema) {
-        let mut of_defaults = Vec::new();
-        defaults::check(&node, schema, &path, &mut of_defaults);
-        // Expressions are looked at when all defaults are right.
-        if !of_defaults.is_empty() {
-            reader.faults = of_defaults;
+    complete(&node, schema, &path, &mut reader.structural);
+    let mut first = Vec::new();
+    if !reader.is_foreign {
+        first = std::mem::take(&mut reader.structural);
+        first.sort_by_cached_key(ToString::to_string);
+        if first.is_empty() {
+            defaults::check(&node, &path, &mut first);
+            // Expressions are looked at when the structure and all defaults are right.
+            if first.is_empty() {
+                reader.faults.append(&mut reader.expressions);
+            }
         }
     }
+    first.append(&mut reader.faults);
+    reader.faults = first;
     (node, reader)
 }
+
+/// Reports what alternatives at the root speak of without a declaration; Kubernetes asks for that nowhere else.
+fn complete(node: &Node, schema: &Value, path: &Path<'_>, faults: &mut Vec<FieldError>) {
+    nested::check_alternatives(node, schema, (path, path), faults);
+}
+
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
 /// Keywords that structural schemas do not have.
 const UNSUPPORTED: [&str; 7] = [
@@ -69,12 +90,12 @@ impl Reader {
     /// Reads one schema and everything below it.
     pub(crate) fn node(&mut self, schema: &Value, level: Level, path: &Path<'_>) -> Node {
         let Some(words) = schema.as_object() else {
-            self.faults
+            self.structural
                 .push(fault::invalid(path, schema, "must be a schema object"));
             return Node::default();
         };
         if self.depth >= DEEPEST {
-            self.faults.push(fault::forbidden(
+            self.structural.push(fault::forbidden(
                 path,
                 "must not be nested deeper than 128 levels",
             ));
@@ -92,12 +113,12 @@ impl Reader {
         self.additional(&mut node, words, level, path);
         self.items(&mut node, words, level, path);
         self.format(&mut node, words);
-        node.limits = limits::read(words, path, &mut self.faults);
+        node.limits = limits::read(words, path, (&mut self.structural, &mut self.faults));
         node.default = words.get("default").filter(|default| !default.is_null()).cloned();
         lists::read(&mut node, words, path, &mut self.faults);
         self.junctors(&mut node, words, path);
         if level == Level::Nested {
-            nested::check(words, path, &mut self.faults);
+            nested::check(words, path, &mut self.structural);
         } else {
             let place = rules::Site {
                 level,
@@ -105,7 +126,12 @@ impl Reader {
                 unmatched: self.unmatched.as_deref(),
                 since,
             };
-            rules::read(&mut node, words, &place, &mut self.faults);
+            rules::read(
+                &mut node,
+                words,
+                &place,
+                (&mut self.faults, &mut self.expressions),
+            );
             self.structure(&node, words, level, path);
         }
         note_below(&mut node);
@@ -115,6 +141,7 @@ impl Reader {
 
     fn refuse_unsupported(&mut self, words: &Map<String, Value>, path: &Path<'_>) {
         for name in UNSUPPORTED.into_iter().filter(|name| words.contains_key(*name)) {
+            self.is_foreign = true;
             self.faults.push(fault::forbidden(
                 &path.child(name),
                 &format!("{name} is not supported"),
@@ -137,18 +164,18 @@ impl Reader {
                     &at,
                     "type cannot be set to null, use nullable as an alternative",
                 ));
+                self.faults.push(fault::not_supported(&at, given, TYPES));
                 Kind::Any
             }
             None if given.is_null() => Kind::Any,
             Some("") => Kind::Any,
             Some(_) | None => {
-                let legal = ["array", "boolean", "integer", "number", "object", "string"];
-                self.faults.push(fault::not_supported(&at, given, legal));
+                self.faults.push(fault::not_supported(&at, given, TYPES));
                 Kind::Any
             }
         };
         if level == Level::Root && !matches!(node.kind, Kind::Any | Kind::Object) {
-            self.faults
+            self.structural
                 .push(fault::invalid(&at, given, "must be object at the root"));
         }
         if is_true(words, "x-kubernetes-int-or-string") {
@@ -162,7 +189,8 @@ impl Reader {
         };
         let at = path.child("properties");
         let Some(members) = given.as_object() else {
-            self.faults.push(fault::invalid(&at, given, "must be an object"));
+            self.structural
+                .push(fault::invalid(&at, given, "must be an object"));
             return;
         };
         let below = if level == Level::Nested {
@@ -174,7 +202,7 @@ impl Reader {
             let here = at.key(name);
             let implied = level == Level::Root || node.is(Flags::EMBEDDED);
             if implied && is_resource_field(name) {
-                metadata::check(name, schema, level, &here, &mut self.faults);
+                metadata::check(name, schema, level, &here, &mut self.structural);
             }
             let member = self.node(schema, below, &here);
             node.properties.insert(name.clone(), member);
@@ -186,27 +214,21 @@ impl Reader {
             return;
         };
         let at = path.child("additionalProperties");
-        if level != Level::Nested && !node.properties.is_empty() && given.as_bool() != Some(false) {
+        if !node.properties.is_empty() && given.as_bool() != Some(true) {
             self.faults.push(fault::forbidden(
                 &at,
                 "additionalProperties and properties are mutual exclusive",
             ));
         }
         if node.is(Flags::EMBEDDED) {
-            self.faults.push(fault::forbidden(
+            self.structural.push(fault::forbidden(
                 &at,
                 "must not be used if x-kubernetes-embedded-resource is set",
             ));
         }
         node.additional = match given {
             Value::Bool(true) => Additional::Anything,
-            Value::Bool(false) => {
-                self.faults.push(fault::forbidden(
-                    &at,
-                    "additionalProperties cannot be set to false",
-                ));
-                Additional::Unspecified
-            }
+            Value::Bool(false) => Additional::Unspecified,
             Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
                 let below = if level == Level::Nested {
                     Level::Nested
@@ -221,9 +243,12 @@ impl Reader {
     fn items(&mut self, node: &mut Node, words: &Map<String, Value>, level: Level, path: &Path<'_>) {
         let at = path.child("items");
         match words.get("items") {
-            None if node.kind == Kind::Array => self.faults.push(fault::required(&at, "must be specified")),
+            None if node.kind == Kind::Array => {
+                self.structural.push(fault::required(&at, "must be specified"));
+            }
             None => {}
             Some(Value::Array(_)) => {
+                self.is_foreign = true;
                 self.faults.push(fault::forbidden(
                     &at,
                     "items must be a schema object and not an array",
@@ -256,8 +281,10 @@ impl Reader {
         else {
             return;
         };
-        node.format = Format::find(name);
-        if node.format.is_none() {
+        let known = Format::find(name);
+        let is_known = known.is_some();
+        node.format = known.filter(|format| format.is_of(node.kind));
+        if !is_known {
             self.warnings
                 .push(format!("unrecognized format {}", golang::quote(name)));
         }
@@ -279,14 +306,12 @@ impl Reader {
                 .enumerate()
             {
                 let branch = self.node(schema, Level::Nested, &at.index(index));
-                nested::check_completeness(node, schema, &at.index(index), path, &mut self.faults);
                 list.push(branch);
             }
         }
         if let Some(schema) = words.get("not") {
             let at = path.child("not");
             junctors.not = Some(Box::new(self.node(schema, Level::Nested, &at)));
-            nested::check_completeness(node, schema, &at, path, &mut self.faults);
         }
         let any = !junctors.all_of.is_empty()
             || !junctors.any_of.is_empty()
@@ -303,25 +328,25 @@ impl Reader {
         if embedded && node.kind != Kind::Object {
             let detail = "must be object if x-kubernetes-embedded-resource is true";
             let given = words.get("type").cloned().unwrap_or_default();
-            let missing = node.kind == Kind::Any;
-            self.faults.push(if missing {
+            let missing = !is_given(words, "type");
+            self.structural.push(if missing {
                 fault::required(&at, detail)
             } else {
                 fault::invalid(&at, &given, detail)
             });
-        } else if node.kind == Kind::Any && !words.contains_key("type") && !preserved {
+        } else if node.kind == Kind::Any && !is_given(words, "type") && !preserved {
             let place = match level {
                 Level::Root => "at the root",
                 Level::Item => "for specified array items",
                 Level::Field | Level::Nested => "for specified object fields",
             };
-            self.faults
+            self.structural
                 .push(fault::required(&at, &format!("must not be empty {place}")));
         }
         if embedded && !preserved && node.properties.is_empty() {
             let detail = "must not be empty if x-kubernetes-embedded-resource is true without \
                           x-kubernetes-preserve-unknown-fields";
-            self.faults
+            self.structural
                 .push(fault::required(&path.child("properties"), detail));
         }
         let both = |name: &str, on: bool| {
@@ -329,11 +354,18 @@ impl Reader {
             (on && node.kind == Kind::IntOrString)
                 .then(|| fault::invalid(&path.child(name), &Value::Bool(true), detail))
         };
-        self.faults
+        self.structural
             .extend(both("x-kubernetes-preserve-unknown-fields", preserved));
-        self.faults
+        self.structural
             .extend(both("x-kubernetes-embedded-resource", embedded));
     }
+}
+
+/// Tells whether a keyword says anything.
+fn is_given(words: &Map<String, Value>, name: &str) -> bool {
+    words
+        .get(name)
+        .is_some_and(|given| !given.is_null() && given != "")
 }
 
 /// Tells whether a keyword is given as `true`.
@@ -364,7 +396,7 @@ fn flags(words: &Map<String, Value>) -> Flags {
 /// Notes in a node what it and its parts contain, so that passes can skip whole branches.
 fn note_below(node: &mut Node) {
     let mut flags = node.flags;
-    if !node.rules.list.is_empty() {
+    if !node.rules.list.is_empty() || !node.rules.broken.is_empty() {
         flags.add(Flags::RULES_WITHIN);
     }
     if !matches!(node.list, ListType::Atomic) {
@@ -374,7 +406,12 @@ fn note_below(node: &mut Node) {
         flags.add(Flags::EMBEDDED_WITHIN);
     }
     for part in node.parts() {
-        flags.add_within(part.flags);
+        let mut below = part.flags;
+        // Rules about what has no type, and below it, are not evaluated.
+        if !is_typed(part) {
+            below.remove(Flags::RULES_WITHIN);
+        }
+        flags.add_within(below);
     }
     node.flags = flags;
 }

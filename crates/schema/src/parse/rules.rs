@@ -4,7 +4,7 @@
 //! server cannot evaluate is a fault of class `Internal`: the schema must not be accepted as if it were checked.
 
 use super::reader::Level;
-use crate::cel::{Program, Wanted, check};
+use crate::cel::{Program, Wanted, check, is_typed};
 use crate::error::{ErrorClass, FieldError};
 use crate::fault;
 use crate::node::{Kind, Node};
@@ -27,7 +27,7 @@ pub(super) fn read(
     node: &mut Node,
     words: &Map<String, Value>,
     site: &Site<'_>,
-    faults: &mut Vec<FieldError>,
+    (faults, expressions): (&mut Vec<FieldError>, &mut Vec<FieldError>),
 ) {
     let Some(given) = words.get("x-kubernetes-validations").and_then(Value::as_array) else {
         return;
@@ -38,30 +38,31 @@ pub(super) fn read(
         .enumerate()
         .map(|(index, rule)| Head::read(node, rule, &at.index(index), faults))
         .collect();
-    // What is wrong with the schema explains what is wrong with expressions.
-    if faults.iter().skip(site.since).any(is_about_schema) {
+    let refused = faults.len() > site.since;
+    if !is_typed(node) {
+        let words = "internal error: failed to construct type information for x-kubernetes-validations rules: \
+                     unable to convert structural schema to CEL declarations";
+        if !refused {
+            expressions.push(fault::internal(&at, words));
+        }
         return;
     }
+    // What is wrong with the schema explains what is wrong with expressions. Defaults meet the rules nevertheless.
+    let mut ignored = Vec::new();
+    let expressions = if refused { &mut ignored } else { expressions };
     for (index, (rule, head)) in given.iter().zip(heads).enumerate() {
-        let before = faults.len();
+        if text(rule, "rule").unwrap_or_default().trim().is_empty() {
+            continue;
+        }
         let here = Site {
             path: &at.index(index),
             ..*site
         };
-        let rule = read_one(node, (rule, head), &here, faults);
-        if let Some(rule) = rule.filter(|_| faults.len() == before) {
-            node.rules.push(rule);
+        match read_one(node, (rule, head), &here, expressions) {
+            Ok(rule) => node.rules.push(rule),
+            Err(words) => node.rules.broken.push(words),
         }
     }
-}
-
-/// Tells whether a fault is about more than an expression.
-pub(super) fn is_about_schema(fault: &FieldError) -> bool {
-    let is_expression = [".rule", ".messageExpression", ".optionalOldSelf"]
-        .iter()
-        .any(|end| fault.field.ends_with(end));
-    !(is_expression && fault.field.contains(".x-kubernetes-validations["))
-        || fault.class == ErrorClass::Required
 }
 
 /// What a rule says besides its expressions.
@@ -100,7 +101,7 @@ fn read_one(
     (given, head): (&Value, Head),
     site: &Site<'_>,
     faults: &mut Vec<FieldError>,
-) -> Option<Rule> {
+) -> Result<Rule, String> {
     let path = site.path;
     let source = text(given, "rule").unwrap_or_default();
     let optional_old = given
@@ -116,35 +117,19 @@ fn read_one(
     };
     let program = build.program(source, Wanted::Bool, &path.child("rule"), faults);
     let message_expression = text(given, "messageExpression")
-        .filter(|source| !source.trim().is_empty())
+        .filter(|source| program.is_ok() && !source.trim().is_empty())
         .map(|source| build.program(source, Wanted::String, &path.child("messageExpression"), faults));
+    let message_expression = message_expression.and_then(Result::ok);
+    let uses_old = program.as_ref().is_ok_and(Program::reads_old);
+    let reads_old = uses_old || message_expression.as_ref().is_some_and(Program::reads_old);
+    check_old_self(given, uses_old, site, faults);
     let program = program?;
-    let message_expression = match message_expression {
-        Some(program) => Some(program?),
-        None => None,
-    };
-    let reads_old = program.reads_old() || message_expression.as_ref().is_some_and(Program::reads_old);
-    if let Some(list) = site.unmatched.filter(|_| program.reads_old() && !optional_old) {
-        let detail =
-            format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {list}");
-        faults.push(fault::invalid(
-            &path.child("rule"),
-            &Value::String(source.to_owned()),
-            &detail,
-        ));
-    }
-    if let Some(given) = given.get("optionalOldSelf").filter(|given| given.is_boolean())
-        && !program.reads_old()
-    {
-        let why = "may not be set if oldSelf is not used in rule";
-        faults.push(fault::invalid(&path.child("optionalOldSelf"), given, why));
-    }
     let message = text(given, "message")
         .map(str::trim)
         .filter(|text| !text.is_empty())
         .map(ToOwned::to_owned);
     let text = source.trim().to_owned();
-    Some(Rule {
+    Ok(Rule {
         text,
         program,
         message,
@@ -154,6 +139,29 @@ fn read_one(
         reads_old,
         optional_old,
     })
+}
+
+/// Checks whether a rule may use `oldSelf` where it stands, and does if it says that there may be none.
+fn check_old_self(given: &Value, uses_old: bool, site: &Site<'_>, faults: &mut Vec<FieldError>) {
+    let path = site.path;
+    let source = text(given, "rule").unwrap_or_default();
+    let stated = given.get("optionalOldSelf").filter(|given| given.is_boolean());
+    let optional_old = stated == Some(&Value::Bool(true));
+    if let Some(list) = site.unmatched.filter(|_| uses_old && !optional_old) {
+        let detail =
+            format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {list}");
+        faults.push(fault::invalid(
+            &path.child("rule"),
+            &Value::String(source.to_owned()),
+            &detail,
+        ));
+    }
+    if let Some(given) = stated
+        && !uses_old
+    {
+        let why = "may not be set if oldSelf is not used in rule";
+        faults.push(fault::invalid(&path.child("optionalOldSelf"), given, why));
+    }
 }
 
 /// What expressions of one rule are compiled against.
@@ -171,7 +179,7 @@ impl Build<'_> {
         wanted: Wanted,
         at: &Path<'_>,
         faults: &mut Vec<FieldError>,
-    ) -> Option<Program> {
+    ) -> Result<Program, String> {
         let built = Program::build(source)
             .map_err(|error| (error.unsupported, error.to_string()))
             .and_then(|program| {
@@ -179,7 +187,7 @@ impl Build<'_> {
                 checked.map(|()| program).map_err(|words| (false, words))
             });
         match built {
-            Ok(program) => Some(program),
+            Ok(program) => Ok(program),
             Err((false, words)) => {
                 let known = words.starts_with("compilation failed")
                     || words.ends_with("to a bool")
@@ -196,11 +204,11 @@ impl Build<'_> {
                     Wanted::Bool | Wanted::String => detail,
                 };
                 faults.push(fault::invalid_printed(at, &as_go_struct(self.given), &detail));
-                None
+                Err(detail)
             }
             Err((true, words)) => {
                 faults.push(fault::internal(at, &words));
-                None
+                Err(words)
             }
         }
     }

@@ -141,8 +141,9 @@ fn ip(text: &CelString<'_>) -> Result<Ip> {
         ExecutionError::function_error(
             "ip",
             format!(
-                "IP Address {:?} parse error during conversion from string",
-                text.inner()
+                "IP Address {0} parse error during conversion from string: ParseAddr({0}): {1}",
+                golang::quote(text.inner()),
+                why_no_address(text.inner())
             ),
         )
     };
@@ -207,12 +208,29 @@ fn is_global_unicast(this: &Ip) -> CelBool {
     (!special && !link_local_unicast(this.0)).into()
 }
 
+/// Says why a text is no address, in Go's words where they are short.
+fn why_no_address(text: &str) -> &'static str {
+    match text.find(['.', ':', '%']).and_then(|at| text.get(at..=at)) {
+        None => "unable to parse IP",
+        Some("%") => "missing IPv6 address",
+        Some(_) => "invalid IP address",
+    }
+}
+
+fn why_no_network(text: &str) -> &'static str {
+    if text.contains('/') {
+        "invalid network address"
+    } else {
+        "no '/'"
+    }
+}
+
 fn cidr(text: &CelString<'_>) -> Result<Cidr> {
     let wrong = || {
-        let words = format!(
-            "network address parse error during conversion from string: {:?}",
-            text.inner()
-        );
+        let told = "network address parse error during conversion from string";
+        let shown = golang::quote(text.inner());
+        let why = why_no_network(text.inner());
+        let words = format!("{told}: {told}: netip.ParsePrefix({shown}): {why}");
         ExecutionError::function_error("cidr", words)
     };
     parse_cidr(text.inner()).ok_or_else(wrong)

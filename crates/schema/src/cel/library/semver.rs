@@ -7,7 +7,6 @@ use ::cel::common::types::{CelBool, CelInt, CelString, Kind, Type};
 use ::cel::common::value::{StaticVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError, add_member_overload, add_overload};
 use std::any::Any;
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
 type Result<T> = std::result::Result<T, ExecutionError>;
@@ -98,27 +97,27 @@ fn part(text: &str) -> Option<Part> {
     Some(Part::Word(text.to_owned()))
 }
 
-/// Makes a strict version of a lenient one, as far as that goes.
-fn normalized(text: &str) -> Cow<'_, str> {
-    let text = text.trim();
+/// Makes a strict version of a lenient one, as far as that goes; `None` for a short one with more behind it, which
+/// could be meant in two ways.
+fn normalized(text: &str) -> Option<String> {
     let text = text.strip_prefix('v').unwrap_or(text);
-    let end = text.find(['-', '+']).unwrap_or(text.len());
-    let Some((core, rest)) = text.split_at_checked(end) else {
-        return Cow::Borrowed(text);
-    };
-    let strip = |number: &str| {
-        let short = number.trim_start_matches('0');
-        if short.is_empty() && !number.is_empty() {
-            "0".to_owned()
+    let strip = |part: &str| {
+        let short = part.trim_start_matches('0');
+        if part.len() < 2 || short.starts_with(|first: char| first.is_ascii_digit()) {
+            let kept = if part.len() < 2 { part } else { short };
+            kept.to_owned()
         } else {
-            short.to_owned()
+            format!("0{short}")
         }
     };
-    let mut numbers: Vec<String> = core.split('.').map(strip).collect();
-    while numbers.len() < 3 {
-        numbers.push("0".to_owned());
+    let mut parts: Vec<String> = text.splitn(3, '.').map(strip).collect();
+    if parts.len() < 3 && parts.last().is_some_and(|last| last.contains(['+', '-'])) {
+        return None;
     }
-    Cow::Owned(format!("{}{rest}", numbers.join(".")))
+    while parts.len() < 3 {
+        parts.push("0".to_owned());
+    }
+    Some(parts.join("."))
 }
 
 impl Val for Semver {
@@ -164,14 +163,82 @@ pub(super) fn register(env: &mut Env) -> std::result::Result<(), DeclarationErro
 
 fn read(text: &str, normalize: bool) -> Option<Semver> {
     if normalize {
-        Semver::parse(&normalized(text))
+        Semver::parse(&normalized(text)?)
     } else {
         Semver::parse(text)
     }
 }
 
 fn wrong(text: &str) -> ExecutionError {
-    ExecutionError::function_error("semver", format!("{text:?} is not a semantic version"))
+    ExecutionError::function_error("semver", why(text))
+}
+
+fn wrong_lenient(text: &str) -> ExecutionError {
+    match normalized(text) {
+        Some(strict) => wrong(&strict),
+        None => ExecutionError::function_error(
+            "semver",
+            "short version cannot contain PreRelease/Build meta data",
+        ),
+    }
+}
+
+/// Says what keeps a text from being a version.
+fn why(text: &str) -> String {
+    if text.is_empty() {
+        return "Version string empty".to_owned();
+    }
+    let parts: Vec<&str> = text.splitn(3, '.').collect();
+    let [major, minor, rest] = parts.as_slice() else {
+        return "No Major.Minor.Patch elements found".to_owned();
+    };
+    let (rest, build) = split(rest, '+');
+    let (patch, before) = split(rest, '-');
+    for (name, number) in [("Major", major), ("Minor", minor), ("Patch", &patch)] {
+        let shown = golang::quote(number);
+        if number.is_empty() || !number.bytes().all(|digit| digit.is_ascii_digit()) {
+            return format!(
+                "Invalid character(s) found in {} number {shown}",
+                name.to_lowercase()
+            );
+        }
+        if number.len() > 1 && number.starts_with('0') {
+            return format!("{name} number must not contain leading zeroes {shown}");
+        }
+        if number.parse::<u64>().is_err() {
+            return format!("strconv.ParseUint: parsing {shown}: value out of range");
+        }
+    }
+    let mut before = before.into_iter().flat_map(|before| before.split('.'));
+    if let Some(words) = before.find_map(why_no_part) {
+        return words;
+    }
+    let build = build.into_iter().flat_map(|build| build.split('.'));
+    for word in build {
+        if word.is_empty() {
+            return "Build meta data is empty".to_owned();
+        }
+        if !is_word(word) {
+            return format!(
+                "Invalid character(s) found in build meta data {}",
+                golang::quote(word)
+            );
+        }
+    }
+    format!("{} is not a semantic version", golang::quote(text))
+}
+
+fn why_no_part(word: &str) -> Option<String> {
+    let shown = golang::quote(word);
+    if word.is_empty() {
+        return Some("Prerelease is empty".to_owned());
+    }
+    if !is_word(word) {
+        return Some(format!("Invalid character(s) found in prerelease {shown}"));
+    }
+    let is_number = word.bytes().all(|digit| digit.is_ascii_digit());
+    (is_number && word.len() > 1 && word.starts_with('0'))
+        .then(|| format!("Numeric PreRelease version must not contain leading zeroes {shown}"))
 }
 
 fn strict(text: &CelString<'_>) -> Result<Semver> {
@@ -183,7 +250,10 @@ fn strict(text: &CelString<'_>) -> Result<Semver> {
     reason = "the registering macro passes references"
 )]
 fn lenient(text: &CelString<'_>, normalize: &CelBool) -> Result<Semver> {
-    read(text.inner(), *normalize.inner()).ok_or_else(|| wrong(text.inner()))
+    if !*normalize.inner() {
+        return strict(text);
+    }
+    read(text.inner(), true).ok_or_else(|| wrong_lenient(text.inner()))
 }
 
 fn is_strict(text: &CelString<'_>) -> CelBool {
@@ -256,7 +326,10 @@ mod tests {
     fn only_the_lenient_form_forgives() {
         let rows = [
             ("v1.2", Some("1.2.0")),
-            (" 01.002.3-rc.1+b ", Some("1.2.3-rc.1+b")),
+            ("v01.002.3-rc.1+b", Some("1.2.3-rc.1+b")),
+            ("1.0.00", Some("1.0.0")),
+            (" 1.2.3", None),
+            ("1.2-rc", None),
             ("v1", Some("1.0.0")),
             ("1.2.3.4", None),
             ("", None),
