@@ -169,6 +169,33 @@ fn finalizer_passes_unseen(bencher: Bencher<'_, '_>) {
     run(bencher, Door::Validate, &new, Some(&old));
 }
 
+/// What an attacker sends: as many references as a list may have, none of a type that the add-on supports.
+#[divan::bench(sample_count = 10)]
+fn ten_thousand_unknown_types(bencher: Bencher<'_, '_>) {
+    let configs: Vec<Value> = (0..9990)
+        .map(|n| json!({"group": GROUP, "resource": format!("addondeploymentconfig{n}"), "name": "c"}))
+        .collect();
+    run(
+        bencher,
+        Door::Validate,
+        &cluster_addon(&json!({"installNamespace": "agents", "configs": configs})),
+        None,
+    );
+}
+
+/// The same in an add-on that lists as many other types.
+#[divan::bench(sample_count = 10)]
+fn five_thousand_types_and_five_thousand_others(bencher: Bencher<'_, '_>) {
+    let of = |name: &str, n: usize| json!({"group": GROUP, "resource": format!("{name}{n}"), "name": "c"});
+    let configs: Vec<Value> = (0..4995).map(|n| of("other", n)).collect();
+    let mut object = addon(&[json!({"name": "all", "namespace": "default", "configs": configs})]);
+    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+        let types: Vec<Value> = (0..4995).map(|n| of("type", n)).collect();
+        spec.insert("supportedConfigs".into(), types.into());
+    }
+    run(bencher, Door::Validate, &object, None);
+}
+
 /// The whole way from bytes to bytes, as the server goes it.
 #[divan::bench]
 fn review_from_bytes_to_bytes(bencher: Bencher<'_, '_>) {

@@ -11,6 +11,7 @@ pub mod cli;
 pub mod controllers;
 pub mod explain;
 pub mod field;
+pub mod files;
 pub mod forecast;
 pub mod hash;
 pub mod model;

@@ -6,6 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "architecture/checks.rs"]
+mod checks;
+
+use checks::{
+    WRITERS, door_faults, header_fault, impurities, members, mutations, openings, outlets, production,
+    second_copies, size_fault, workspace_dependencies,
+};
+
 /// Rooms of `src/` and the rooms that each may use. `cli` joins them all.
 const DOORS: &[(&str, &[&str])] = &[
     ("field", &[]),
@@ -21,17 +29,18 @@ const DOORS: &[(&str, &[&str])] = &[
         "controllers",
         &["api", "audit", "snapshot", "plan", "policy", "telemetry"],
     ),
-    ("server", &["admission", "telemetry"]),
-    ("telemetry", &[]),
+    ("server", &["admission", "files", "telemetry"]),
+    ("files", &[]),
+    ("telemetry", &["field"]),
     ("source", &["field"]),
-    ("report", &[]),
+    ("report", &["field"]),
     ("offline", &["snapshot", "hash"]),
     (
         "check",
         &["admission", "api", "field", "offline", "report", "source"],
     ),
     ("forecast", &["api", "field", "offline", "plan", "snapshot"]),
-    ("why", &["api", "field", "offline", "plan", "snapshot"]),
+    ("why", &["api", "field", "model", "offline", "plan", "snapshot"]),
     ("explain", &["admission", "api", "field", "why"]),
     (
         "cli",
@@ -51,6 +60,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "source",
             "report",
             "offline",
+            "files",
             "check",
             "forecast",
             "why",
@@ -113,6 +123,43 @@ fn rooms_use_only_their_doors() {
 }
 
 #[test]
+fn rules_pay_for_every_loop_over_what_users_write() {
+    let rules = sources("src/admission/rules");
+    assert!(rules.len() > 20, "the rules are there");
+    let faults = rules
+        .iter()
+        .flat_map(|(path, text)| unpaid_loops(path, &production(text)));
+    let faults: Vec<String> = faults.collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let unpaid = "let items = value.as_array().into_iter().flatten();\nfor item in items {}\n";
+    assert_eq!(unpaid_loops("x.rs", unpaid).len(), 1);
+    let paid = "let items = value.as_array().into_iter().flatten();\nitems.take_while(|_| effort.spend(1))\n";
+    assert!(unpaid_loops("x.rs", paid).is_empty());
+}
+
+/// Lists and maps reach rules as `Items`, which cost steps; whoever opens a value by hand pays within the next lines.
+fn unpaid_loops(path: &str, text: &str) -> Vec<String> {
+    const NEAR: usize = 4;
+    let lines: Vec<&str> = text.lines().collect();
+    let opens = |line: &str| {
+        [".as_array()", ".as_object()", ".pointer(", ".as_array_mut()"]
+            .iter()
+            .any(|word| line.contains(word))
+    };
+    let is_paid = |at: usize| lines[at..].iter().take(NEAR).any(|line| line.contains("effort."));
+    let unpaid = (0..lines.len()).filter(|at| opens(lines[*at]) && !is_paid(*at));
+    unpaid
+        .map(|at| {
+            format!(
+                "{path}:{}: a loop over what users write costs no steps: {}",
+                at + 1,
+                lines[at].trim()
+            )
+        })
+        .collect()
+}
+
+#[test]
 fn every_room_of_src_is_in_the_table_of_doors() {
     let known: BTreeSet<&str> = DOORS.iter().map(|(room, _)| *room).collect();
     let found: BTreeSet<String> = sources("src").keys().filter_map(|path| room_of(path)).collect();
@@ -135,7 +182,11 @@ fn pure_rooms_open_no_socket_and_read_no_file() {
             faults.extend(impurities(&path, &production(&text)));
         }
     }
-    for folder in ["crates/golang/src", "crates/schema/src", "crates/fields/src"] {
+    for folder in [
+        "crates/apimachinery/src",
+        "crates/schema/src",
+        "crates/fields/src",
+    ] {
         for (path, text) in sources(folder) {
             faults.extend(impurities(&path, &production(&text)));
         }
@@ -154,7 +205,7 @@ fn pure_rooms_deny_clocks_files_and_hash_order() {
             format!("src/{room}.rs")
         }
     });
-    let crates = ["golang", "schema", "fields"].map(|name| format!("crates/{name}/src/lib.rs"));
+    let crates = ["apimachinery", "schema", "fields"].map(|name| format!("crates/{name}/src/lib.rs"));
     for file in rooms.chain(crates) {
         let text = fs::read_to_string(root().join(&file)).unwrap_or_default();
         let missing: Vec<&&str> = PURITY_LINTS
@@ -185,26 +236,25 @@ fn every_file_says_what_it_is_and_stays_small() {
 
 #[test]
 fn crates_depend_only_downwards() {
-    let manifests: BTreeMap<&str, String> = ["golang", "schema", "fields", "devhub", "spokes", "fleetbench"]
-        .into_iter()
-        .map(|name| {
-            let path = root().join("crates").join(name).join("Cargo.toml");
-            (
-                name,
-                fs::read_to_string(path).expect("every crate has a manifest"),
-            )
-        })
-        .collect();
+    let whole = fs::read_to_string(root().join("Cargo.toml")).expect("the workspace has a manifest");
+    let crates = members(&whole);
+    let manifest = |name: &String| {
+        let path = root().join("crates").join(name).join("Cargo.toml");
+        let text = fs::read_to_string(path).expect("every crate has a manifest");
+        (name.clone(), text)
+    };
+    let mut manifests: BTreeMap<String, String> = crates.iter().map(manifest).collect();
     let mut faults = Vec::new();
     for (name, allowed) in [
-        ("golang", &[][..]),
-        ("schema", &["golang"][..]),
-        ("fields", &["golang"][..]),
-        ("devhub", &["fields", "golang", "schema"][..]),
-        ("spokes", &[][..]),
+        ("apimachinery", &[][..]),
+        ("schema", &["apimachinery"][..]),
+        ("fields", &["apimachinery"][..]),
+        ("devhub", &["fields", "apimachinery", "schema"][..]),
+        ("spokes", &["apimachinery"][..]),
         ("fleetbench", &["devhub", "spokes"][..]),
     ] {
-        let found = workspace_dependencies(&manifests[name]);
+        let manifest = manifests.remove(name).expect("a crate of the workspace");
+        let found = workspace_dependencies(&manifest, &crates);
         faults.extend(
             found
                 .iter()
@@ -213,6 +263,24 @@ fn crates_depend_only_downwards() {
         );
     }
     assert!(faults.is_empty(), "forbidden arrows: {faults:?}");
+    assert!(
+        manifests.is_empty(),
+        "crates without a row here: {:?}",
+        manifests.keys()
+    );
+}
+
+#[test]
+fn what_kubernetes_has_a_word_for_is_written_once() {
+    let mut faults = Vec::new();
+    for folder in ["src", "crates"] {
+        for (path, text) in sources(folder) {
+            if !path.contains("/tests/") && !path.ends_with("_tests.rs") {
+                faults.extend(second_copies(&path, &text));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
@@ -227,20 +295,43 @@ fn the_dev_hub_knows_no_kind_of_the_product() {
 }
 
 #[test]
-fn only_apply_calls_a_mutating_client_method() {
+fn only_the_writers_call_a_mutating_client_method() {
     let mut faults = Vec::new();
     for (path, text) in sources("src/controllers") {
-        // The Lease is about who may write, not about the hub that is written to.
-        if path.ends_with("apply.rs") || path.contains("/apply/") || path.ends_with("election/campaign.rs") {
-            continue;
-        }
         faults.extend(mutations(&path, &production(&text)));
+    }
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the page");
+    for (writer, _) in WRITERS {
+        let short = writer.trim_start_matches("src/").trim_end_matches(".rs");
+        let text = fs::read_to_string(root().join(writer)).expect("a writer that is there");
+        if mutations("src/controllers/x.rs", &production(&text)).is_empty() {
+            faults.push(format!("{writer} writes nothing"));
+        }
+        if !page.contains(&format!("`{short}`")) {
+            faults.push(format!("ARCHITECTURE.md does not name {short} as a writer"));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn only_one_place_prints_and_only_one_room_opens_files() {
+    let mut faults = Vec::new();
+    for (path, text) in sources("src") {
+        faults.extend(outlets(&path, &production(&text)));
+        faults.extend(openings(&path, &production(&text)));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
 fn the_checks_can_fail() {
+    assert_eq!(outlets("src/cli/x.rs", "println!(\"{x}\")").len(), 1);
+    assert_eq!(outlets("src/cli/x.rs", "std::io::stderr().lock()").len(), 1);
+    assert_eq!(outlets("src/cli/print.rs", "std::io::stderr().lock()").len(), 0);
+    assert_eq!(openings("src/cli/x.rs", "std::fs::read_to_string(path)").len(), 1);
+    assert_eq!(openings("src/server/x.rs", "File::open(path)").len(), 1);
+    assert_eq!(openings("src/files/x.rs", "File::open(path)").len(), 0);
     assert_eq!(
         door_faults("src/plan/x.rs", "use crate::controllers::Tide;").len(),
         1
@@ -265,130 +356,28 @@ fn the_checks_can_fail() {
         mutations("src/controllers/x.rs", "api.patch_status(a, b, c)").len(),
         1
     );
+    let elsewhere = "src/controllers/policies/elsewhere/apply.rs";
     assert_eq!(
-        workspace_dependencies(
-            "[dependencies]\nschema.workspace = true\n[dev-dependencies]\ndevhub.workspace = true"
-        )
-        .len(),
+        mutations(elsewhere, "api.delete(a)").len(),
+        1,
+        "no name of a file is a licence"
+    );
+    let crates = members("[workspace]\nmembers = [\".\", \"crates/schema\", \"crates/devhub\"]\n");
+    assert_eq!(crates, ["schema", "devhub"]);
+    let manifest = "[dependencies]\nschema.workspace = true\n[dev-dependencies]\ndevhub.workspace = true";
+    assert_eq!(workspace_dependencies(manifest, &crates), ["schema"]);
+    assert_eq!(
+        second_copies("src/x.rs", "match word { \"DoesNotExist\" => 1 }").len(),
         1
     );
-}
-
-fn door_faults(path: &str, text: &str) -> Vec<String> {
-    let Some(room) = room_of(path) else {
-        return Vec::new();
-    };
-    let Some((_, doors)) = DOORS.iter().find(|(name, _)| *name == room) else {
-        return Vec::new();
-    };
-    used_rooms(text)
-        .into_iter()
-        .filter(|used| {
-            *used != room && DOORS.iter().any(|(name, _)| name == used) && !doors.contains(&used.as_str())
-        })
-        .map(|used| format!("{path}: {room} → {used} is not a door"))
-        .collect()
-}
-
-/// Returns the rooms that a text names behind `crate::`, grouped imports included.
-fn used_rooms(text: &str) -> BTreeSet<String> {
-    text.split("crate::")
-        .skip(1)
-        .flat_map(|rest| {
-            rest.strip_prefix('{')
-                .map_or_else(|| vec![first_word(rest)], first_words_of_group)
-        })
-        .collect()
-}
-
-/// Returns the first name of every member of `{a::{x, y}, b}`, of which the opening brace has been taken off.
-fn first_words_of_group(group: &str) -> Vec<String> {
-    let mut depth = 1_usize;
-    let mut members = vec![String::new()];
-    for c in group.chars() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            break;
-        }
-        if depth == 1 && c == ',' {
-            members.push(String::new());
-        } else if let Some(member) = members.last_mut() {
-            member.push(c);
-        }
-    }
-    members.iter().map(|member| first_word(member.trim())).collect()
-}
-
-fn first_word(text: &str) -> String {
-    text.chars()
-        .take_while(|c| c.is_alphanumeric() || *c == '_')
-        .collect()
-}
-
-fn impurities(path: &str, text: &str) -> Vec<String> {
-    IMPURE_NAMES
-        .iter()
-        .filter(|name| text.contains(**name))
-        .map(|name| format!("{path}: a pure room says `{name}`"))
-        .collect()
-}
-
-fn mutations(path: &str, text: &str) -> Vec<String> {
-    [
-        ".create(",
-        ".replace(",
-        ".patch(",
-        ".delete(",
-        ".patch_status(",
-        ".replace_status(",
-        ".delete_collection(",
-    ]
-    .iter()
-    .filter(|call| text.contains(**call))
-    .map(|call| format!("{path}: `{call}…)` belongs into controllers/apply"))
-    .collect()
-}
-
-fn header_fault(path: &str, text: &str) -> Option<String> {
-    let starts = text.trim_start().starts_with("//!");
-    (!starts).then(|| format!("{path}: has no `//!` header that says what it decides and what it never does"))
-}
-
-fn size_fault(path: &str, text: &str) -> Option<String> {
-    let lines = production(text).lines().count();
-    let stop = match path {
-        "src/main.rs" => MAIN_STOP,
-        _ if path.ends_with("/mod.rs") || path.ends_with("/lib.rs") => CONTENTS_STOP,
-        _ => LINE_STOP,
-    };
-    (lines > stop).then(|| format!("{path}: {lines} lines before its tests, the stop is {stop}"))
-}
-
-/// Returns a file's text up to its unit tests.
-fn production(text: &str) -> String {
-    text.lines()
-        .take_while(|line| *line != "#[cfg(test)]")
-        .fold(String::new(), |mut all, line| {
-            all.push_str(line);
-            all.push('\n');
-            all
-        })
-}
-
-fn workspace_dependencies(manifest: &str) -> Vec<String> {
-    manifest
-        .split("[dependencies]")
-        .nth(1)
-        .unwrap_or_default()
-        .lines()
-        .take_while(|line| !line.starts_with('['))
-        .map(first_word)
-        .filter(|name| ["schema", "fields", "devhub", "spokes", "tidegate"].contains(&name.as_str()))
-        .collect()
+    assert_eq!(
+        second_copies("crates/apimachinery/src/x.rs", "\"DoesNotExist\"").len(),
+        0
+    );
+    assert_eq!(
+        second_copies("src/x.rs", "#[cfg(test)]\n\"DoesNotExist\"").len(),
+        0
+    );
 }
 
 /// Whether a room is there: `policy` has its doors before its walls.

@@ -5,27 +5,14 @@
 mod scene;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use devhub::TestHub;
 use k8s_openapi::api::events::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
-use scene::{Audited, hub, instance, objects, policy, store, until};
+use scene::{A_WHILE, Audited, hub, instance, objects, policy, started, store, until};
 use tidegate::audit::Rulebook;
 use tokio::sync::watch;
-
-/// Longer than a turn of the audit, by far.
-const A_WHILE: Duration = Duration::from_millis(800);
-
-async fn started() -> (TestHub, Audited) {
-    let hub = hub().await;
-    for object in objects() {
-        store(&hub, &object).await;
-    }
-    let audited = Audited::start(hub.client()).await;
-    (hub, audited)
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_that_begins_or_ceases_to_be_at_fault_gets_one_event() {

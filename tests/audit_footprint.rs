@@ -84,6 +84,11 @@ fn within(facts: &Facts, key: &ObjectKey, footprint: &Footprint, asks: Asks) -> 
         }),
         placements: Arc::new(placements),
         declared: Arc::new(declared),
+        hub_roles: if whole(Part::Roles) {
+            Arc::clone(&facts.hub_roles)
+        } else {
+            Arc::default()
+        },
         ..facts.clone()
     }
 }

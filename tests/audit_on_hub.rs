@@ -9,27 +9,14 @@ mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use devhub::TestHub;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use scene::{Audited, addon, hub, instance, objects, policy, reports, store, until};
+use scene::{A_WHILE, Audited, addon, hub, instance, objects, policy, reports, started, store, until};
 use serde_json::{Value, json};
 use tidegate::audit::Rulebook;
 use tokio::sync::watch;
 
 const UNKNOWN: &str = "metadata.name: Not found: \"helo\": no ClusterManagementAddOn has this name; hint: did you mean \"hello\"? \
      [naming/unknown-addon]";
-
-/// Longer than a turn of the audit, by far.
-const A_WHILE: Duration = Duration::from_millis(800);
-
-async fn started() -> (TestHub, Audited) {
-    let hub = hub().await;
-    for object in objects() {
-        store(&hub, &object).await;
-    }
-    let audited = Audited::start(hub.client()).await;
-    (hub, audited)
-}
 
 fn summary(report: &Value) -> String {
     let of = |word: &str| report["summary"][word].as_i64().unwrap_or(-1);

@@ -1,4 +1,5 @@
-//! Configurations of any kind on the dev hub: a custom kind that appears late, a ConfigMap, a Secret, and a hub that refuses.
+//! Configurations of any kind on the dev hub: a custom kind that appears late, a ConfigMap, a Secret that is never read, thousands of types, and a hub
+//! that refuses.
 //!
 //! Every request of the controllers passes a gate that notes it, and that can refuse it as a hub without permissions does.
 
@@ -285,7 +286,8 @@ async fn configurations_of_any_kind_travel_by_their_hash() {
         .has_hash("cluster2", "gadgets", &json!({"spec": {"size": 1}}))
         .await;
     edits_arrive(&scene).await;
-    a_secret_leaves_only_its_hash(&scene).await;
+    only_what_is_referred_to_is_read(&scene).await;
+    a_secret_is_never_asked_for(&scene).await;
     scene.stop().await;
 }
 
@@ -306,51 +308,98 @@ async fn edits_arrive(scene: &Scene) {
     scene.has_hash("cluster2", "gadgets", &patch).await;
 }
 
-/// A Secret of one cluster's own, beside one that nobody refers to.
-async fn a_secret_leaves_only_its_hash(scene: &Scene) {
-    let content = json!({"type": "Opaque", "data": {"k": "c2VjcmV0"}});
-    for name in ["token", "stranger"] {
+/// An object of one cluster's own, beside one that nobody refers to.
+async fn only_what_is_referred_to_is_read(scene: &Scene) {
+    let content = json!({"data": {"k": "v"}});
+    for name in ["own", "stranger"] {
         scene
-            .put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "cluster1"},
-                "type": "Opaque", "data": {"k": "c2VjcmV0"}}))
+            .put(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "cluster1"},
+                "data": {"k": "v"}}))
             .await;
     }
-    assert!(
-        scene.gate.asked_for("secrets").is_empty(),
-        "nobody refers to a Secret"
-    );
-    let own = json!({"spec": {"configs": [{"group": "", "resource": "secrets", "name": "token", "namespace": "cluster1"}]}});
+    refer(
+        scene,
+        &json!([{"group": "", "resource": "configmaps", "name": "own", "namespace": "cluster1"}]),
+    )
+    .await;
+    scene.has_hash("cluster1", "configmaps", &content).await;
+    for (path, accept) in scene.gate.asked_for("configmaps") {
+        let is_read = path.starts_with("/api/v1/namespaces/");
+        assert!(!path.contains("stranger"), "{path}");
+        assert!(
+            is_read || accept.contains("PartialObjectMetadata"),
+            "{path} {accept}"
+        );
+    }
+    refer(scene, &Value::Null).await;
+    eventually("the defaults are back", || async {
+        scene.hash("cluster1", "configmaps").await == scene.hash("cluster2", "configmaps").await
+    })
+    .await;
+}
+
+async fn refer(scene: &Scene, configs: &Value) {
+    let own = json!({"spec": {"configs": configs}});
     let addons: Api<ManagedClusterAddOn> = Api::namespaced(scene.hub.client(), "cluster1");
     let patched = addons
         .patch(ADDON, &PatchParams::default(), &Patch::Merge(&own))
         .await;
-    patched.expect("the add-on refers to the Secret");
-    scene.has_hash("cluster1", "secrets", &content).await;
-    for (path, accept) in scene.gate.asked_for("secrets") {
-        let is_the_one = path.starts_with("/api/v1/namespaces/cluster1/secrets/token");
-        assert!(
-            is_the_one || accept.contains("PartialObjectMetadata"),
-            "{path} {accept}"
-        );
-    }
-    // The watch ends with the last reference.
-    let none = json!({"spec": {"configs": null}});
-    let patched = addons
-        .patch(ADDON, &PatchParams::default(), &Patch::Merge(&none))
+    patched.expect("the add-on changes");
+}
+
+/// Whoever can write a reference can have it followed: not to credentials.
+async fn a_secret_is_never_asked_for(scene: &Scene) {
+    scene
+        .put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token", "namespace": "cluster1"},
+            "type": "Opaque", "data": {"k": "c2VjcmV0"}}))
         .await;
-    patched.expect("the add-on refers to nothing");
-    eventually("the reference is gone", || async {
-        scene.hash("cluster1", "secrets").await.is_none()
-            && scene.hash("cluster1", "configmaps").await.is_some()
+    refer(
+        scene,
+        &json!([{"group": "", "resource": "secrets", "name": "token", "namespace": "cluster1"}]),
+    )
+    .await;
+    let why = "ConfigurationTypeOffLimits configuration secrets/cluster1/token is not read, because it is never a configuration";
+    eventually("the reference is refused", || async {
+        scene
+            .conditions("Configured")
+            .await
+            .iter()
+            .any(|said| said.starts_with(why))
     })
     .await;
-    let asked = || scene.gate.asked_for("secrets").len();
-    let before = support::at_rest(Duration::from_secs(1), async || asked()).await;
-    scene
-        .patch("v1", "Secret", "cluster1/token", &json!({"data": {"k": "bmV3"}}))
-        .await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(asked(), before);
+    assert!(
+        scene.gate.asked_for("secrets").is_empty(),
+        "no Secret is listed, watched or read"
+    );
+    refer(scene, &Value::Null).await;
+}
+
+/// Three thousand types that no hub serves are one question, not thousands.
+#[tokio::test(flavor = "multi_thread")]
+async fn thousands_of_types_cost_the_hub_next_to_nothing() {
+    let scene = scene(Gate::default(), &[]).await;
+    scene.put_addon(&[]).await;
+    let files = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    scene.said("Progressing", "InstallSucceed").await;
+    let open = files();
+    let types: Vec<Value> = (0..3_000)
+        .map(|number| json!({"group": format!("g{number}.example.com"), "resource": "things", "namespace": "default", "name": "x"}))
+        .collect();
+    refer(&scene, &Value::from(types)).await;
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    let asked = scene
+        .gate
+        .asked
+        .lock()
+        .expect("a lock")
+        .iter()
+        .filter(|(path, _)| path.ends_with("/apis"))
+        .count();
+    assert!(asked <= 4, "{asked} times the hub was asked for its groups");
+    assert!(files() <= open + 10, "{} connections, {open} before", files());
+    refer(&scene, &Value::Null).await;
+    scene.said("Configured", "ConfigurationsConfigured").await;
+    scene.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -390,7 +439,7 @@ async fn a_hub_that_lacks_a_definition_is_driven_all_the_same() {
     scene
         .said(
             "Configured",
-            "ConfigurationNotFound configuration addonhubconfigs.addon.open-cluster-management.io//hub",
+            "ConfigurationNotFound configuration addonhubconfigs.addon.open-cluster-management.io/hub",
         )
         .await;
     let definition = tidegate::api::crds()

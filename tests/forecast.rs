@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use tidegate::forecast::{Forecast, forecast, text};
+use tidegate::forecast::{Forecast, Wave, forecast, text};
 use tidegate::offline::{Dump, Hub};
 use tidegate::snapshot::{DiscoveryLabels, Kind, Settings};
 use tidegate::why::{Unknown, why};
@@ -106,6 +106,50 @@ fn a_cluster_that_says_nothing_is_held_and_the_others_are_not() {
     assert!(!held.contains(&"c1"), "{:#?}", course.held);
 }
 
+/// A cluster that gets the add-on and says nothing has moved, and stops there: it is not held.
+#[test]
+fn nobody_both_moves_and_is_held() {
+    let course = only(&hub(["True", "Unknown", "True", "True"]));
+    let told = text(std::slice::from_ref(&course), 0);
+    let line = told.lines().find(|line| line.contains("c2:"));
+    let line = line.expect("c2 does not arrive").trim_start();
+    assert!(line.starts_with("stops "), "{told}");
+    assert!(!told.contains("\n  held "), "{told}");
+}
+
+#[test]
+fn a_wave_that_follows_at_the_same_time_says_so() {
+    let wave = |after: i64, moved: &str| Wave {
+        after,
+        installed: Vec::new(),
+        moved: vec![moved.to_owned()],
+        removed: Vec::new(),
+    };
+    let course = Forecast {
+        addon: "hello".to_owned(),
+        clusters: 4,
+        waves: vec![wave(0, "c1"), wave(0, "c2"), wave(300, "c3"), wave(300, "c4")],
+        held: Vec::new(),
+        cut: false,
+    };
+    let told = text(&[course], 0);
+    let words: Vec<Vec<&str>> = told
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().collect())
+        .take(4)
+        .collect();
+    assert_eq!(
+        words,
+        [
+            vec!["wave", "1", "at", "once", "move", "c1"],
+            vec!["wave", "2", "then", "move", "c2"],
+            vec!["wave", "3", "after", "5m", "move", "c3"],
+            vec!["wave", "4", "then", "move", "c4"],
+        ]
+    );
+}
+
 #[test]
 fn the_forecast_of_the_same_hub_is_always_the_same() {
     let hub = hub(["True", "Unknown", "True", "False"]);
@@ -157,4 +201,88 @@ fn why_names_what_is_missing() {
             near: Some("hello".to_owned())
         }
     );
+}
+
+/// A hub on which a fleet goes that nothing selects any more, with what the controllers say about it.
+fn leaving(clusters: usize, stalled: Option<(&str, &str)>) -> Hub {
+    let mut hub = Hub::default();
+    let conditions: Vec<Value> = stalled
+        .into_iter()
+        .map(|(reason, message)| {
+            json!({"type": "Stalled", "status": "True", "reason": reason, "message": message, "lastTransitionTime": "2029-12-31T23:59:00Z"})
+        })
+        .collect();
+    let strategy = json!({"type": "ClusterLabelSelector", "labelSelector": {"matchLabels": {"env": "pord"}}});
+    let mut objects = vec![
+        json!({"apiVersion": format!("{ADDON}/v1alpha1"), "kind": "ClusterManagementAddOn",
+        "metadata": {"name": "hello"}, "spec": {"installStrategy": strategy}, "status": {"conditions": conditions}}),
+    ];
+    for number in 0..clusters {
+        let name = format!("c{number}");
+        objects.push(cluster(&name, "True"));
+        let annotations = json!({"tidegate.io/installed-by": "label-selector", "tidegate.io/deselected-at": "2029-12-31T23:59:00Z"});
+        objects.push(
+            json!({"apiVersion": format!("{ADDON}/v1alpha1"), "kind": "ManagedClusterAddOn",
+            "metadata": {"name": "hello", "namespace": name, "annotations": annotations}, "spec": {}}),
+        );
+    }
+    for object in objects {
+        assert!(hub.put(object.clone()).is_some(), "{object}");
+    }
+    for kind in Kind::ALL {
+        hub.complete(kind);
+    }
+    hub
+}
+
+#[test]
+fn why_tells_what_holds_removals_as_the_controllers_tell_it() {
+    let budget = "80 removals are held: no more than 20 instances go in a minute, the next at 2030-01-01T00:00:30Z; to let all of them go, annotate";
+    let unread = "100 instances stay although nothing selects them: cannot read ClusterManagementAddOn hello once more: no";
+    for (clusters, stalled, code, detail) in [
+        (100, Some(("RemovalHeld", budget)), "why/removal-held", budget),
+        (15, Some(("RemovalHeld", budget)), "why/removal-held", budget),
+        (
+            100,
+            Some(("RemovalUnconfirmed", unread)),
+            "why/removal-unconfirmed",
+            unread,
+        ),
+        (
+            15,
+            Some(("RemovalUnconfirmed", unread)),
+            "why/removal-unconfirmed",
+            unread,
+        ),
+        (
+            15,
+            Some(("ClustersStalled", "something else")),
+            "why/deselected",
+            "nothing keeps the add-on on the cluster; it goes with the next plan",
+        ),
+        (
+            15,
+            None,
+            "why/deselected",
+            "nothing keeps the add-on on the cluster; it goes with the next plan",
+        ),
+    ] {
+        let hub = leaving(clusters, stalled);
+        let answer = why(&hub, settings(), ("hello", None), start()).expect("the add-on is there");
+        let told: Vec<(&str, &str, usize)> = answer
+            .groups
+            .iter()
+            .map(|group| (group.cause.id, group.detail.as_str(), group.clusters.len()))
+            .collect();
+        assert_eq!(told, [(code, detail, clusters)]);
+        assert_eq!(answer.ready, 0);
+        for number in [0, clusters - 1] {
+            let cluster = format!("c{number}");
+            let answer = why(&hub, settings(), ("hello", Some(&cluster)), start()).expect("it is there");
+            assert_eq!(
+                (answer.chains[0].cause, answer.chains[0].detail.as_str()),
+                (Some(code), detail)
+            );
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Holds `manifests/crds/` to the output of the types. `UPDATE_GENERATED=1` rewrites it.
+//! Holds `manifests/crds/` to the output of the types: our own kinds, and those of others, in a folder each. `UPDATE_GENERATED=1` rewrites it.
 //!
 //! Decides nothing about the schemas themselves: `crd_superset.rs` does.
 
@@ -11,11 +11,18 @@ use tidegate::api;
 #[test]
 fn manifests_are_what_the_types_say() {
     let update = std::env::var_os("UPDATE_GENERATED").is_some();
-    let folder = folder();
     let mut stale = Vec::new();
-    for name in api::crd_names() {
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    for crd in api::crds() {
+        let folder = folder().join(if api::is_ours(&crd) {
+            "ours"
+        } else {
+            "hub-without-ocm"
+        });
+        let name = crd.spec.names.plural;
         let path = folder.join(format!("{name}.yaml"));
         let wanted = api::crds_yaml(&name).expect("every listed name has a definition");
+        known.insert(path.display().to_string());
         if update {
             fs::create_dir_all(&folder).expect("the folder can be made");
             fs::write(&path, &wanted).expect("the file can be written");
@@ -24,14 +31,16 @@ fn manifests_are_what_the_types_say() {
             stale.push(path.display().to_string());
         }
     }
-    let known: BTreeSet<String> = api::crd_names()
+    let strangers: Vec<String> = ["ours", "hub-without-ocm"]
         .into_iter()
-        .map(|name| format!("{name}.yaml"))
+        .flat_map(|kept| files(&folder().join(kept)))
+        .filter(|path| !known.contains(path))
         .collect();
-    let strangers: Vec<String> = file_names(&folder)
-        .into_iter()
-        .filter(|name| !known.contains(name))
-        .collect();
+    assert_eq!(
+        files(&folder()).len(),
+        2,
+        "the folders of ours and theirs, and nothing beside them"
+    );
     assert!(
         strangers.is_empty(),
         "these files are of no kind of ours: {strangers:?}"
@@ -53,16 +62,10 @@ fn a_definition_is_found_by_plural_and_by_full_name() {
     assert_eq!(api::crds_yaml("placement"), None);
 }
 
-fn file_names(folder: &Path) -> BTreeSet<String> {
+fn files(folder: &Path) -> Vec<String> {
     fs::read_dir(folder)
         .expect("the folder is there")
-        .map(|entry| {
-            entry
-                .expect("the entry is readable")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|entry| entry.expect("the entry is readable").path().display().to_string())
         .collect()
 }
 

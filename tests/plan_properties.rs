@@ -6,6 +6,7 @@ mod world;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::json;
+use tidegate::hash::SpecHash;
 use tidegate::plan;
 use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
 use world::World;
@@ -22,6 +23,8 @@ enum Step {
     DropConfig(usize),
     Template(u8),
     Own(usize, bool),
+    OwnTemplate(usize, bool),
+    Groups(u8),
     Leave(usize),
     Report(usize, bool),
     Strategy(u8),
@@ -44,13 +47,15 @@ fn step() -> impl Strategy<Value = Step> {
         (0..2_usize).prop_map(Step::DropConfig),
         (0..4_u8).prop_map(Step::Template),
         (0..4_usize, any::<bool>()).prop_map(|(cluster, own)| Step::Own(cluster, own)),
+        (0..4_usize, any::<bool>()).prop_map(|(cluster, own)| Step::OwnTemplate(cluster, own)),
+        any::<u8>().prop_map(Step::Groups),
         (0..4_usize).prop_map(Step::Leave),
         (0..4_usize, any::<bool>()).prop_map(|(cluster, fine)| Step::Report(cluster, fine)),
-        (0..4_u8).prop_map(Step::Strategy),
+        (0..6_u8).prop_map(Step::Strategy),
         (0..4_usize, any::<bool>()).prop_map(|(cluster, on)| Step::Label(cluster, on)),
         (0..4_usize, any::<bool>()).prop_map(|(cluster, out)| Step::OptOut(cluster, out)),
-        (0..2_usize, 0..6_u8).prop_map(|(placement, kind)| Step::Rollout(placement, kind)),
-        (0..4_u8).prop_map(Step::Rolling),
+        (0..2_usize, 0..11_u8).prop_map(|(placement, kind)| Step::Rollout(placement, kind)),
+        (0..6_u8).prop_map(Step::Rolling),
         (0..4_u8).prop_map(Step::Pause),
         (1..200_i64).prop_map(Step::Tick),
         Just(Step::Settle),
@@ -99,7 +104,9 @@ fn act(world: &mut World, step: &Step) {
             ));
         }
         Step::Template(variant) => put_template(world, *variant),
-        Step::Own(n, own) => put_instance(world, &cluster(*n), *own),
+        Step::Own(n, own) => put_instance(world, &cluster(*n), own.then(own_config)),
+        Step::OwnTemplate(n, own) => put_instance(world, &cluster(*n), own.then(own_template)),
+        Step::Groups(mask) => put_groups(world, *mask),
         Step::Leave(n) => world.mark_deleting(&ObjectKey::new(Kind::Cluster, "", cluster(*n))),
         Step::Report(n, fine) => world.report(&cluster(*n), (!fine).then_some("no"), *fine),
         Step::Strategy(which) => put_addon(world, *which),
@@ -117,10 +124,7 @@ fn act(world: &mut World, step: &Step) {
         }
         Step::Rollout(which, kind) => put_rollout(world, *which, *kind),
         Step::Rolling(kind) => put_rolling(world, *kind),
-        Step::Pause(kind) => edit_addon(world, |addon| {
-            let places = ["", "default/p0", "default/p1", "*"];
-            addon["metadata"]["annotations"] = json!({"tidegate.io/paused": places[usize::from(*kind)]});
-        }),
+        Step::Pause(kind) => put_pause(world, *kind),
         Step::Tick(seconds) => world.tick(SignedDuration::from_secs(*seconds)),
         Step::Settle => {
             world.settle("hello");
@@ -130,6 +134,13 @@ fn act(world: &mut World, step: &Step) {
             world.apply(&plan);
         }
     }
+}
+
+fn put_pause(world: &mut World, kind: u8) {
+    edit_addon(world, |addon| {
+        let places = ["", "default/p0", "default/p1", "*"];
+        addon["metadata"]["annotations"] = json!({"tidegate.io/paused": places[usize::from(kind)]});
+    });
 }
 
 fn put_template(world: &mut World, variant: u8) {
@@ -148,17 +159,49 @@ fn put_template(world: &mut World, variant: u8) {
     );
 }
 
-fn put_instance(world: &mut World, cluster: &str, own: bool) {
+fn put_other_template(world: &mut World) {
+    let spec = json!({"addonName": "hello", "agentSpec": {"workload": {"manifests": [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "y"}}]}}});
+    world.put(
+        Kind::Template,
+        json!({"metadata": {"name": "other"}, "spec": spec}),
+    );
+}
+
+fn own_config() -> serde_json::Value {
+    json!({"group": GROUP, "resource": "addondeploymentconfigs", "name": "config1", "namespace": "default"})
+}
+
+fn own_template() -> serde_json::Value {
+    json!({"group": GROUP, "resource": "addontemplates", "name": "other"})
+}
+
+/// What a cluster has of its own; a cluster without the add-on gets it by hand.
+fn put_instance(world: &mut World, cluster: &str, own: Option<serde_json::Value>) {
     let key = ObjectKey::new(Kind::Instance, cluster, "hello");
-    let list = json!([{"group": GROUP, "resource": "addondeploymentconfigs", "name": "config1", "namespace": "default"}]);
-    let configs = if own { list } else { json!([]) };
     let mut object = world
         .objects
         .get(&key)
         .cloned()
         .unwrap_or_else(|| json!({"metadata": {"name": "hello", "namespace": cluster}, "spec": {}}));
-    object["spec"]["configs"] = configs;
+    object["spec"]["configs"] = own.into_iter().collect();
     world.put(Kind::Instance, object);
+}
+
+/// Cuts the decisions of both placements into groups, by what is decided now: the bit of a cluster says whether it is in the first
+/// group of `p0`, which has a name, and `p1` has a group for each of its clusters.
+fn put_groups(world: &mut World, mask: u8) {
+    let first = mask & 15;
+    let all: Vec<(usize, String)> = (0..4).map(|n| (n, cluster(n))).collect();
+    let (early, late): (Vec<_>, Vec<_>) = all.iter().cloned().partition(|(n, _)| first & (1 << n) != 0);
+    let names = |of: Vec<(usize, String)>| of.into_iter().map(|(_, name)| name).collect::<Vec<_>>();
+    let groups = [(Some(("canary", 0)), names(early)), (Some(("", 1)), names(late))];
+    world.decide_in(&placement(0), &groups);
+    let each = (0..).zip(&all);
+    let each: Vec<_> = each
+        .map(|(index, (_, name))| (Some(("", index)), vec![name.clone()]))
+        .collect();
+    world.decide_in(&placement(1), &each);
 }
 
 /// Replaces labels or annotations of a cluster.
@@ -170,14 +213,19 @@ fn edit_cluster(world: &mut World, name: &str, fields: &serde_json::Value) {
     world.put(Kind::Cluster, object);
 }
 
-/// Strategy 0 is Manual, 1 Placements, 2 follows labels, and 3 has a selector without a meaning.
+/// Strategy 0 is Manual, 1 Placements, 2 follows labels, and 3 has a selector without a meaning; 4 and 5 are 0 and 2 with the placements
+/// kept, as somebody does who wants to go back.
 fn put_addon(world: &mut World, strategy: u8) {
     let config = |n: usize| json!({"group": GROUP, "resource": "addondeploymentconfigs", "name": format!("config{n}"), "namespace": "default"});
+    let placements = json!([
+        {"name": "p0", "namespace": "default"}, {"name": "p1", "namespace": "default", "configs": [config(1)]}]);
+    let labels = json!({"matchLabels": {"env": "prod"}});
     let strategy = match strategy {
+        4 => json!({"type": "Manual", "placements": placements}),
+        5 => json!({"type": "ClusterLabelSelector", "labelSelector": labels, "placements": placements}),
         0 => json!({"type": "Manual"}),
-        1 => json!({"type": "Placements", "placements": [
-            {"name": "p0", "namespace": "default"}, {"name": "p1", "namespace": "default", "configs": [config(1)]}]}),
-        2 => json!({"type": "ClusterLabelSelector", "labelSelector": {"matchLabels": {"env": "prod"}}}),
+        1 => json!({"type": "Placements", "placements": placements}),
+        2 => json!({"type": "ClusterLabelSelector", "labelSelector": labels}),
         _ => json!({"type": "ClusterLabelSelector", "labelSelector": {"matchLabels": {"": "prod"}}}),
     };
     let spec = json!({
@@ -207,6 +255,12 @@ fn put_rollout(world: &mut World, placement: usize, kind: u8) {
         json!({"type": "ProgressivePerGroup", "progressivePerGroup": {"minSuccessTime": "1500ms", "progressDeadline": "1m"}}),
         json!({"type": "All", "all": {"minSuccessTime": "30s", "progressDeadline": "20s", "maxFailures": 1}}),
         json!({"type": "Progressive", "progressive": {"maxConcurrency": "130%"}}),
+        json!({"type": "Progressive", "progressive": {"maxConcurrency": "30%", "maxFailures": "50%"}}),
+        json!({"type": "Progressive", "progressive": {"maxConcurrency": 1, "maxFailures": 2}}),
+        json!({"type": "Progressive", "progressive": {"mandatoryDecisionGroups": [{"groupName": "canary"}], "maxConcurrency": 2}}),
+        json!({"type": "ProgressivePerGroup", "progressivePerGroup": {"maxFailures": 1}}),
+        json!({"type": "ProgressivePerGroup", "progressivePerGroup":
+            {"mandatoryDecisionGroups": [{"groupIndex": 1}], "maxFailures": "100%", "progressDeadline": "9s"}}),
     ];
     edit_addon(world, |addon| {
         if let Some(entry) = addon["spec"]["installStrategy"]["placements"].get_mut(placement) {
@@ -217,13 +271,17 @@ fn put_rollout(world: &mut World, placement: usize, kind: u8) {
 
 fn put_rolling(world: &mut World, kind: u8) {
     let list = json!([{"group": GROUP, "resource": "addondeploymentconfigs", "name": "config0", "namespace": "default"}]);
-    let rolling = json!({"type": "RollingUpdateWithPlacement", "rollingUpdateWithPlacement":
-        {"name": "p1", "namespace": "default", "maxConcurrentlyUpdating": 1}});
+    let follows = |name: &str, most: serde_json::Value| {
+        json!({"type": "RollingUpdateWithPlacement", "rollingUpdateWithPlacement":
+            {"name": name, "namespace": "default", "maxConcurrentlyUpdating": most}})
+    };
     let configurations = [
         json!(null),
         json!({"configs": list}),
-        json!({"configs": list, "rolloutStrategy": rolling}),
+        json!({"configs": list, "rolloutStrategy": follows("p1", json!(1))}),
         json!({"configs": list, "rolloutStrategy": {"type": "Sometimes"}}),
+        json!({"configs": list, "rolloutStrategy": follows("p0", json!("30%"))}),
+        json!({"configs": list, "rolloutStrategy": follows("never-was", json!(1))}),
     ];
     edit_addon(world, |addon| {
         addon["spec"]["configuration"] = configurations[usize::from(kind)].clone();
@@ -236,6 +294,7 @@ fn start() -> World {
     act(&mut world, &Step::Config(0, 0));
     act(&mut world, &Step::Config(1, 1));
     put_template(&mut world, 0);
+    put_other_template(&mut world);
     put_addon(&mut world, 1);
     world
 }
@@ -303,10 +362,52 @@ fn a_cluster_that_another_placement_has_taken_over_is_not_claimed_back() {
     assert_eq!(taken_in_a_moment_without_decisions(&steps, 1, false), []);
 }
 
+/// What a green instance hides: a configuration that is not what the hub has now, though nothing says that it is kept from it.
+fn hidden_behind_green(world: &World) -> Vec<String> {
+    let is_true = |object: &serde_json::Value, name: &str| {
+        let listed = object["status"]["conditions"].as_array();
+        let mut listed = listed.into_iter().flatten();
+        listed.any(|one| one["type"] == name && one["status"] == "True")
+    };
+    let is_current = |reference: &serde_json::Value| {
+        let kind = if reference["resource"] == "addontemplates" {
+            Kind::Template
+        } else {
+            Kind::DeploymentConfig
+        };
+        let text = |pointer: &str| {
+            reference
+                .pointer(pointer)
+                .and_then(|text| text.as_str())
+                .unwrap_or_default()
+        };
+        let key = ObjectKey::new(
+            kind,
+            text("/desiredConfig/namespace"),
+            text("/desiredConfig/name"),
+        );
+        let stored = world
+            .objects
+            .get(&key)
+            .map(|object| SpecHash::of(object).to_string());
+        stored.as_deref() == Some(text("/desiredConfig/specHash"))
+    };
+    let instances = world.objects.iter().filter(|(key, _)| key.kind == Kind::Instance);
+    let green = instances.filter(|(_, object)| is_true(object, "Ready") && is_true(object, "Configured"));
+    let hides = |object: &serde_json::Value| {
+        let references = object["status"]["configReferences"].as_array();
+        !references.into_iter().flatten().all(is_current)
+    };
+    green
+        .filter(|(_, object)| hides(object))
+        .map(|(key, object)| format!("{key}: {}", object["status"]))
+        .collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// Whatever happens, plans end, and a settled hub is never written to again.
+    /// Whatever happens, plans end, and a settled hub is never written to again; what is green there is what the hub says now.
     #[test]
     fn plans_come_to_an_end(steps in prop::collection::vec(step(), 1..40)) {
         let mut world = start();
@@ -319,6 +420,7 @@ proptest! {
             world.settle("hello");
             let Some(at) = world.plan("hello").recheck_at else {
                 world.come_to_rest("hello");
+                prop_assert_eq!(hidden_behind_green(&world), Vec::<String>::new());
                 world.tick(SignedDuration::from_hours(24));
                 prop_assert!(world.plan("hello").actions.is_empty());
                 return Ok(());

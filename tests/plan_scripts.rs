@@ -26,9 +26,10 @@ use std::path::{Path, PathBuf};
 
 use any_kind::AnyKinds;
 use serde_json::Value;
+use tidegate::model::HubNamespaces;
 use tidegate::plan::{Action, Plan};
 use tidegate::snapshot::{
-    ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Kind, ObjectKey, Settings, Vocabulary,
+    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Kind, ObjectKey, Settings, Vocabulary,
 };
 use words::{condition_line, expand, reference_line, shape};
 use world::World;
@@ -70,6 +71,7 @@ fn settings(script: &str) -> Settings {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             ["setting", "cluster-configs", "rollout"] => settings.cluster_configs = ClusterConfigs::Rollout,
+            ["setting", "agent-groups", "stock"] => settings.agent_groups = AgentGroups::Stock,
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
             ["setting", "discovery-labels", "on"] => settings.discovery_labels = DiscoveryLabels::On,
             ["setting", "hook-timeout" | "hook-timeout-policy", _] => hooks::set(&mut settings, &words),
@@ -83,6 +85,9 @@ fn settings(script: &str) -> Settings {
                     .ok()
                     .and_then(|time| time.try_into().ok())
                     .expect("a length of time");
+            }
+            ["setting", "hub-namespaces", names] => {
+                settings.hub_namespaces = HubNamespaces::of(names.split(','));
             }
             ["setting", "empty-lifecycle", "self"] => settings.empty_lifecycle = EmptyLifecycle::Own,
             ["setting", ..] => unknown(&words),
@@ -152,9 +157,12 @@ impl Teller {
             ["config", "set", name, pairs @ ..] => self.config(name, pairs),
             ["restart"] => {
                 let known = self.world.store.view(&self.addon).map(|view| view.settings());
-                let settings = known.unwrap_or_default();
+                let settings = known.cloned().unwrap_or_default();
                 self.world.store = self.any_kinds.restart(settings, &self.world.objects);
             }
+            // The hub does not show a kind, and shows it again.
+            ["withhold", name] => self.world.withhold(kind_named(name)),
+            ["disclose", name] => self.world.disclose(kind_named(name)),
             ["type", of, how] => self.any_kinds.serve(of, how),
             ["object", reference] => {
                 let content = serde_saphyr::from_str(block).expect("a block holds YAML");
@@ -169,7 +177,7 @@ impl Teller {
             }
             ["condition" | "annotate", words @ ..] => self.act_as_others(words, line),
             ["status", kind, place] => self.status(kind, place, block),
-            ["hook", ..] | ["show", "everything"] => self.act_on_end(&words, line),
+            ["hook" | "why", ..] | ["show", "everything"] => self.act_on_end(&words, line),
             ["foreign", "work", cluster] => self.foreign_work(cluster),
             ["refuse" | "accept" | "request", ..] | ["show", "object" | "grants" | "registration", ..] => {
                 registration::act(self, &words, line);
@@ -234,10 +242,8 @@ impl Teller {
     fn given(&mut self, block: &str) {
         for text in block.split("  ---\n") {
             let object: Value = serde_saphyr::from_str(text).expect("a block holds YAML");
-            let kind = Kind::ALL
-                .into_iter()
-                .find(|kind| object["kind"] == kind.address().kind);
-            self.world.put(kind.expect("a known kind"), object);
+            self.world
+                .put(Kind::of_object(&object).expect("a known kind"), object);
         }
     }
 
@@ -437,11 +443,13 @@ impl Teller {
     }
 }
 
+fn kind_named(word: &str) -> Kind {
+    let known = Kind::ALL.into_iter().find(|known| known.word() == word);
+    known.expect("a known kind")
+}
+
 fn key(kind: &str, place: &str) -> ObjectKey {
-    let kind = Kind::ALL
-        .into_iter()
-        .find(|known| known.address().kind == kind)
-        .expect("a known kind");
+    let kind = kind_named(kind);
     let (namespace, name) = place.split_once('/').unwrap_or(("", place));
     ObjectKey::new(kind, namespace, name)
 }
@@ -462,10 +470,9 @@ fn describe(action: &Action) -> (String, String) {
             for reference in status["configReferences"].as_array().into_iter().flatten() {
                 write!(text, "\n      {}", reference_line(reference)).expect("a string takes text");
             }
+            let told = ["Progressing", "HookManifestCompleted"].map(Value::from);
             let conditions = status["conditions"].as_array().into_iter().flatten();
-            for condition in conditions.filter(|condition| {
-                condition["type"] == "Progressing" || condition["type"] == "HookManifestCompleted"
-            }) {
+            for condition in conditions.filter(|condition| told.contains(&condition["type"])) {
                 write!(text, "\n      {}", condition_line(condition)).expect("a string takes text");
             }
             for progression in status["installProgressions"].as_array().into_iter().flatten() {

@@ -108,11 +108,79 @@ fn an_old_fault_that_nobody_touched_only_warns() {
     let rulebook = rulebook(&[prefix()], "[]");
     let mut new = addon("x");
     new["metadata"]["labels"] = json!({"a": "b"});
+    assert_eq!(
+        verdict(&new, Some(&addon("x")), &rulebook),
+        Verdict::pass(),
+        "the policy reads no label"
+    );
+    new["spec"]["configs"] = json!([]);
     let kept = verdict(&new, Some(&addon("x")), &rulebook);
     assert!(kept.allowed());
     assert!(kept.rules().contains(&"policy/prefix/a"), "{:?}", kept.warnings());
     let changed = verdict(&addon("x"), Some(&addon("y")), &rulebook);
     assert_eq!(refusals(&changed), [REFUSED]);
+}
+
+fn labels(labels: &Value) -> Value {
+    let mut object = addon("x");
+    object["metadata"]["labels"] = labels.clone();
+    object["metadata"]["resourceVersion"] = json!(labels.to_string().len().to_string());
+    object
+}
+
+#[test]
+fn a_policy_about_labels_is_asked_when_they_change() {
+    let owner = policy(
+        "owner",
+        &json!({"validations": [
+            {"id": "evil", "message": "must not be evil", "expression": "object.metadata.?labels.?owner.orValue('') != 'evil'"},
+            {"id": "spec", "message": "must begin with addon-", "expression": "object.spec.installNamespace.startsWith('addon-')"}]}),
+    );
+    let rulebook = rulebook(&[owner], "[]");
+    let (none, evil) = (labels(&json!({})), labels(&json!({"owner": "evil"})));
+    let refused = refusals(&verdict(&evil, Some(&none), &rulebook));
+    assert_eq!(
+        refused,
+        ["<nil>: Invalid value: must not be evil [policy/owner/evil]"],
+        "the old fault of the spec names no field, and nobody touched what it reads"
+    );
+    let other = labels(&json!({"owner": "evil", "team": "a"}));
+    let kept = verdict(&other, Some(&evil), &rulebook);
+    assert!(kept.allowed(), "{:?}", refusals(&kept));
+    let mended = verdict(&none, Some(&other), &rulebook);
+    assert!(mended.allowed(), "{:?}", refusals(&mended));
+    let mut going = evil;
+    going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert_eq!(
+        verdict(&going, Some(&none), &rulebook),
+        Verdict::pass(),
+        "what goes is not held up"
+    );
+}
+
+#[test]
+fn a_policy_may_read_finalizers_and_whoever_takes_them_off_what_goes_is_not_asked() {
+    let held = policy(
+        "held",
+        &json!({"validations": [{"id": "a", "message": "must be held",
+            "expression": "object.metadata.?finalizers.orValue([]).exists(f, f == 'a/b')"}]}),
+    );
+    let rulebook = rulebook(&[held], "[]");
+    let mut with = addon("addon-x");
+    with["metadata"]["finalizers"] = json!(["a/b"]);
+    assert_eq!(
+        refusals(&verdict(&addon("addon-x"), Some(&with), &rulebook)).len(),
+        1
+    );
+    let mut going = addon("addon-x");
+    going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert_eq!(verdict(&going, Some(&with), &rulebook), Verdict::pass());
+    going["spec"]["installNamespace"] = json!("y");
+    assert_eq!(
+        refusals(&verdict(&going, Some(&with), &rulebook)).len(),
+        1,
+        "its spec is judged"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tidegate::api::v1alpha1::AddOnPolicy;
-use tidegate::controllers::{PolicyDocuments, PolicyWatch};
+use tidegate::controllers::{PolicyDocuments, PolicyTells, PolicyWatch};
 use tidegate::policy::{Origin, Source};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -66,7 +66,7 @@ async fn policies_are_followed_and_told_how_they_are() {
         .await
         .expect("stored");
     let (folder, documents) = watch::channel(PolicyDocuments::default());
-    let policies = PolicyWatch::start(hub.client(), documents).await;
+    let policies = PolicyWatch::start(hub.client(), documents, PolicyTells::OnHub).await;
     let set = policies.set();
     assert_eq!(
         set.borrow().names().collect::<Vec<_>>(),
@@ -121,7 +121,7 @@ async fn policies_are_followed_and_told_how_they_are() {
 async fn a_hub_without_policies_is_no_hindrance() {
     let hub = TestHub::of(DevHub::builder()).await.expect("the hub starts");
     let (_folder, documents) = watch::channel(PolicyDocuments::default());
-    let started = PolicyWatch::start(hub.client(), documents);
+    let started = PolicyWatch::start(hub.client(), documents, PolicyTells::OnHub);
     let policies = tokio::time::timeout(Duration::from_mins(1), started)
         .await
         .expect("it starts");
@@ -162,7 +162,7 @@ async fn a_hub_that_withholds_its_policies_keeps_nobody_waiting_and_those_of_the
         }],
         objects: Vec::new(),
     });
-    let started = PolicyWatch::start(refusing().await, documents);
+    let started = PolicyWatch::start(refusing().await, documents, PolicyTells::OnHub);
     let policies = tokio::time::timeout(Duration::from_mins(1), started)
         .await
         .expect("it starts");

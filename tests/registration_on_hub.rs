@@ -1,26 +1,26 @@
 //! Registration on the dev hub: a real certificate request is approved and signed, a wrong requester gets nothing, permissions
 //! and token infrastructure appear as objects and go again.
 
+#[path = "support/agent.rs"]
+mod agent;
 #[path = "support/hub.rs"]
 #[expect(dead_code, reason = "it needs a part of it")]
 mod support;
 
 use std::future::Future;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use devhub::TestHub;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client};
-use rcgen::{BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, KeyPair};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde_json::{Value, json};
 use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::controllers::{Tide, TideOptions};
+use tidegate::model::HubNamespaces;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 const HUB_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
@@ -28,19 +28,15 @@ const OWN_SIGNER: &str = "example.com/hello";
 const CLUSTER: &str = "c1";
 const AGENT: &str = "system:open-cluster-management:c1:x7f2q";
 
-/// What a hub lets its clusters do anyway: ask for certificates.
-fn rights_of_agents() -> [Value; 2] {
-    let (api, metadata) = (
-        "rbac.authorization.k8s.io/v1",
-        json!({"name": "clusters-ask-for-certificates"}),
-    );
+/// Roles that somebody has labelled for agents.
+fn roles_for_agents() -> [Value; 2] {
+    let labels = json!({"tidegate.io/hub-permissions": "allowed"});
+    let rules = json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}]);
     [
-        json!({"apiVersion": api, "kind": "ClusterRole", "metadata": metadata, "rules": [
-            {"apiGroups": ["certificates.k8s.io"], "resources": ["certificatesigningrequests"], "verbs": ["create"]}]}),
-        json!({"apiVersion": api, "kind": "ClusterRoleBinding", "metadata": metadata,
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": metadata["name"]},
-            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group",
-                "name": "system:open-cluster-management:managed-clusters"}]}),
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+            "metadata": {"name": "reader", "labels": labels}, "rules": rules}),
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+            "metadata": {"name": "peer", "namespace": "shared", "labels": labels}, "rules": rules}),
     ]
 }
 
@@ -54,13 +50,18 @@ impl Scene {
     async fn start() -> Self {
         let hub = support::hub().await;
         let client = hub.client();
-        let tide = support::tide(client.clone(), TideOptions::default()).await;
+        let mut options = TideOptions::default();
+        options.settings.hub_namespaces = HubNamespaces::of(["shared"]);
+        let tide = support::tide(client.clone(), options).await;
         let scene = Self { hub, client, tide };
-        for object in rights_of_agents() {
+        for object in agent::rights() {
             scene.load(object).await;
         }
         for namespace in [CLUSTER, "shared", "signers"] {
             let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+            scene.load(object).await;
+        }
+        for object in roles_for_agents() {
             scene.load(object).await;
         }
         scene
@@ -124,21 +125,7 @@ impl Scene {
 
     /// Asks for a certificate as somebody; the hub itself writes down who asked.
     async fn ask(&self, name: &str, requester: &str, signer: &str, subject: (&str, &[&str])) {
-        let body = json!({"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
-            "metadata": {"name": name, "labels": {"open-cluster-management.io/addon-name": "hello",
-                "open-cluster-management.io/cluster-name": CLUSTER}},
-            "spec": {"request": STANDARD.encode(pem(subject)), "signerName": signer, "username": "nobody",
-                "usages": ["digital signature", "key encipherment", "client auth"]}});
-        let request = http::Request::post("/apis/certificates.k8s.io/v1/certificatesigningrequests")
-            .header("Content-Type", "application/json")
-            .header("Impersonate-User", requester)
-            .header(
-                "Impersonate-Group",
-                "system:open-cluster-management:managed-clusters",
-            )
-            .body(body.to_string().into_bytes())
-            .expect("a request");
-        let stored: Value = self.client.request(request).await.expect("the request is stored");
+        let stored = agent::ask(&self.client, name, (CLUSTER, requester), signer, subject).await;
         assert_eq!(stored["spec"]["username"], requester);
     }
 
@@ -168,35 +155,6 @@ async fn eventually<F: Future<Output = bool>>(what: &str, mut check: impl FnMut(
     assert!(support::comes(&mut check).await, "{what}");
 }
 
-fn pem((user, groups): (&str, &[&str])) -> String {
-    let names = vec!["hello.addon.open-cluster-management.io".to_owned()];
-    let mut params = CertificateParams::new(names).expect("a DNS name");
-    params.distinguished_name = DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, user);
-    let kinds = [DnType::OrganizationName, DnType::CustomDnType(vec![2, 5, 4, 10])];
-    for (kind, group) in kinds.into_iter().zip(groups) {
-        params.distinguished_name.push(kind, *group);
-    }
-    let key = KeyPair::generate().expect("a key");
-    params
-        .serialize_request(&key)
-        .expect("a request")
-        .pem()
-        .expect("PEM")
-}
-
-/// Returns a secret that signs.
-fn authority() -> Value {
-    let mut params = CertificateParams::new(Vec::new()).expect("no names");
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.distinguished_name.push(DnType::CommonName, "hello-ca");
-    let key = KeyPair::generate().expect("a key");
-    let certificate = params.self_signed(&key).expect("a certificate");
-    json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
-        "metadata": {"name": "hello-ca", "namespace": "signers"},
-        "stringData": {"tls.crt": certificate.pem(), "tls.key": key.serialize_pem()}})
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_get_the_certificates_that_they_may_have_and_no_others() {
     let scene = Scene::start().await;
@@ -217,7 +175,8 @@ async fn agents_get_the_certificates_that_they_may_have_and_no_others() {
     })
     .await;
 
-    // The secret of the signer comes late: until then the condition says what is missing.
+    // The secret of the signer comes late, and first it is somebody else's: until it says that it signs for the add-on nothing is even
+    // approved, for whoever owns the signer's name may sign whatever is.
     scene
         .ask("addon-c1-hello-2", AGENT, OWN_SIGNER, ("worker", &["workers"]))
         .await;
@@ -227,7 +186,23 @@ async fn agents_get_the_certificates_that_they_may_have_and_no_others() {
             "True CertificateNotIssued addon-c1-hello-2: secret signers/hello-ca of the signer does not exist",
         )
         .await;
-    scene.load(authority()).await;
+    assert_eq!(scene.stage("addon-c1-hello-2").await, (false, None));
+    let mut authority = agent::authority("signers");
+    let word = authority["metadata"]["annotations"].take();
+    scene.load(authority).await;
+    scene
+        .says(
+            "CertificateRequestRefused",
+            "True CertificateNotIssued addon-c1-hello-2: secret signers/hello-ca of the signer does not sign for add-on \"hello\"",
+        )
+        .await;
+    assert_eq!(scene.stage("addon-c1-hello-2").await, (false, None));
+    let patch = json!({"metadata": {"annotations": word}});
+    let secrets: Api<Secret> = Api::namespaced(scene.client.clone(), "signers");
+    secrets
+        .patch("hello-ca", &PatchParams::default(), &Patch::Merge(&patch))
+        .await
+        .expect("the owner of the secret says for whom it signs");
     eventually("a certificate is signed", || async {
         scene.stage("addon-c1-hello-2").await.1.is_some()
     })

@@ -160,7 +160,7 @@ async fn every_instance_carries_its_hashes(scene: &Scene) {
     {
         assert_eq!(
             condition(&instance, "Ready"),
-            "Ready True install completed with no errors."
+            "Ready True the add-on runs with everything that was asked for"
         );
         let status = instance.status.clone().unwrap_or_default();
         let work: ManifestWork =

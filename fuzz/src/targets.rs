@@ -45,9 +45,9 @@ static FACTS: LazyLock<Facts> = LazyLock::new(|| {
     facts.with_placement("d", "p", ["cluster1"])
 });
 
-/// The body of a request to the gate: bounds, reader, both doors, writer.
+/// The body of a request to the gate: its size, reader, both doors, writer.
 pub fn review(bytes: &[u8]) {
-    if Limits::default().json.exceeded_by(bytes).is_some() {
+    if bytes.len() > Limits::default().body_bytes {
         return;
     }
     let Ok(review) = wire::Review::decode(bytes) else {

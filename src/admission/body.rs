@@ -1,10 +1,12 @@
 //! What the rules see of an object: its leaves, each with its path.
 //!
 //! Decides how a document is read when half of it may be wrong: a value of the wrong type reads as absent here, and the
-//! schema tells about it. So one misspelling never hides the faults beside it.
+//! schema tells about it. So one misspelling never hides the faults beside it. Lists and maps leave this file as [`Items`]: whoever
+//! goes through them pays.
 
 use serde_json::Value;
 
+use super::effort::{Effort, Items};
 use crate::field::Path;
 use crate::model::{
     RawBlock, RawConfigRollout, RawGroup, RawReference, RawRollingUpdate, RawStrategy, Scalar,
@@ -26,10 +28,13 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns the entries of a map.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&'a str, Self)> {
+    /// Returns the entries of a map, each for a step.
+    pub(super) fn entries<'s>(
+        &'s self,
+        effort: &'s Effort<'_>,
+    ) -> impl Iterator<Item = (&'a str, Self)> + 's {
         let fields = self.value.as_object().into_iter().flatten();
-        fields.map(|(name, value)| {
+        fields.take_while(|_| effort.spend(1)).map(|(name, value)| {
             // The API server writes plain names of entries like fields.
             let is_plain = name
                 .bytes()
@@ -52,7 +57,7 @@ impl<'a> Node<'a> {
         })
     }
 
-    fn items(&self) -> impl Iterator<Item = Self> {
+    pub(super) fn items(&self) -> impl Iterator<Item = Self> {
         let items = self.value.as_array().map(Vec::as_slice).unwrap_or_default();
         items.iter().enumerate().map(|(index, value)| Self {
             value,
@@ -60,10 +65,9 @@ impl<'a> Node<'a> {
         })
     }
 
-    pub(super) fn list(&self, name: &'static str) -> Vec<Self> {
-        self.key(name)
-            .map(|list| list.items().collect())
-            .unwrap_or_default()
+    /// Returns the items of a list.
+    pub(super) fn list(&self, name: &'static str) -> Items<Self> {
+        listed(Some(self), name, Some)
     }
 
     pub(super) fn text(&self, name: &str) -> Option<&'a str> {
@@ -114,7 +118,7 @@ pub(super) struct TemplateAt<'a> {
     /// Namespace for the agent.
     pub(super) install_namespace: Option<&'a str>,
     /// Configurations of the new add-on.
-    pub(super) configs: Vec<ReferenceAt<'a>>,
+    pub(super) configs: Items<ReferenceAt<'a>>,
     /// Version of the new add-on.
     pub(super) desired_version: Option<&'a str>,
 }
@@ -133,7 +137,7 @@ pub(super) struct PlacementAt<'a> {
     /// What stands at `space`, a misspelling of `namespace`.
     pub(super) space: Option<&'a str>,
     /// Configurations of its clusters.
-    pub(super) configs: Vec<ReferenceAt<'a>>,
+    pub(super) configs: Items<ReferenceAt<'a>>,
     /// `addonSpec`.
     pub(super) spec: Option<TemplateAt<'a>>,
     /// `addonTemplate`.
@@ -146,19 +150,21 @@ pub(super) struct PlacementAt<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct AddonBody<'a> {
     /// `spec.supportedConfigs`.
-    pub(super) supported: Vec<SupportedAt<'a>>,
+    pub(super) supported: Items<SupportedAt<'a>>,
     /// `spec.configuration.configs`.
-    pub(super) configured: Vec<ReferenceAt<'a>>,
+    pub(super) configured: Items<ReferenceAt<'a>>,
     /// `spec.configuration.rolloutStrategy` and its path.
     pub(super) config_rollout: Option<(Path, RawConfigRollout<'a>)>,
     /// `spec.installStrategy.placements`.
-    pub(super) placements: Vec<PlacementAt<'a>>,
+    pub(super) placements: Items<PlacementAt<'a>>,
     /// `spec.installStrategy.type`.
     pub(super) install_type: Option<&'a str>,
     /// `spec.installStrategy.labelSelector`.
     pub(super) label_selector: Option<Node<'a>>,
     /// `spec`, to compare parts of it with what is stored.
     pub(super) spec: Option<Node<'a>>,
+    /// `metadata.annotations`.
+    pub(super) annotations: Option<Node<'a>>,
 }
 
 /// What rules see of a `ManagedClusterAddOn`.
@@ -167,18 +173,22 @@ pub(super) struct ClusterAddonBody<'a> {
     /// `spec.installNamespace`.
     pub(super) install_namespace: Option<&'a str>,
     /// `spec.configs`.
-    pub(super) configs: Vec<ReferenceAt<'a>>,
+    pub(super) configs: Items<ReferenceAt<'a>>,
     /// `spec.desiredVersion`, if it is not empty.
     pub(super) desired_version: Option<&'a str>,
     /// The version that a placement gave.
     pub(super) given_version: Option<&'a str>,
     /// `status.supportedConfigs`: group and resource.
-    pub(super) declared: Vec<(&'a str, &'a str)>,
+    pub(super) declared: Items<(&'a str, &'a str)>,
+    /// `metadata.annotations`.
+    pub(super) annotations: Option<Node<'a>>,
 }
 
 /// What rules see of an `AddOnHubConfig`.
 #[derive(Clone, Debug)]
 pub(super) struct HubConfigBody<'a> {
+    /// `spec`, to compare it with what is stored.
+    pub(super) spec: Option<Node<'a>>,
     /// `spec.desiredVersion`, if it is not empty.
     pub(super) desired_version: Option<&'a str>,
 }
@@ -189,35 +199,24 @@ impl<'a> HubConfigBody<'a> {
         let spec = Node::root(object).key("spec");
         Self {
             desired_version: spec.as_ref().and_then(version),
+            spec,
         }
     }
 }
 
-/// What rules see of an `AddOnTemplate`.
+/// What rules see of a `ManagedClusterSetBinding`.
 #[derive(Clone, Debug)]
-pub(super) struct TemplateBody<'a> {
-    /// `spec.addonName`.
-    pub(super) addon: &'a str,
-    /// `spec.agentSpec.workload.manifests`.
-    pub(super) manifests: Vec<Node<'a>>,
-    /// Whether the agent registers, so that it has a kubeconfig.
-    pub(super) registers: bool,
+pub(super) struct SetBindingBody<'a> {
+    /// `spec.clusterSet`.
+    pub(super) set: &'a str,
 }
 
-impl<'a> TemplateBody<'a> {
+impl<'a> SetBindingBody<'a> {
     /// Reads an object.
     pub(super) fn read(object: &'a Value) -> Self {
         let spec = Node::root(object).key("spec");
-        let workload = spec
-            .as_ref()
-            .and_then(|spec| spec.key("agentSpec")?.key("workload"));
         Self {
-            addon: spec
-                .as_ref()
-                .and_then(|spec| spec.text("addonName"))
-                .unwrap_or_default(),
-            manifests: listed(workload.as_ref(), "manifests"),
-            registers: spec.is_some_and(|spec| spec.key("registration").is_some()),
+            set: spec.and_then(|spec| spec.text("clusterSet")).unwrap_or_default(),
         }
     }
 }
@@ -238,8 +237,8 @@ impl<'a> DeploymentConfigBody<'a> {
     }
 
     /// Returns the items of a list of the spec.
-    pub(super) fn list(&self, name: &'static str) -> Vec<Node<'a>> {
-        listed(self.spec.as_ref(), name)
+    pub(super) fn list(&self, name: &'static str) -> Items<Node<'a>> {
+        listed(self.spec.as_ref(), name, Some)
     }
 
     /// Returns a field of the spec.
@@ -248,12 +247,21 @@ impl<'a> DeploymentConfigBody<'a> {
     }
 }
 
+fn annotations(object: &Value) -> Option<Node<'_>> {
+    Node::root(object).key("metadata")?.key("annotations")
+}
+
 // An empty version is none.
 fn version<'a>(node: &Node<'a>) -> Option<&'a str> {
     node.text("desiredVersion").filter(|text| !text.is_empty())
 }
 
 impl<'a> AddonBody<'a> {
+    /// Returns the annotation about types that no cluster may override.
+    pub(super) fn protected(&self) -> Option<&'a str> {
+        self.annotations.as_ref()?.text(terms::PROTECTED_CONFIGS)
+    }
+
     /// Reads an object.
     pub(super) fn read(object: &'a Value) -> Self {
         let spec = Node::root(object).key("spec");
@@ -263,19 +271,14 @@ impl<'a> AddonBody<'a> {
             .and_then(|configuration| configuration.key("rolloutStrategy"));
         let install = spec.as_ref().and_then(|spec| spec.key("installStrategy"));
         Self {
-            supported: listed(spec.as_ref(), "supportedConfigs")
-                .iter()
-                .map(supported)
-                .collect(),
+            supported: listed(spec.as_ref(), "supportedConfigs", |node| Some(supported(&node))),
             configured: references(configuration.as_ref()),
             config_rollout: rollout.map(|node| (node.path.clone(), config_rollout(&node))),
-            placements: listed(install.as_ref(), "placements")
-                .iter()
-                .map(placement)
-                .collect(),
+            placements: listed(install.as_ref(), "placements", |node| Some(placement(&node))),
             install_type: install.as_ref().and_then(|install| install.text("type")),
             label_selector: install.as_ref().and_then(|install| install.key("labelSelector")),
             spec,
+            annotations: annotations(object),
         }
     }
 }
@@ -289,28 +292,30 @@ impl<'a> ClusterAddonBody<'a> {
             install_namespace: spec.as_ref().and_then(|spec| spec.text("installNamespace")),
             configs: references(spec.as_ref()),
             desired_version: spec.as_ref().and_then(version),
-            given_version: Node::root(object)
-                .key("metadata")
-                .and_then(|metadata| metadata.key("annotations")?.text(terms::GIVEN_VERSION)),
-            declared: listed(status.as_ref(), "supportedConfigs")
-                .iter()
-                .filter_map(|entry| Some((entry.text("group").unwrap_or_default(), entry.text("resource")?)))
-                .collect(),
+            given_version: annotations(object).and_then(|all| all.text(terms::GIVEN_VERSION)),
+            annotations: annotations(object),
+            declared: listed(status.as_ref(), "supportedConfigs", |entry| {
+                Some((entry.text("group").unwrap_or_default(), entry.text("resource")?))
+            }),
         }
     }
 }
 
-fn listed<'a>(node: Option<&Node<'a>>, name: &'static str) -> Vec<Node<'a>> {
-    node.map(|node| node.list(name)).unwrap_or_default()
+/// Reads every item of a list, once.
+pub(super) fn listed<'a, T>(
+    node: Option<&Node<'a>>,
+    name: &'static str,
+    read: impl Fn(Node<'a>) -> Option<T>,
+) -> Items<T> {
+    let list = node.and_then(|node| node.key(name));
+    list.iter().flat_map(Node::items).filter_map(read).collect()
 }
 
 // Entries that are no objects are left out; positions come from the list, so paths stay right.
-fn references<'a>(node: Option<&Node<'a>>) -> Vec<ReferenceAt<'a>> {
-    listed(node, "configs")
-        .iter()
-        .filter(|entry| entry.is_object())
-        .map(reference)
-        .collect()
+fn references<'a>(node: Option<&Node<'a>>) -> Items<ReferenceAt<'a>> {
+    listed(node, "configs", |entry| {
+        entry.is_object().then(|| reference(&entry))
+    })
 }
 
 fn reference<'a>(node: &Node<'a>) -> ReferenceAt<'a> {
@@ -382,7 +387,12 @@ fn strategy<'a>(node: &Node<'a>) -> RawStrategy<'a> {
 
 fn block<'a>(node: &Node<'a>) -> RawBlock<'a> {
     RawBlock {
-        groups: node.list("mandatoryDecisionGroups").iter().map(group).collect(),
+        groups: node
+            .key("mandatoryDecisionGroups")
+            .iter()
+            .flat_map(Node::items)
+            .map(|node| group(&node))
+            .collect(),
         max_concurrency: node.scalar("maxConcurrency"),
         max_failures: node.scalar("maxFailures"),
         min_success_time: node.scalar("minSuccessTime"),

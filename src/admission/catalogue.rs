@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::shape;
-use super::subject::{Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Operations, Template};
+use super::subject::{
+    Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Operations, Placement, SetBinding, Template,
+};
 
 /// One rule, as people look it up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub fn catalogue() -> Vec<Entry> {
     collect::<DeploymentConfig>(&mut entries);
     collect::<HubConfig>(&mut entries);
     collect::<Template>(&mut entries);
+    collect::<Placement>(&mut entries);
+    collect::<SetBinding>(&mut entries);
     entries.into_values().collect()
 }
 
@@ -122,6 +126,8 @@ mod tests {
                 + docs::<DeploymentConfig>(id)
                 + docs::<HubConfig>(id)
                 + docs::<Template>(id)
+                + docs::<Placement>(id)
+                + docs::<SetBinding>(id)
         };
         for Entry { id, .. } in catalogue()
             .iter()

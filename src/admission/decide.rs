@@ -3,24 +3,33 @@
 //! Decides by running the stages one after another: schema, model, defaults, rules, enforcement, ratchet, verdict. Pure:
 //! the same request, facts and rulebook give the same bytes, whether it is a dry run or not.
 
+use std::collections::BTreeSet;
+
 use json_patch::Patch;
+use schema::Stop;
 use serde_json::Value;
 
+use super::bounds;
 use super::defaults;
-use super::examine::{Case, Examined, examine};
+use super::examine::{Case, Examined, MOST_OF_A_RULE, bounded, examine};
 use super::policies;
-use super::request::{Operation, Request};
+use super::request::{MetadataPart, Operation, Request};
 use super::rulebook::Rulebook;
+use super::rules;
 use super::shape::{self, Shape};
-use super::subject::{Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Template};
+use super::subject::{
+    Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template,
+};
 use super::verdict::Verdict;
+use crate::api::v1alpha1::GROUP;
 use crate::field::{Class, Fault, Findings, Identity, Path, Violation};
 use crate::snapshot::Facts;
 
 /// Decides whether the object of a request may be stored, and what is added to it; or whether it may be deleted.
 ///
 /// What rests on the absence of an object that only the watch has not seen warns and never refuses. The verdict names
-/// these objects ([`Verdict::asks`]); whoever has asked the hub for them decides again with facts that say so.
+/// these objects ([`Verdict::asks`]), and what the one who asks must be allowed ([`Verdict::asks_whether`]); whoever has asked
+/// the hub decides again with facts that say so.
 pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let Some(shape) = shape::of(request).filter(|_| !request.passes_unseen()) else {
         return Verdict::pass();
@@ -28,15 +37,68 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
     if request.operation == Operation::Delete {
         return part_with(request, shape, facts, rulebook);
     }
+    let excess = bounds::excess(request);
+    if !excess.refused.is_empty() {
+        return refuse(identity(request, &Value::Null), excess.refused);
+    }
     let documents = match Documents::read(request, shape) {
         Ok(documents) => documents,
-        Err(violation) => return refuse(identity(request, &Value::Null), violation),
+        // It is stored so deep that nobody can read it: it can still be labelled, let go and made smaller.
+        Err(_) if bounds::keeps_the_spec(request) => return Verdict::pass(),
+        Err(violation) => return refuse(identity(request, &Value::Null), vec![violation]),
     };
-    if documents.are_left_alone() {
-        return Verdict::pass();
-    }
+    let form = Form::of(shape, &documents);
+    let narrowed;
+    let rulebook = match documents.touch(form.seen()) {
+        Touch::Nothing => return Verdict::pass(),
+        Touch::Metadata(old) => {
+            narrowed = rulebook.for_the_difference(&documents.object, old);
+            if narrowed.policies.is_empty() && !rules_read_what_differs(request, &documents.object, old) {
+                return Verdict::pass();
+            }
+            &narrowed
+        }
+        Touch::Spec => rulebook,
+    };
+    let opened = Opened {
+        shape,
+        documents,
+        form,
+        excused: excess.excused,
+    };
+    judge(request, opened, facts, rulebook)
+}
+
+fn rules_read_what_differs(request: &Request<'_>, object: &Value, old: &Value) -> bool {
+    let mut read = rules::READ_METADATA.iter();
+    read.any(|(resource, part, key)| {
+        let values = |of| -> Vec<(&String, &Value)> {
+            let of: &Value = of;
+            let all = of.get("metadata").and_then(|all| all.get(part)?.as_object());
+            let all = all.into_iter().flatten();
+            all.filter(|(name, _)| name.starts_with(key)).collect()
+        };
+        *resource == request.resource && values(object) != values(old)
+    })
+}
+
+/// An object that is to be judged.
+struct Opened {
+    shape: &'static Shape,
+    documents: Documents,
+    form: Form,
+    /// What is too large in it and was stored so.
+    excused: Vec<Violation>,
+}
+
+fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebook) -> Verdict {
+    let Opened {
+        shape,
+        documents,
+        mut form,
+        excused,
+    } = opened;
     let name = name_of(request, &documents.object).to_owned();
-    let mut form = Form::of(shape, &documents);
     let mut patch = defaults::fill(request, &documents, &name, facts);
     form.add(&patch);
     let case = Case {
@@ -55,20 +117,26 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
     let added = policies::mutate(&asking, &documents, &patch);
     form.add(&added.patch);
     patch.0.extend(added.patch.0);
-    let faults = form.faults(shape, &documents);
-    let Examined { findings, asked } = by_kind(&case, form.seen(), documents.old.as_ref());
+    let faults = form.faults(shape, &documents, request.circumstances.stop);
+    let found = by_kind(&case, form.seen(), documents.old.as_ref());
     let shapely = rulebook
         .enforcement
         .apply(shape_findings(faults, form.unknown), &case.scope());
     let shaped = shapely.allows();
-    let mut findings = merge(findings, shapely);
+    let mut findings = merge(found.findings, shapely);
     let judged = policies::examine(&asking, &form.stored, documents.old.as_ref(), shaped);
+    for fault in excused {
+        findings.warn(fault);
+    }
     findings.extend(added.findings);
     findings.extend(judged.findings);
-    let asked = asked.into_iter().chain(added.asked).chain(judged.asked).collect();
-    let undecided = added.undecided.into_iter().chain(judged.undecided).collect();
+    let asked = found.asked.into_iter().chain(added.asked);
+    let asked = asked.chain(judged.asked).collect();
+    let undecided = found.undecided.into_iter().chain(added.undecided);
+    let undecided = undecided.chain(judged.undecided).collect();
     Verdict::of(identity(request, &documents.object), findings, patch)
         .asking(asked)
+        .asking_whether(found.rights)
         .noting(judged.annotations)
         .leaving_open(undecided)
 }
@@ -80,6 +148,8 @@ fn by_kind(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
         DeploymentConfig::RESOURCE => examine::<DeploymentConfig>(case, object, old),
         HubConfig::RESOURCE => examine::<HubConfig>(case, object, old),
         Template::RESOURCE => examine::<Template>(case, object, old),
+        Placement::RESOURCE => examine::<Placement>(case, object, old),
+        SetBinding::RESOURCE => examine::<SetBinding>(case, object, old),
         _ => Examined::default(),
     }
 }
@@ -111,8 +181,14 @@ fn part_with(request: &Request<'_>, shape: &Shape, facts: &Facts, rulebook: &Rul
         rulebook,
         scope: case.scope(),
     };
-    let Examined { mut findings, asked } = by_kind(&case, &object, None);
-    let judged = policies::part_with(&asking, &object);
+    let Examined {
+        mut findings, asked, ..
+    } = by_kind(&case, &object, None);
+    // Of other groups only deletions are seen here, for advice: no policy was written with them in mind.
+    let judged = match request.group {
+        GROUP => policies::part_with(&asking, &object),
+        _ => policies::Judged::default(),
+    };
     findings.extend(judged.findings);
     let asked = asked.into_iter().chain(judged.asked).collect();
     Verdict::of(identity(request, &object), findings, Patch::default())
@@ -125,6 +201,16 @@ fn is_going(object: &Value) -> bool {
     object
         .pointer("/metadata/deletionTimestamp")
         .is_some_and(|time| !time.is_null())
+}
+
+/// What an update touches.
+enum Touch<'a> {
+    /// Nothing that is the gate's business.
+    Nothing,
+    /// Only metadata: the business of policies and rules that read it, and of nobody else. The object as it is stored.
+    Metadata(&'a Value),
+    /// The spec; the object may be new.
+    Spec,
 }
 
 /// The object and its stored predecessor.
@@ -147,9 +233,8 @@ impl Documents {
                 None
             }
         };
-        let old = old
-            .map(|old| serde_json::from_str(old.get()).map_err(unreadable))
-            .transpose()?;
+        // What nobody can read excuses nothing, and holds up nobody who makes it smaller.
+        let old = old.and_then(|old| serde_json::from_str(old.get()).ok());
         let old = old.map(|mut old: Value| {
             shape.apply_defaults(&mut old);
             old
@@ -157,17 +242,21 @@ impl Documents {
         Ok(Self { object, old })
     }
 
-    /// Tells whether an update is none of the gate's business: the object is going away, or only finalizers, owners and
-    /// the like change. Whoever removes a finalizer cannot be asked to repair the spec first.
-    fn are_left_alone(&self) -> bool {
-        let deleting = is_going(&self.object);
-        let same =
-            |pointer| self.old.as_ref().map(|old| old.pointer(pointer)) == Some(self.object.pointer(pointer));
-        self.old.is_some()
-            && (deleting
-                || ["/spec", "/metadata/labels", "/metadata/annotations"]
-                    .into_iter()
-                    .all(same))
+    /// Tells what of an object is touched that somebody may have to say something about. Of an object on its way out that is its
+    /// spec alone: whoever removes a finalizer cannot be asked to repair anything first, but whoever still writes a spec can.
+    fn touch(&self, defaulted: &Value) -> Touch<'_> {
+        let Some(old) = &self.old else {
+            return Touch::Spec;
+        };
+        let differs = |pointer: &str| defaulted.pointer(pointer) != old.pointer(pointer);
+        let mut metadata = MetadataPart::EVERY.iter();
+        if differs("/spec") {
+            Touch::Spec
+        } else if !is_going(&self.object) && metadata.any(|part| differs(&part.pointer())) {
+            Touch::Metadata(old)
+        } else {
+            Touch::Nothing
+        }
     }
 
     fn spec_is_untouched(&self, defaulted: &Value) -> bool {
@@ -216,37 +305,37 @@ impl Form {
         self.written.as_ref().unwrap_or(&self.stored)
     }
 
-    fn faults(&self, shape: &Shape, documents: &Documents) -> Vec<Violation> {
+    fn faults(&self, shape: &Shape, documents: &Documents, stop: &Stop) -> Vec<Violation> {
         if documents.spec_is_untouched(&self.stored) {
             return Vec::new();
         }
-        shape.check(&self.stored, documents.old.as_ref())
+        shape.check(&self.stored, documents.old.as_ref(), stop)
     }
 }
 
 fn shape_findings(faults: Vec<Violation>, unknown: Vec<Violation>) -> Findings {
-    let mut findings = Findings::new();
+    let (mut misfits, mut strange) = (Findings::new(), Findings::new());
     for fault in faults {
-        findings.deny(fault);
+        misfits.deny(fault);
     }
     for field in unknown {
-        findings.warn(field);
+        strange.warn(field);
     }
+    let mut findings = bounded(shape::VALUE, misfits, MOST_OF_A_RULE);
+    findings.extend(bounded(shape::UNKNOWN_FIELD, strange, MOST_OF_A_RULE));
     findings
 }
 
 /// Joins what the rules and what the schema say: about one field a rule speaks alone, because it says more.
 fn merge(mut findings: Findings, shapely: Findings) -> Findings {
-    let told: Vec<Path> = findings
+    let told: BTreeSet<Path> = findings
         .violations()
         .iter()
         .map(|violation| violation.path().clone())
         .collect();
+    let names: BTreeSet<String> = told.iter().map(ToString::to_string).collect();
     let (faults, warnings, audited) = shapely.into_parts();
-    for fault in faults
-        .into_iter()
-        .filter(|fault| !told.iter().any(|path| speaks_of(fault, path)))
-    {
+    for fault in faults.into_iter().filter(|fault| !is_told(fault, &told, &names)) {
         findings.deny(fault);
     }
     for warning in warnings {
@@ -259,15 +348,12 @@ fn merge(mut findings: Findings, shapely: Findings) -> Findings {
 }
 
 // Kubernetes reports a value that fits none of several types without a path, and names the field in the text instead.
-fn speaks_of(fault: &Violation, path: &Path) -> bool {
+fn is_told(fault: &Violation, told: &BTreeSet<Path>, names: &BTreeSet<String>) -> bool {
     if *fault.path() != Path::root() {
-        return fault.path() == path;
+        return told.contains(fault.path());
     }
-    let name = path.to_string();
-    fault
-        .detail()
-        .split_whitespace()
-        .any(|word| word.trim_matches('"') == name)
+    let mut words = fault.detail().split_whitespace();
+    words.any(|word| names.contains(word.trim_matches('"')))
 }
 
 fn name_of<'a>(request: &'a Request<'_>, object: &'a Value) -> &'a str {
@@ -287,9 +373,11 @@ fn identity(request: &Request<'_>, object: &Value) -> Identity {
     }
 }
 
-fn refuse(identity: Identity, violation: Violation) -> Verdict {
+fn refuse(identity: Identity, violations: Vec<Violation>) -> Verdict {
     let mut findings = Findings::new();
-    findings.deny(violation);
+    for violation in violations {
+        findings.deny(violation);
+    }
     Verdict::of(identity, findings, Patch::default())
 }
 

@@ -1,7 +1,8 @@
 //! Running the rules of a kind on one object.
 //!
-//! Decides what becomes of a rule that fails: a panic or an overrun is that rule's finding and nobody else's. Never
-//! decides what a rule finds.
+//! Decides what becomes of a rule that fails: a panic or an overrun is that rule's finding and nobody else's. A rule that
+//! refuses and could not look at everything refuses: what is too big or too slow is never waved through. Never decides what a
+//! rule finds.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,12 +15,15 @@ use super::enforcement::Scope;
 use super::ratchet;
 use super::request::Request;
 use super::rulebook::Rulebook;
+use super::rules;
 use super::subject::{Addon, ClusterAddon, Kind, Rule, Subject};
-use crate::field::{Class, Fault, Findings, Path};
-use crate::snapshot::{Facts, ObjectKey};
+use crate::field::{Class, Fault, Findings, Path, Violation};
+use crate::snapshot::{Facts, MayBind, ObjectKey};
 
 /// The most findings of one rule; a document can hold a mistake ten thousand times.
-const MOST_OF_A_RULE: usize = 100;
+pub(super) const MOST_OF_A_RULE: usize = 100;
+/// The most that is remembered of a stored object: every fault of it excuses one of the new object.
+const MOST_BEFORE: usize = 20_000;
 
 /// Everything that the rules of one request share.
 pub(super) struct Case<'a> {
@@ -48,26 +52,46 @@ impl Case<'_> {
 pub(super) struct Examined {
     pub(super) findings: Findings,
     pub(super) asked: BTreeSet<ObjectKey>,
+    /// What the one who asks must be allowed.
+    pub(super) rights: BTreeSet<MayBind>,
+    /// What nobody can decide.
+    pub(super) undecided: Vec<Violation>,
 }
 
 /// Examines an object with the rules of its kind; what was wrong before and is untouched only warns.
 pub(super) fn examine<K: Kind>(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
-    let Examined { findings, asked } = check::<K>(case, object, old);
+    let found = check::<K>(case, object, old, MOST_OF_A_RULE);
+    let findings = found.findings;
     let findings = match old {
         Some(old) if !findings.allows() => {
-            let before = check::<K>(case, old, Some(old)).findings;
+            let before = check::<K>(case, old, Some(old), MOST_BEFORE).findings;
+            let findings = unjudged(findings, object, &before, old);
             ratchet::soften(findings, object, &before, old)
         }
         Some(_) | None => findings,
     };
-    Examined { findings, asked }
+    Examined { findings, ..found }
 }
 
-fn check<K: Kind>(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
+/// What a rule finds of a spec that nobody touched was there before, even if the rule gave up before it said so.
+fn unjudged(findings: Findings, object: &Value, before: &Findings, old: &Value) -> Findings {
+    let gave_up: BTreeSet<&str> = before
+        .violations()
+        .iter()
+        .filter(|was| was.class() == Class::Internal)
+        .map(Violation::rule)
+        .collect();
+    if gave_up.is_empty() || object.get("spec") != old.get("spec") {
+        return findings;
+    }
+    findings.softened(|violation| gave_up.contains(violation.rule()))
+}
+
+fn check<K: Kind>(case: &Case<'_>, object: &Value, old: Option<&Value>, most: usize) -> Examined {
     let doubts = Doubts::default();
     let mut findings = Findings::new();
     let rules = K::families().iter().copied().flatten();
-    let effort = Effort::default();
+    let effort = Effort::until(case.request.circumstances.stop);
     let subject = Subject::<K> {
         name: case.name,
         namespace: case.request.namespace,
@@ -80,26 +104,33 @@ fn check<K: Kind>(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Exami
     };
     for rule in rules.filter(|rule| rule.on.includes(case.request.operation)) {
         effort.refill();
-        findings.extend(run(rule, &subject));
+        findings.extend(run(rule, &subject, most));
     }
     drop(subject);
     let findings = case.rulebook.enforcement.apply(findings, &case.scope());
-    let (findings, asked) = doubts.soften(findings);
-    Examined { findings, asked }
+    let settled = doubts.settle(findings, case.request.circumstances.unknown);
+    Examined {
+        findings: settled.findings,
+        asked: settled.objects,
+        rights: settled.rights,
+        undecided: settled.undecided,
+    }
 }
 
 /// Runs one rule. Facts and object are only read, so that a panic leaves nothing half-done behind.
-fn run<K: Kind>(rule: &Rule<K>, subject: &Subject<'_, K>) -> Findings {
+fn run<K: Kind>(rule: &Rule<K>, subject: &Subject<'_, K>, most: usize) -> Findings {
     let found = catch_unwind(AssertUnwindSafe(|| {
         let mut found = Findings::new();
         (rule.check)(subject, &mut found);
         found
     }));
     match found {
-        Ok(_) if subject.effort.is_exceeded() => {
-            failed(rule.id, "this rule gave up: there is too much to look at")
+        Ok(found) if subject.effort.is_exceeded() => {
+            let mut found = bounded(rule.id, found, most);
+            found.extend(gave_up(rule.id));
+            found
         }
-        Ok(found) => bounded(rule.id, found),
+        Ok(found) => bounded(rule.id, found, most),
         Err(_) => failed(
             rule.id,
             "this rule failed, which is a bug; all others were checked",
@@ -113,27 +144,51 @@ fn failed(id: &'static str, detail: &str) -> Findings {
     findings
 }
 
-fn bounded(id: &'static str, found: Findings) -> Findings {
+/// What a rule could not look at is refused by a rule that refuses. The place is the spec: an object that was stored so can
+/// still be labelled and deleted.
+fn gave_up(id: &'static str) -> Findings {
+    let fault = Fault::bare(Class::Internal, "this rule gave up: there is too much to look at");
+    let violation = fault.at(Path::root().key("spec"), id);
+    let mut findings = Findings::new();
+    if rules::ADVICE.contains(&id) {
+        findings.warn(violation);
+    } else {
+        findings.deny(violation);
+    }
+    findings
+}
+
+/// Cuts what one rule found; tells how much more there was.
+pub(super) fn bounded(id: &'static str, found: Findings, most: usize) -> Findings {
     let count = found.violations().len() + found.warnings().len();
-    if count <= MOST_OF_A_RULE {
+    if count <= most {
         return found;
     }
+    let place = outermost(&found);
     let (violations, warnings, audited) = found.into_parts();
-    let refused = violations.len().min(MOST_OF_A_RULE);
+    let refused = violations.len().min(most);
     let mut kept = Findings::new();
-    for violation in violations.into_iter().take(MOST_OF_A_RULE) {
+    for violation in violations.into_iter().take(most) {
         kept.deny(violation);
     }
-    for warning in warnings.into_iter().take(MOST_OF_A_RULE.saturating_sub(refused)) {
+    for warning in warnings.into_iter().take(most.saturating_sub(refused)) {
         kept.warn(warning.violation().clone());
     }
     for violation in audited {
         kept.audit(violation);
     }
-    let more = count.saturating_sub(MOST_OF_A_RULE);
+    let more = count.saturating_sub(most);
     let detail = format!("this rule found {more} more");
-    kept.warn(Fault::bare(Class::TooMany, detail).at(Path::root(), id));
+    kept.warn(Fault::bare(Class::TooMany, detail).at(place, id));
     kept
+}
+
+/// The field of the object that the first finding stands in: what is said of all of them must not be taken for that one.
+fn outermost(found: &Findings) -> Path {
+    let first = found.violations().first().map(Violation::path);
+    let first = first.or_else(|| found.warnings().first().map(|warning| warning.violation().path()));
+    let segment = first.and_then(|path| path.segments().first());
+    segment.map_or_else(Path::root, |segment| Path::root().step(segment.clone()))
 }
 
 #[cfg(test)]
@@ -163,7 +218,7 @@ mod tests {
             doubts: &Doubts::default(),
             effort: &Effort::default(),
         };
-        run(&rule(check), &subject)
+        run(&rule(check), &subject, MOST_OF_A_RULE)
     }
 
     fn said(findings: &Findings) -> Vec<String> {
@@ -183,15 +238,25 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_looks_at_too_much_gives_up() {
+    fn a_rule_that_looks_at_too_much_refuses_what_it_has_not_seen() {
         let findings = found(|subject, findings| {
-            while subject.effort.spend(1000) {
-                findings.deny(Fault::bare(Class::Invalid, "and").at(Path::root(), "test/rule"));
-            }
+            findings.deny(Fault::bare(Class::Invalid, "seen").at(Path::root(), "test/rule"));
+            while subject.effort.spend(1000) {}
         });
-        assert!(findings.allows());
-        let expected = "<nil>: Internal error: this rule gave up: there is too much to look at [test/rule]";
-        assert_eq!(said(&findings), [expected]);
+        let told: Vec<String> = findings.violations().iter().map(ToString::to_string).collect();
+        let expected = [
+            "<nil>: Invalid value: seen [test/rule]",
+            "spec: Internal error: this rule gave up: there is too much to look at [test/rule]",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn advice_that_gives_up_refuses_nothing() {
+        for id in rules::ADVICE {
+            assert!(gave_up(id).allows(), "{id}");
+        }
+        assert!(!gave_up("config/duplicate").allows());
     }
 
     #[test]
@@ -205,7 +270,7 @@ mod tests {
         assert_eq!(findings.violations().len(), MOST_OF_A_RULE);
         assert_eq!(
             said(&findings),
-            ["<nil>: Too many: this rule found 900 more [test/rule]"]
+            ["list: Too many: this rule found 900 more [test/rule]"]
         );
     }
 }

@@ -10,7 +10,9 @@
     clippy::wildcard_enum_match_arm
 )]
 
+mod beginning;
 mod body;
+mod bounds;
 mod catalogue;
 mod decide;
 mod defaults;
@@ -26,6 +28,7 @@ mod rulebook;
 mod rules;
 mod shape;
 mod subject;
+mod template_body;
 mod verdict;
 pub mod wire;
 
@@ -38,8 +41,10 @@ pub use registration::{
 };
 pub use request::{Circumstances, Door, Operation, Request, UnknownFacts};
 pub use rulebook::{BlastRadius, PolicyTrouble, Rulebook};
+pub use shape::prepare;
 pub use subject::Operations;
 pub use verdict::Verdict;
 
 pub use crate::policy::is_policy;
-pub use crate::snapshot::{Facts, ObjectKey, Told};
+pub use crate::snapshot::{Facts, MayBind, ObjectKey, Told};
+pub use schema::Stop;

@@ -3,60 +3,135 @@
 //! Decides which faults of an update were there before. Without it a new rule would hold every stored object that breaks
 //! it: no label, no other field could be changed until somebody repairs what the gate only now calls wrong.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use serde_json::Value;
 
-use crate::field::{Findings, Violation};
+use crate::field::{Class, Findings, Path, Segment, Violation};
 
 /// Turns those violations of `object` into warnings that `before` tells of `old` as well, with the same value.
 ///
 /// Each old fault excuses one new fault: first the one at the same path, then one that differs in list positions only,
-/// because removing the item before a faulty one moves the fault without touching it.
+/// because removing the item before a faulty one moves the fault without touching it. Who could not judge then excuses
+/// nothing but that nobody can judge now.
 pub(super) fn soften(findings: Findings, object: &Value, before: &Findings, old: &Value) -> Findings {
-    let (violations, warnings, audited) = findings.into_parts();
-    let mut excuses: Vec<&Violation> = before.violations().iter().collect();
-    let exact = |new: &Violation, was: &Violation| was.path() == new.path();
-    let moved = |new: &Violation, was: &Violation| was.path().same_shape(new.path());
-    let mut softened = Findings::new();
-    let mut open = Vec::new();
-    for violation in violations {
-        if excuse(&mut excuses, |was| {
-            exact(&violation, was) && untouched(&violation, object, was, old)
-        }) {
-            softened.warn(violation);
-        } else {
-            open.push(violation);
-        }
-    }
-    for violation in open {
-        if excuse(&mut excuses, |was| {
-            moved(&violation, was) && untouched(&violation, object, was, old)
-        }) {
-            softened.warn(violation);
-        } else {
-            softened.deny(violation);
-        }
-    }
-    for warning in warnings {
-        softened.warn(warning.violation().clone());
-    }
-    for violation in audited {
-        softened.audit(violation);
-    }
-    softened
+    let (mut new, mut was) = (Values::of(object), Values::of(old));
+    soften_by(
+        findings,
+        before,
+        |violation| new.at(violation.path()),
+        |violation| was.at(violation.path()),
+    )
 }
 
-fn excuse(excuses: &mut Vec<&Violation>, fits: impl Fn(&Violation) -> bool) -> bool {
-    match excuses.iter().position(|was| fits(was)) {
-        Some(position) => {
-            excuses.swap_remove(position);
-            true
+/// The same for those who know better than by the value at its path what a fault is about: it is untouched where both, what
+/// the new and what the old one is about, read the same.
+pub(super) fn soften_by(
+    findings: Findings,
+    before: &Findings,
+    mut about: impl FnMut(&Violation) -> Option<Rc<str>>,
+    was_about: impl FnMut(&Violation) -> Option<Rc<str>>,
+) -> Findings {
+    let mut excuses = Excuses::of(before.violations(), findings.violations(), was_about);
+    // The same place first, for all of them: what has moved takes what is left.
+    let in_place =
+        findings.softened(|violation| excuses.excuse(violation, violation.path(), about(violation)));
+    in_place.softened(|violation| excuses.excuse(violation, &shape(violation.path()), about(violation)))
+}
+
+/// What the old faults excuse.
+struct Excuses {
+    /// Old faults by rule, whether it judged at all, place, and value at it. A place is a path, and once more its shape.
+    by_place: BTreeMap<Place, Vec<usize>>,
+    is_used: Vec<bool>,
+}
+
+/// Rule, whether it could judge, path or shape, and the value as text.
+type Place = (String, bool, Path, Option<Rc<str>>);
+
+impl Excuses {
+    /// Collects the old faults of rules that have found new ones.
+    fn of(
+        before: &[Violation],
+        violations: &[Violation],
+        mut about: impl FnMut(&Violation) -> Option<Rc<str>>,
+    ) -> Self {
+        let mut rules: Vec<&str> = violations.iter().map(Violation::rule).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        let mut by_place: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
+        let of_rules = |was: &&Violation| rules.binary_search(&was.rule()).is_ok();
+        let mut count = 0;
+        for was in before.iter().filter(of_rules) {
+            let value = about(was);
+            let exact = place(was, was.path().clone(), value.clone());
+            let moved = place(was, shape(was.path()), value);
+            if moved != exact {
+                by_place.entry(moved).or_default().push(count);
+            }
+            by_place.entry(exact).or_default().push(count);
+            count += 1;
         }
-        None => false,
+        Self {
+            by_place,
+            is_used: vec![false; count],
+        }
+    }
+
+    /// Tells whether an old fault that has excused none yet excuses this one.
+    fn excuse(&mut self, violation: &Violation, at: &Path, about: Option<Rc<str>>) -> bool {
+        let place = place(violation, at.clone(), about);
+        let Some(excuses) = self.by_place.get_mut(&place) else {
+            return false;
+        };
+        while let Some(number) = excuses.pop() {
+            let is_used = self.is_used.get_mut(number);
+            if is_used.is_some_and(|is_used| !std::mem::replace(is_used, true)) {
+                return true;
+            }
+        }
+        false
     }
 }
 
-fn untouched(new: &Violation, object: &Value, was: &Violation, old: &Value) -> bool {
-    new.rule() == was.rule() && new.path().lookup(object) == was.path().lookup(old)
+fn place(violation: &Violation, path: Path, value: Option<Rc<str>>) -> Place {
+    let could_judge = violation.class() != Class::Internal;
+    (violation.rule().to_owned(), could_judge, path, value)
+}
+
+/// Returns a path without its positions.
+fn shape(path: &Path) -> Path {
+    let steps = path.segments().iter();
+    steps.fold(Path::root(), |shape, step| match step {
+        Segment::Index(_) => shape.index(0),
+        Segment::Key(_) | Segment::Entry(_) => shape.step(step.clone()),
+    })
+}
+
+/// The values of one object as text, each written once.
+pub(super) struct Values<'v> {
+    object: &'v Value,
+    known: BTreeMap<Path, Option<Rc<str>>>,
+}
+
+impl<'v> Values<'v> {
+    pub(super) fn of(object: &'v Value) -> Self {
+        Self {
+            object,
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the value at a path as text.
+    pub(super) fn at(&mut self, path: &Path) -> Option<Rc<str>> {
+        if let Some(known) = self.known.get(path) {
+            return known.clone();
+        }
+        let text = path.lookup(self.object).map(|value| Rc::from(value.to_string()));
+        self.known.insert(path.clone(), text.clone());
+        text
+    }
 }
 
 #[cfg(test)]

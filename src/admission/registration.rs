@@ -1,19 +1,24 @@
 //! The webhook configurations that bring requests here.
 //!
 //! Decides what the API server asks the gate about, and what happens when the gate does not answer. Named resources
-//! only, never a status, never anything that this program or a cluster needs to start.
+//! only, never a status, never anything that this program or a cluster needs to start. Of what add-ons rest on, Placements and the
+//! bindings of sets, only deletions, for advice.
 //!
-//! Three webhooks. `mutate` and `advice` are asked about every new object and every changed spec, and fail open: what they
-//! miss is warned of later or refused by the schema of the CRD. `guard` fails closed, because one stored object can stop
-//! every add-on of a stock hub; it is asked only about objects that may be such poison, which the API server itself tells
-//! by a condition. So a silent gate holds up nothing that is not poison. Who belongs to the group [`BREAK_GLASS`] is not
-//! asked about at all, even while the gate is down; who acts as it stands in the API server's audit log.
+//! Three webhooks. `mutate` and `advice` are asked about every new object, every changed spec and whatever metadata a policy may
+//! read, and fail open: what they miss is warned of later or refused by the schema of the CRD. `guard` fails closed, because one
+//! stored object can stop every add-on of a stock hub; it is asked only about specs that may be such poison, which the API server
+//! itself tells by a condition. So a silent gate holds up nothing that is not poison. Who belongs to the group [`BREAK_GLASS`] is
+//! not asked about at all, even while the gate is down; who acts as it stands in the API server's audit log.
+//! Why the conditions name all metadata instead of what today's policies read: docs/decisions/0005-policies-read-metadata.md.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::subject::{Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Template};
+use super::request::MetadataPart;
+use super::subject::{
+    Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template,
+};
 use crate::api::v1alpha1::{GROUP, VERSION};
 use crate::model::RolloutKind;
 
@@ -41,6 +46,7 @@ pub enum Endpoint {
 /// The group whose writes nobody asks the gate about.
 pub const BREAK_GLASS: &str = "tidegate:break-glass";
 
+const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
 /// Durations that every reader of a rollout understands: short enough that none of them overflows.
 const PLAIN_SOAK: &str = "^(0|([0-9]{1,5}([.][0-9]{1,5})?(h|m|s|ms|us|ns)){1,4})$";
 const PLAIN_DEADLINE: &str = "^(None|([0-9]{1,5}[hms]){1,4})$";
@@ -54,7 +60,7 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
         name: "mutate.gate.tidegate.dev",
         failure: "Ignore",
         rules: json!([rule(&ALL, &["CREATE", "UPDATE"])]),
-        conditions: conditions(),
+        conditions: conditions(what_may_be_judged()),
     }
     .render(&endpoint.client(MUTATE_PATH, ca_pem));
     if let Some(webhook) = mutating.as_object_mut() {
@@ -62,7 +68,7 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
         webhook.insert("reinvocationPolicy".to_owned(), json!("IfNeeded"));
     }
     let validate = endpoint.client(VALIDATE_PATH, ca_pem);
-    let mut narrow = conditions();
+    let mut narrow = conditions(("changes-the-spec", a_new_spec()));
     narrow.push(("may-be-poison", may_be_poison()));
     let guard = Webhook {
         name: "guard.gate.tidegate.dev",
@@ -73,8 +79,12 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     let advice = Webhook {
         name: "advice.gate.tidegate.dev",
         failure: "Ignore",
-        rules: json!([rule(&ALL, &["CREATE", "UPDATE", "DELETE"])]),
-        conditions: conditions(),
+        rules: json!([
+            rule(&ALL, &["CREATE", "UPDATE", "DELETE"]),
+            deletions("v1beta2", SetBinding::RESOURCE),
+            deletions("v1beta1", Placement::RESOURCE),
+        ]),
+        conditions: conditions(what_may_be_judged()),
     };
     let validating = [guard.render(&validate), advice.render(&validate)];
     [
@@ -144,6 +154,17 @@ fn rule(resources: &[&str], operations: &[&str]) -> Value {
     })
 }
 
+/// What add-ons rest on is of another group; its deletion is all that there is something to say about.
+fn deletions(version: &str, resource: &str) -> Value {
+    json!({
+        "apiGroups": [CLUSTER_GROUP],
+        "apiVersions": [version],
+        "operations": ["DELETE"],
+        "resources": [resource],
+        "scope": "*",
+    })
+}
+
 /// What differs between webhooks.
 struct Webhook {
     name: &'static str,
@@ -174,10 +195,9 @@ impl Webhook {
     }
 }
 
-/// What no webhook is asked about: objects on their way out, updates that leave the spec alone, what Kubernetes itself
-/// cleans up, and whoever breaks the glass. No condition may fail: of a deletion there is no object, and a user may have no
-/// groups.
-fn conditions() -> Vec<(&'static str, String)> {
+/// What no webhook is asked about: updates that change nothing which may be judged, what Kubernetes itself cleans up, and whoever
+/// breaks the glass. No condition may fail: of a deletion there is no object, and a user may have no groups.
+fn conditions(change: (&'static str, String)) -> Vec<(&'static str, String)> {
     let cleaners = [
         "system:kube-controller-manager",
         "system:serviceaccount:kube-system:generic-garbage-collector",
@@ -185,15 +205,7 @@ fn conditions() -> Vec<(&'static str, String)> {
     ];
     let cleaners = cleaners.map(|name| format!("'{name}'")).join(", ");
     vec![
-        (
-            "not-being-deleted",
-            "request.operation == 'DELETE' || !has(object.metadata.deletionTimestamp)".to_owned(),
-        ),
-        (
-            "changes-the-spec",
-            "request.operation != 'UPDATE' || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec"
-                .to_owned(),
-        ),
+        change,
         (
             "not-cleaning-up",
             format!("!has(request.userInfo.username) || !(request.userInfo.username in [{cleaners}])"),
@@ -203,6 +215,29 @@ fn conditions() -> Vec<(&'static str, String)> {
             format!("!has(request.userInfo.groups) || !('{BREAK_GLASS}' in request.userInfo.groups)"),
         ),
     ]
+}
+
+/// The spec is new or changed, on an object that is on its way out as well: with a finalizer it lives as long as somebody likes.
+fn a_new_spec() -> String {
+    format!("request.operation != 'UPDATE' || {}", differs("spec"))
+}
+
+/// The spec, or metadata that a policy may read. Of an object on its way out only the spec is: whoever takes away a finalizer, or
+/// labels what goes, is never held up.
+fn what_may_be_judged() -> (&'static str, String) {
+    let metadata = MetadataPart::EVERY.map(|part| differs(&part.path()));
+    let metadata = metadata.join(" || ");
+    let changes = format!(
+        "{} || !has(object.metadata.deletionTimestamp) && ({metadata})",
+        a_new_spec()
+    );
+    ("changes-what-may-be-judged", changes)
+}
+
+/// Returns the expression that tells whether a field of the object differs from that of the old one; both may lack it.
+fn differs(path: &str) -> String {
+    let (new, old) = (format!("object.{path}"), format!("oldObject.{path}"));
+    format!("has({new}) != has({old}) || has({new}) && has({old}) && {new} != {old}")
 }
 
 /// An add-on is poison when the add-on manager of a stock hub cannot read a duration of its rollouts.
@@ -283,10 +318,15 @@ mod tests {
         for webhook in webhooks() {
             assert_eq!(webhook["timeoutSeconds"], json!(2));
             for rule in webhook["rules"].as_array().expect("rules") {
-                assert_eq!(rule["apiGroups"], json!([GROUP]), "nothing but add-ons");
                 let resources = rule["resources"].as_array().expect("resources");
                 let names: Vec<&str> = resources.iter().filter_map(Value::as_str).collect();
-                assert!(names.iter().all(|name| ALL.contains(name)), "{names:?}");
+                if rule["apiGroups"] == json!([CLUSTER_GROUP]) {
+                    assert_eq!(rule["operations"], json!(["DELETE"]), "advice about deletions");
+                    assert!([Placement::RESOURCE, SetBinding::RESOURCE].contains(&names[0]));
+                } else {
+                    assert_eq!(rule["apiGroups"], json!([GROUP]), "nothing but add-ons");
+                    assert!(names.iter().all(|name| ALL.contains(name)), "{names:?}");
+                }
                 seen.push(format!(
                     "{} {} {}",
                     webhook["failurePolicy"],
@@ -299,6 +339,8 @@ mod tests {
             r#""Ignore" ["CREATE","UPDATE"] 5"#,
             r#""Fail" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 5"#,
+            r#""Ignore" ["DELETE"] 1"#,
+            r#""Ignore" ["DELETE"] 1"#,
         ];
         assert_eq!(seen, expected);
     }
@@ -326,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn the_conditions_ask_about_new_objects_and_changed_specs_only() {
+    fn the_conditions_ask_about_what_is_new_and_may_be_judged() {
         let [_, _, advice] = webhooks().try_into().expect("three webhooks");
         let asks = |operation: &str, object: &Value, old: &Value| {
             asks(
@@ -347,7 +389,51 @@ mod tests {
         assert!(asks("UPDATE", &one, &bare));
         assert!(asks("DELETE", &Value::Null, &one));
         assert!(!asks("UPDATE", &one, &one));
-        assert!(!asks("UPDATE", &leaving, &one));
+        assert!(asks("UPDATE", &leaving, &one), "what goes can still be poison");
+        let rows = [
+            (json!({"labels": {"a": "b"}}), true),
+            (json!({"annotations": {"a": "b"}}), true),
+            (json!({"finalizers": ["a/b"]}), true),
+            (json!({"ownerReferences": [{"uid": "1"}]}), true),
+            (json!({"managedFields": [{"manager": "a"}]}), false),
+            (json!({"resourceVersion": "2", "generation": 2}), false),
+        ];
+        for (metadata, expected) in rows {
+            let with = json!({"metadata": metadata.clone(), "spec": {"a": 1}});
+            assert_eq!(asks("UPDATE", &with, &one), expected, "{metadata} added");
+            assert_eq!(asks("UPDATE", &one, &with), expected, "{metadata} removed");
+            let mut going = with.clone();
+            going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+            let mut gone = one.clone();
+            gone["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+            assert!(
+                !asks("UPDATE", &gone, &going),
+                "{metadata}: what goes is not held up"
+            );
+        }
+    }
+
+    /// Whatever `decide` looks at is brought to it, and what it is not asked about it would leave alone.
+    #[test]
+    fn the_conditions_are_those_of_the_decision() {
+        let [_, guard, advice] = webhooks().try_into().expect("three webhooks");
+        let values = |part: MetadataPart| match part {
+            MetadataPart::Labels | MetadataPart::Annotations => json!({"a": "b"}),
+            MetadataPart::Finalizers => json!(["a/b"]),
+            MetadataPart::OwnerReferences => json!([{"uid": "1"}]),
+        };
+        for part in MetadataPart::EVERY {
+            let one = json!({"metadata": {}, "spec": {}});
+            let mut with = one.clone();
+            *with.pointer_mut("/metadata").expect("metadata") = json!({part.name(): values(part)});
+            assert!(with.pointer(&part.pointer()).is_some(), "{part:?}");
+            let request = json!({"operation": "UPDATE", "userInfo": {}});
+            assert!(asks(&advice, &request, &with, &one), "{part:?}");
+            assert!(
+                !asks(&guard, &request, &with, &one),
+                "{part:?}: no label is poison"
+            );
+        }
     }
 
     #[test]

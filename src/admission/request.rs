@@ -3,6 +3,7 @@
 //! Decides which requests pass unseen, whatever they carry. Never parses an object before it must.
 
 use jiff::Timestamp;
+use schema::Stop;
 use serde_json::value::RawValue;
 
 /// Which of the two webhooks asks.
@@ -25,6 +26,45 @@ pub enum Operation {
     Delete,
     /// Opens a connection to it.
     Connect,
+}
+
+/// What of metadata its owners write, and policies may read. Everything else of it the API server keeps itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MetadataPart {
+    Labels,
+    Annotations,
+    Finalizers,
+    OwnerReferences,
+}
+
+impl MetadataPart {
+    /// Every part.
+    pub(super) const EVERY: [Self; 4] = [
+        Self::Labels,
+        Self::Annotations,
+        Self::Finalizers,
+        Self::OwnerReferences,
+    ];
+
+    /// Returns its name in JSON.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Labels => "labels",
+            Self::Annotations => "annotations",
+            Self::Finalizers => "finalizers",
+            Self::OwnerReferences => "ownerReferences",
+        }
+    }
+
+    /// Returns where it stands, as expressions write it.
+    pub(super) fn path(self) -> String {
+        format!("metadata.{}", self.name())
+    }
+
+    /// Returns where it stands, as a JSON pointer.
+    pub(super) fn pointer(self) -> String {
+        format!("/metadata/{}", self.name())
+    }
 }
 
 /// One question: may this be stored?
@@ -58,7 +98,11 @@ pub struct Request<'a> {
     pub circumstances: Circumstances<'a>,
 }
 
-/// Who asks, and when. Built-in rules never look at it: the same object gets the same answer from everybody.
+/// Who asks, and when. Built-in rules never look at it: the same object and the same facts get the same answer from everybody,
+/// as long as nobody stops them.
+///
+/// One of them, `permission/author`, has the hub asked what whoever asks may do. It names the question only; the answer comes
+/// back among the facts, so that for such objects two people may get two answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Circumstances<'a> {
     /// Id of the request.
@@ -73,6 +117,9 @@ pub struct Circumstances<'a> {
     pub date: Option<Timestamp>,
     /// What becomes of a policy that asks for a fact which nobody knows.
     pub unknown: UnknownFacts,
+    /// Ends the decision before it is done: for a deadline that another thread watches. What was not looked at is then
+    /// refused, or told, as its failure policy wants it.
+    pub stop: &'a Stop,
 }
 
 /// What becomes of a policy that asks for a fact which nobody knows.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::enforcement::Enforcement;
 use crate::field::Path;
-use crate::model::Percent;
+use crate::model::{HubNamespaces, Percent};
 use crate::policy::PolicySet;
 
 /// The operator's choices.
@@ -18,6 +18,8 @@ pub struct Rulebook {
     pub policies: PolicySet,
     /// How large a share of an add-on's clusters one edit may reach before the gate says so.
     pub blast_radius: BlastRadius,
+    /// Where agents may have roles on the hub, beside the cluster's namespace and the add-on's own.
+    pub hub_namespaces: HubNamespaces,
 }
 
 /// What is wrong with a policy that does not compile.
@@ -34,6 +36,14 @@ pub struct PolicyTrouble {
 }
 
 impl Rulebook {
+    /// Returns this rulebook with only those policies that look at something in which two versions of an object differ.
+    pub(super) fn for_the_difference(&self, object: &Value, old: &Value) -> Self {
+        Self {
+            policies: self.policies.that_see_a_difference(object, old),
+            ..self.clone()
+        }
+    }
+
     /// Returns this rulebook with the policies of a hub beside its own, and what is wrong with those that do not compile. `objects`
     /// are those that params may be found in.
     pub fn with_policies(&self, documents: &[Value], objects: &[Value]) -> (Self, Vec<PolicyTrouble>) {

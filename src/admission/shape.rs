@@ -5,26 +5,36 @@
 
 use std::sync::LazyLock;
 
-use schema::{ErrorClass, FieldError, Schema};
+use schema::{Check, ErrorClass, FieldError, Part, Schema, Stop};
 use serde_json::Value;
 
+use super::bounds;
 use super::request::Request;
 use crate::api;
 use crate::field::{Class, Fault, Path, Segment, Violation, nearest, quoted};
 
 /// The object does not fit the schema of its CRD.
 pub(super) const VALUE: &str = "schema/value";
+/// The most unknown fields that a known one is looked for.
+const MOST_SUGGESTED: usize = 20;
 /// The object has a field that no schema knows.
 pub(super) const UNKNOWN_FIELD: &str = "schema/unknown-field";
 
-/// Ids and documentation of the two rules that every kind has.
-pub(super) const DOCS: [(&str, &str); 2] = [
+/// Ids and documentation of the rules that every kind has.
+pub(super) const DOCS: [(&str, &str); 3] = [
     (
         VALUE,
         "The object fits the schema of its CRD.\n\n\
          Types, required fields, patterns, list keys and the CRD's own expressions, with the words of Kubernetes. The \
          API server checks the same a moment later; here it stands beside all other faults of the object. Where a rule \
          has more to say about a field, the rule speaks alone. Refused.",
+    ),
+    (
+        bounds::RULE,
+        "Every part of the object is small enough to be judged.\n\n\
+         A list has at most 10,000 items, a map at most 100,000 entries, a text at most 1.5 MiB, and nothing nests deeper than \
+         64 levels. What is larger is refused, because nobody looks into it, and no setting changes that. What is stored so \
+         warns: it may stay, lose something, and go.",
     ),
     (
         UNKNOWN_FIELD,
@@ -45,6 +55,12 @@ pub(super) struct Shape {
 
 static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| api::crds().iter().flat_map(shapes).collect());
 
+/// Compiles the definitions of all kinds now. Whoever has a deadline for each decision calls it before the first, which would pay for
+/// it otherwise: on a busy machine with its whole time.
+pub fn prepare() {
+    LazyLock::force(&SHAPES);
+}
+
 /// Returns the shape of the objects that a request is about, if they are ours.
 pub(super) fn of(request: &Request<'_>) -> Option<&'static Shape> {
     SHAPES.iter().find(|shape| {
@@ -57,9 +73,10 @@ impl Shape {
     pub(super) fn settle(&self, object: &mut Value) -> Vec<Violation> {
         let removed = self.schema.prune(object);
         self.apply_defaults(object);
+        let mut suggestions = 0..MOST_SUGGESTED;
         removed
             .iter()
-            .filter_map(|path| self.unknown(Path::parse(path)))
+            .filter_map(|path| self.unknown(Path::parse(path), suggestions.next().is_some()))
             .collect()
     }
 
@@ -69,9 +86,16 @@ impl Shape {
     }
 
     /// Returns what the schema refuses, as long as the API server would refuse it too.
-    pub(super) fn check(&self, object: &Value, old: Option<&Value>) -> Vec<Violation> {
+    pub(super) fn check(&self, object: &Value, old: Option<&Value>, stop: &Stop) -> Vec<Violation> {
         // What the schema only warns of, the API server will say itself.
-        let errors = self.schema.validate(object, old).errors;
+        let checked = self.schema.check(&Check {
+            new: object,
+            old,
+            part: Part::Whole,
+            before: &[],
+            stop,
+        });
+        let errors = checked.errors;
         errors
             .iter()
             .map(violation)
@@ -79,7 +103,7 @@ impl Shape {
             .collect()
     }
 
-    fn unknown(&self, path: Path) -> Option<Violation> {
+    fn unknown(&self, path: Path, suggests: bool) -> Option<Violation> {
         if !is_users(&path) {
             return None;
         }
@@ -89,12 +113,15 @@ impl Shape {
             Segment::Entry(name) => name.as_str(),
             Segment::Index(_) => "",
         };
+        let fault = Fault::bare(Class::Forbidden, "unknown field");
+        if !suggests {
+            return Some(fault.at(path, UNKNOWN_FIELD));
+        }
         let properties = descend(&self.definition, parent.segments())
             .and_then(|schema| schema.get("properties")?.as_object())
             .map(|properties| properties.keys().map(String::as_str).collect::<Vec<_>>());
         let near = nearest(name, properties.unwrap_or_default());
-        let fault = Fault::bare(Class::Forbidden, "unknown field")
-            .hint_if(near.map(|near| format!("did you mean {}?", quoted(near))));
+        let fault = fault.hint_if(near.map(|near| format!("did you mean {}?", quoted(near))));
         Some(fault.at(path, UNKNOWN_FIELD))
     }
 }

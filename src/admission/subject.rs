@@ -2,11 +2,12 @@
 //!
 //! Decides the two shapes that every rule file is made of. Never decides a verdict.
 
-use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, TemplateBody};
+use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, SetBindingBody};
 use super::doubt::Doubts;
 use super::effort::Effort;
 use super::request::Operation;
 use super::rulebook::Rulebook;
+use super::template_body::TemplateBody;
 use crate::field::{Findings, Path};
 use crate::snapshot::{Facts, ObjectKey, Word};
 use serde_json::Value;
@@ -80,7 +81,7 @@ pub(super) struct Subject<'a, K: Kind> {
     /// What only seems to be absent.
     pub(super) doubts: &'a Doubts,
     /// How much the rule may still look at.
-    pub(super) effort: &'a Effort,
+    pub(super) effort: &'a Effort<'a>,
 }
 
 impl<K: Kind> Subject<'_, K> {
@@ -145,6 +146,12 @@ pub(super) enum Template {}
 /// Settings of an agent: `AddOnDeploymentConfig`.
 pub(super) enum DeploymentConfig {}
 
+/// Which clusters a set of objects is for: `Placement`.
+pub(super) enum Placement {}
+
+/// That a namespace may place on the clusters of a set: `ManagedClusterSetBinding`.
+pub(super) enum SetBinding {}
+
 impl Kind for Addon {
     const RESOURCE: &'static str = "clustermanagementaddons";
     type Body<'a> = AddonBody<'a>;
@@ -207,5 +214,29 @@ impl Kind for DeploymentConfig {
 
     fn families() -> &'static [&'static [Rule<Self>]] {
         super::rules::ON_DEPLOYMENT_CONFIGS
+    }
+}
+
+impl Kind for Placement {
+    const RESOURCE: &'static str = "placements";
+    type Body<'a> = ();
+
+    fn read(_: &Value) {}
+
+    fn families() -> &'static [&'static [Rule<Self>]] {
+        super::rules::ON_PLACEMENTS
+    }
+}
+
+impl Kind for SetBinding {
+    const RESOURCE: &'static str = "managedclustersetbindings";
+    type Body<'a> = SetBindingBody<'a>;
+
+    fn read(object: &Value) -> SetBindingBody<'_> {
+        SetBindingBody::read(object)
+    }
+
+    fn families() -> &'static [&'static [Rule<Self>]] {
+        super::rules::ON_SET_BINDINGS
     }
 }

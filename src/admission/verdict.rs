@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use json_patch::Patch;
 
 use crate::field::{Findings, Identity, Status, Violation, Warning};
-use crate::snapshot::ObjectKey;
+use crate::snapshot::{MayBind, ObjectKey};
 
 /// Whether an object may be stored, why not, what else to say, and what to add to it.
 #[must_use = "a verdict does nothing until it is answered"]
@@ -21,6 +21,7 @@ pub struct Verdict {
     annotations: BTreeMap<String, String>,
     undecided: Vec<Violation>,
     asks: BTreeSet<ObjectKey>,
+    rights: BTreeSet<MayBind>,
 }
 
 impl Verdict {
@@ -46,6 +47,7 @@ impl Verdict {
             annotations: BTreeMap::new(),
             undecided: Vec::new(),
             asks: BTreeSet::new(),
+            rights: BTreeSet::new(),
         }
     }
 
@@ -80,6 +82,21 @@ impl Verdict {
     /// Returns the objects whose absence this verdict rests on, as far as only the watch has not seen them.
     pub fn asks(&self) -> &BTreeSet<ObjectKey> {
         &self.asks
+    }
+
+    /// Returns this verdict with what the hub should be asked about whoever asks.
+    pub(super) fn asking_whether(self, rights: BTreeSet<MayBind>) -> Self {
+        Self { rights, ..self }
+    }
+
+    /// Returns what whoever asks must be allowed on the hub. Until the hub has said so, the verdict refuses what hangs on it.
+    pub fn asks_whether(&self) -> &BTreeSet<MayBind> {
+        &self.rights
+    }
+
+    /// Returns whether anybody should be asked before this verdict is relied on.
+    pub fn is_open(&self) -> bool {
+        !self.asks.is_empty() || !self.rights.is_empty()
     }
 
     /// Returns whether the object may be stored.

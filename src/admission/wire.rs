@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use super::request::{Circumstances, Door, Operation, Request, UnknownFacts};
 use super::verdict::Verdict;
+use super::{beginning, bounds};
 use crate::field::Status;
 
 const API_VERSION: &str = "admission.k8s.io/v1";
@@ -21,6 +22,9 @@ const KIND: &str = "AdmissionReview";
 const MOST_WARNINGS: usize = 20;
 /// The most findings in the annotation for the audit log.
 const MOST_AUDITED: usize = 20;
+
+/// The longest uid that is sent back; an API server's has 36 characters.
+const LONGEST_UID: usize = 128;
 
 /// Why bytes are no question to this gate.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +41,9 @@ pub enum DecodeError {
     /// It has no uid, so that no answer could be matched to it.
     #[error("the request has no uid")]
     NoUid,
+    /// Its uid is none: the answer would carry it, whatever it is.
+    #[error("the uid of the request must be 1 to {LONGEST_UID} visible ASCII characters")]
+    WrongUid,
 }
 
 #[derive(Deserialize)]
@@ -117,12 +124,32 @@ impl<'a> Review<'a> {
         if question.uid.is_empty() {
             return Err(DecodeError::NoUid);
         }
+        if !is_uid(question.uid.as_bytes()) {
+            return Err(DecodeError::WrongUid);
+        }
         Ok(Self(question))
     }
 
     /// Returns the uid that the answer must carry.
     pub fn uid(&self) -> &str {
         &self.0.uid
+    }
+
+    /// Tells whether the object may go on without a judgement when there can be none, however often it is asked for: what is on
+    /// its way out, and changes of finalizers and owners. Else an object that cannot be judged could not be removed either.
+    pub fn may_pass_unjudged(&self) -> bool {
+        let question = &self.0;
+        let outline = |object: Option<&'a RawValue>| -> Option<Outline<'a>> {
+            object.and_then(|object| serde_json::from_str(object.get()).ok())
+        };
+        match question.operation {
+            Verb::Delete | Verb::Connect => true,
+            Verb::Create => false,
+            Verb::Update => match (outline(question.object), outline(question.old_object)) {
+                (Some(new), Some(old)) => new.texts() == old.texts(),
+                (None, _) | (_, None) => false,
+            },
+        }
     }
 
     /// Returns the question, as it is asked at `door`.
@@ -153,9 +180,42 @@ impl<'a> Review<'a> {
                 now: None,
                 date: None,
                 unknown: UnknownFacts::Fail,
+                stop: Default::default(),
             },
         }
     }
+}
+
+/// What rules and policies look at of an object.
+#[derive(Default, Deserialize)]
+struct Outline<'a> {
+    #[serde(borrow, default)]
+    metadata: Marks<'a>,
+    #[serde(borrow)]
+    spec: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Marks<'a> {
+    #[serde(borrow)]
+    labels: Option<&'a RawValue>,
+    #[serde(borrow)]
+    annotations: Option<&'a RawValue>,
+}
+
+impl Outline<'_> {
+    fn texts(&self) -> [Option<&str>; 3] {
+        [self.spec, self.metadata.labels, self.metadata.annotations].map(|value| value.map(RawValue::get))
+    }
+}
+
+/// Why a question has no judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unjudged {
+    /// Too many others are being judged.
+    Crowded,
+    /// Its judgement did not end.
+    TooSlow,
 }
 
 #[derive(Serialize)]
@@ -209,6 +269,92 @@ pub fn encode_failure(uid: &str) -> Vec<u8> {
         warnings: Vec::new(),
         audit_annotations: BTreeMap::new(),
     })
+}
+
+/// Returns the bytes of the answer to a question that is too large to be read, by its beginning: a deletion passes, everything else
+/// is refused. Nothing when the beginning does not tell whose answer it is.
+pub fn encode_too_large(beginning: &[u8], most: usize) -> Option<Vec<u8>> {
+    let told = beginning::read(beginning);
+    let uid = told.uid.filter(|uid| is_uid(uid.as_bytes()))?;
+    if told.operation.as_deref() == Some("DELETE") {
+        return Some(encode(&uid, &Verdict::pass()));
+    }
+    let message = format!(
+        "the object and its stored version are too large to be judged: together they must have at most {most} bytes; hint: split \
+         it into several objects, or keep data in a ConfigMap [{}]",
+        bounds::RULE
+    );
+    Some(bytes(Answer {
+        uid: &uid,
+        allowed: false,
+        status: Some(Status::failure(413, "RequestEntityTooLarge", message)),
+        patch_type: None,
+        patch: None,
+        warnings: Vec::new(),
+        audit_annotations: BTreeMap::from([("rules".to_owned(), bounds::RULE.to_owned())]),
+    }))
+}
+
+/// Tells whether these bytes may be sent back as a uid.
+fn is_uid(text: &[u8]) -> bool {
+    (1..=LONGEST_UID).contains(&text.len()) && text.iter().all(u8::is_ascii_graphic)
+}
+
+/// Returns the uid of a question of which only the beginning has been read: an API server writes it first.
+pub fn early_uid(beginning: &[u8]) -> Option<String> {
+    beginning::read(beginning)
+        .uid
+        .filter(|uid| is_uid(uid.as_bytes()))
+}
+
+/// Returns the bytes of an answer to a question for which there was no room: no, and to ask again.
+pub fn encode_crowded(uid: &str) -> Vec<u8> {
+    let status = Status::failure(
+        429,
+        "TooManyRequests",
+        "the gate judges too many objects at once; try again",
+    );
+    refusal(uid, status, Unjudged::Crowded)
+}
+
+fn refusal(uid: &str, status: Status, why: Unjudged) -> Vec<u8> {
+    bytes(Answer {
+        uid,
+        allowed: false,
+        status: Some(status.again_after(1)),
+        patch_type: None,
+        patch: None,
+        warnings: Vec::new(),
+        audit_annotations: unjudged(why),
+    })
+}
+
+fn unjudged(why: Unjudged) -> BTreeMap<String, String> {
+    BTreeMap::from([("unjudged".to_owned(), format!("{why:?}"))])
+}
+
+/// Returns the bytes of an answer to a question that could not be judged: no, and to ask again. What asking again would not help,
+/// and must not be held up, passes with a warning.
+pub fn encode_unjudged(review: &Review<'_>, why: Unjudged) -> Vec<u8> {
+    match why {
+        Unjudged::Crowded => encode_crowded(review.uid()),
+        Unjudged::TooSlow if review.may_pass_unjudged() => bytes(Answer {
+            uid: review.uid(),
+            allowed: true,
+            status: None,
+            patch_type: None,
+            patch: None,
+            warnings: vec![
+                "the gate could not judge this request in time, and let it pass: it takes nothing in"
+                    .to_owned(),
+            ],
+            audit_annotations: unjudged(why),
+        }),
+        Unjudged::TooSlow => {
+            let message = "the gate could not judge this object in time, so it is refused; try again, or make the object smaller";
+            refusal(review.uid(), Status::failure(504, "Timeout", message), why)
+        }
+    }
 }
 
 /// What the audit log of the API server keeps: the rules that spoke, and the whole text of what was told nobody.
@@ -271,6 +417,73 @@ mod tests {
     fn review(request: &Value) -> Vec<u8> {
         serde_json::to_vec(&json!({"apiVersion": API_VERSION, "kind": KIND, "request": request}))
             .expect("JSON")
+    }
+
+    #[test]
+    fn a_uid_that_no_api_server_sends_is_no_question() {
+        let asked =
+            |uid: &str| Review::decode(&review(&json!({"uid": uid, "operation": "CREATE"}))).map(|_| ());
+        assert!(asked(&"u".repeat(LONGEST_UID)).is_ok());
+        for uid in [
+            "u".repeat(LONGEST_UID + 1),
+            "u".repeat(1 << 20),
+            "a b".into(),
+            "a\n".into(),
+            "\u{e9}".into(),
+        ] {
+            assert!(matches!(asked(&uid), Err(DecodeError::WrongUid)), "{}", uid.len());
+        }
+    }
+
+    #[test]
+    fn the_uid_is_known_from_the_beginning_of_a_question() {
+        let early = |text: &str| early_uid(text.as_bytes());
+        let start = r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":""#;
+        assert_eq!(
+            early(&format!("{start}u-1\",\"kind\":{{")),
+            Some("u-1".to_owned())
+        );
+        for cut in [
+            String::new(),
+            start.to_owned(),
+            format!("{start}u-1"),
+            format!("{start}\""),
+            format!("{start}a\\u0009\""),
+            format!("{start}{}\"", "u".repeat(LONGEST_UID + 1)),
+        ] {
+            assert_eq!(early(&cut), None, "{cut}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_judged_is_refused_unless_it_only_goes() {
+        let object = |spec: u8, label: &str, finalizer: &str| json!({"metadata": {"labels": {"a": label}, "finalizers": [finalizer]}, "spec": {"x": spec}});
+        let answer = |operation: &str, object: Value, why| {
+            let old = json!({"metadata": {"labels": {"a": "b"}, "finalizers": ["f"]}, "spec": {"x": 1}});
+            let bytes =
+                review(&json!({"uid": "u", "operation": operation, "object": object, "oldObject": old}));
+            let review = Review::decode(&bytes).expect("a review");
+            let answer: Value = serde_json::from_slice(&encode_unjudged(&review, why)).expect("JSON");
+            answer["response"].clone()
+        };
+        let slow = Unjudged::TooSlow;
+        for (operation, object, allowed) in [
+            ("CREATE", object(1, "b", "f"), false),
+            ("UPDATE", object(2, "b", "f"), false),
+            ("UPDATE", object(1, "other", "f"), false),
+            ("UPDATE", object(1, "b", "g"), true),
+            ("DELETE", Value::Null, true),
+        ] {
+            assert_eq!(answer(operation, object, slow)["allowed"], allowed, "{operation}");
+        }
+        let refused = answer("CREATE", object(1, "b", "f"), slow);
+        assert_eq!(refused["status"]["code"], 504);
+        assert_eq!(refused["status"]["details"]["retryAfterSeconds"], 1);
+        let crowded = answer("DELETE", Value::Null, Unjudged::Crowded);
+        assert_eq!(
+            (&crowded["allowed"], &crowded["status"]["code"]),
+            (&json!(false), &json!(429))
+        );
     }
 
     #[test]

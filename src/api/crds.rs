@@ -1,7 +1,8 @@
 //! Turns the wire types into CustomResourceDefinitions and their YAML.
 //!
 //! Decides what the derives cannot say: `null` is never kept (so that defaults fire), a spec is required only where
-//! Open Cluster Management requires it. Never reads a file; `manifests/crds/` is the output of [`crds_yaml`].
+//! Open Cluster Management requires it. Never reads a file; `manifests/crds/ours` and `manifests/crds/hub-without-ocm` are the output of
+//! [`crds_yaml`].
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
@@ -10,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::cluster::{
     ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision,
 };
+use super::names::annotations::HUB_WITHOUT_OCM;
 use super::v1alpha1::{
     AddOnDeploymentConfig, AddOnHubConfig, AddOnPolicy, AddOnTemplate, ClusterManagementAddOn,
     ManagedClusterAddOn,
@@ -43,10 +45,20 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
         finish::<PlacementDecision>(Spec::Optional),
     ];
     crds.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+    for crd in crds.iter_mut().filter(|crd| !is_ours(crd)) {
+        let mark = (HUB_WITHOUT_OCM.to_owned(), "true".to_owned());
+        crd.metadata.annotations.get_or_insert_default().extend([mark]);
+    }
     crds
 }
 
-/// Returns the plural names of [`crds`], in the same order. A name is also the name of the file in `manifests/crds/`.
+/// Tells whether a definition is of a kind of our own. The others are Open Cluster Management's, and are for hubs without it alone: a hub
+/// that has them serves versions that an apply of ours would take away.
+pub fn is_ours(crd: &CustomResourceDefinition) -> bool {
+    ["AddOnHubConfig", "AddOnPolicy"].contains(&crd.spec.names.kind.as_str())
+}
+
+/// Returns the plural names of [`crds`], in the same order. A name is also the name of the file below `manifests/crds/`.
 pub fn crd_names() -> Vec<String> {
     crds().into_iter().map(|crd| crd.spec.names.plural).collect()
 }

@@ -26,7 +26,7 @@ mod shared;
 pub mod v1alpha1;
 pub mod work;
 
-pub use crds::{crd_names, crds, crds_yaml};
+pub use crds::{crd_names, crds, crds_yaml, is_ours};
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     Condition, LabelSelector, LabelSelectorRequirement,
 };

@@ -4,6 +4,8 @@
 
 /// Namespace on managed clusters that agents are installed into when nobody says otherwise.
 pub const DEFAULT_INSTALL_NAMESPACE: &str = "open-cluster-management-agent-addon";
+/// Namespace of a configuration that a placement's template names without one: where Open Cluster Management's own examples keep them.
+pub const DEFAULT_CONFIG_NAMESPACE: &str = "open-cluster-management";
 /// Name in `v1beta1` default configurations that means "this type, without a default".
 pub const RESERVED_NO_DEFAULT: &str = "__reserved_no_default__";
 /// Version of an add-on that is changing or was never valid.
@@ -41,6 +43,8 @@ pub mod labels {
 
 /// Annotations.
 pub mod annotations {
+    /// On a CustomResourceDefinition: one of Open Cluster Management's kinds, as Tidegate serves it on a hub that has not got them.
+    pub const HUB_WITHOUT_OCM: &str = "tidegate.io/hub-without-ocm";
     /// Who manages a ClusterManagementAddOn; absent means [`LIFECYCLE_ADDON_MANAGER`].
     pub const LIFECYCLE: &str = "addon.open-cluster-management.io/lifecycle";
     /// Value of [`LIFECYCLE`]: the hub manages the add-on.

@@ -22,6 +22,8 @@ pub enum Part {
     Configs,
     /// All placements.
     Placements,
+    /// All roles that are labelled for agents.
+    Roles,
 }
 
 /// What the judgement of one object may rest on.
@@ -66,12 +68,24 @@ impl Footprint {
                 found.placements = named(strategy);
                 let absent = |(namespace, name): &(Name, Name)| facts.placement(namespace, name).is_none();
                 let any = found.placements.iter().any(absent);
+                // Whether another add-on deploys the same object on the same clusters.
+                let deploys = facts.versions(&key.name).is_some() || mentions(object, "addontemplates");
+                found.rests_on(Part::AddOns, deploys);
+                found.rests_on(Part::Configs, deploys);
                 found.rests_on(
                     Part::Placements,
-                    any || mentions(object, "rollingUpdateWithPlacement"),
+                    any || deploys || mentions(object, "rollingUpdateWithPlacement"),
                 );
             }
-            Kind::Template => found.rests_on(Part::Configs, true),
+            Kind::Template => {
+                found.rests_on(Part::Configs, true);
+                found.rests_on(Part::AddOns, true);
+                found.rests_on(Part::Placements, true);
+                let asks = mentions(object, "hubPermissions");
+                found.rests_on(Part::Roles, asks);
+                // Whether a namespace is that of a cluster.
+                found.rests_on(Part::Clusters, asks && mentions(object, "singleNamespace"));
+            }
             Kind::HubConfig => found.rests_on(Part::AddOns, true),
             Kind::DeploymentConfig => {}
             // Nobody is asked about these.
@@ -83,6 +97,8 @@ impl Footprint {
             | Kind::Role
             | Kind::RoleBinding
             | Kind::SigningRequest
+            | Kind::HubClusterRole
+            | Kind::HubRole
             | Kind::Namespace => return Self::default(),
         }
         let lost =
@@ -126,6 +142,8 @@ fn addon_of(key: &ObjectKey, object: &Value) -> Option<Name> {
         | Kind::Role
         | Kind::RoleBinding
         | Kind::SigningRequest
+        | Kind::HubClusterRole
+        | Kind::HubRole
         | Kind::Namespace => object
             .pointer("/spec/addonName")
             .and_then(Value::as_str)

@@ -49,6 +49,8 @@ pub struct Shift {
     configs: BTreeSet<Name>,
     peers: BTreeSet<Name>,
     namespaces: BTreeSet<Name>,
+    /// Some role that is labelled for agents.
+    roles: bool,
     /// Cluster, then add-on.
     declared: BTreeSet<(Name, Name)>,
     /// Placements with the clusters that they have gained or lost.
@@ -75,6 +77,7 @@ impl Shift {
             } else {
                 BTreeSet::new()
             },
+            roles: !Arc::ptr_eq(&old.hub_roles, &new.hub_roles) && old.hub_roles != new.hub_roles,
             declared: changed_by_two(&old.declared, &new.declared),
             placements: placements(old, new),
             asks,
@@ -118,6 +121,7 @@ impl Shift {
             Part::Clusters => !self.clusters.is_empty(),
             Part::Configs => !self.configs.is_empty(),
             Part::Placements => !self.placements.is_empty(),
+            Part::Roles => self.roles,
         }
     }
 

@@ -11,20 +11,30 @@ use super::leftovers;
 use super::run::File;
 use crate::admission::is_policy;
 use crate::report::{Ignored, Spot, Unreadable};
-use crate::source::{Node, Reading, Span, objects, read};
+use crate::source::{Lines, Node, Reading, Span, objects, read_lines};
+
+/// The most letters of a line that a report holds: of a text of one line it would hold the whole text once a finding.
+const WIDEST: usize = 400;
 
 /// What the readings of all files hold; the objects borrow from it.
 #[derive(Debug, Default)]
 pub(super) struct Library<'f> {
-    books: Vec<(&'f File, Reading)>,
+    books: Vec<(Page<'f>, Reading)>,
     ignored: Ignored,
+}
+
+/// A file and its lines.
+#[derive(Debug)]
+pub(super) struct Page<'f> {
+    file: &'f File,
+    lines: Lines<'f>,
 }
 
 /// One object of a file.
 #[derive(Debug)]
 pub(super) struct Item<'a> {
     /// The file.
-    pub(super) file: &'a File,
+    pub(super) page: &'a Page<'a>,
     /// Where everything of it stands.
     pub(super) node: &'a Node,
     /// What it says.
@@ -41,7 +51,9 @@ pub(super) fn open(files: &[File]) -> Library<'_> {
         if leftovers::is_template(&file.path, &charts) {
             library.ignore(leftovers::TEMPLATE);
         } else {
-            library.books.push((file, read(&file.text)));
+            let lines = Lines::of(&file.text);
+            let reading = read_lines(&lines);
+            library.books.push((Page { file, lines }, reading));
         }
     }
     library
@@ -55,10 +67,15 @@ impl Library<'_> {
     /// Returns what could not be read.
     pub(super) fn unreadable(&self) -> Vec<Unreadable> {
         let books = self.books.iter();
-        let all = books.flat_map(|(file, reading)| reading.faults.iter().map(move |fault| (*file, fault)));
-        all.map(|(file, fault)| {
+        let all = books.flat_map(|(page, reading)| {
+            // A file is searched once, however many faults it has.
+            let has_braces = !reading.faults.is_empty() && page.has_braces();
+            let faults = reading.faults.iter();
+            faults.map(move |fault| (page, fault, has_braces))
+        });
+        all.map(|(page, fault, has_braces)| {
             let mut message = fault.message.clone();
-            if file.text.contains("{{") {
+            if has_braces {
                 message.push_str(
                     "; if this is a template, render it first: helm template … | tidegate check -f -",
                 );
@@ -68,7 +85,7 @@ impl Library<'_> {
                 end: fault.at,
             };
             Unreadable {
-                spot: spot(file, span),
+                spot: spot(page, span),
                 message,
             }
         })
@@ -82,12 +99,12 @@ impl Library<'_> {
         let readings: BTreeMap<&str, &Reading> = self
             .books
             .iter()
-            .map(|(file, reading)| (file.path.as_str(), reading))
+            .map(|(page, reading)| (page.file.path.as_str(), reading))
             .collect();
         let patches = leftovers::patches(&readings);
         let mut items = Vec::new();
-        for (file, reading) in &self.books {
-            if patches.contains(&file.path) {
+        for (page, reading) in &self.books {
+            if patches.contains(&page.file.path) {
                 ignore(leftovers::PATCH);
                 continue;
             }
@@ -110,7 +127,7 @@ impl Library<'_> {
                     }
                 };
                 items.push(Item {
-                    file,
+                    page,
                     node: object.node,
                     value: object.value,
                     kind,
@@ -121,14 +138,21 @@ impl Library<'_> {
     }
 }
 
+impl Page<'_> {
+    fn has_braces(&self) -> bool {
+        self.file.text.contains("{{")
+    }
+}
+
 /// Returns a stretch of a file as a report shows it.
-pub(super) fn spot(file: &File, span: Span) -> Spot {
-    let excerpt = file.text.lines().nth(span.start.line.saturating_sub(1));
+pub(super) fn spot(page: &Page<'_>, span: Span) -> Spot {
+    let (excerpt, begins) = page.lines.around(span.start, WIDEST);
     Spot {
-        file: file.path.clone(),
+        file: page.file.path.clone(),
         line: span.start.line,
         column: span.start.column,
         end: span.end.column.max(span.start.column),
-        excerpt: excerpt.unwrap_or_default().to_owned(),
+        excerpt: excerpt.to_owned(),
+        begins,
     }
 }

@@ -55,7 +55,7 @@ fn finding(trouble: &PolicyTrouble, items: &[Item<'_>]) -> Option<Finding> {
     Some(Finding {
         severity,
         rule: COMPILE.to_owned(),
-        spot: spot(item.file, place(item.node, &trouble.path, Aim::Value)),
+        spot: spot(item.page, place(item.node, &trouble.path, Aim::Value)),
         subject: subject(&item.value),
         path: trouble.path.to_string(),
         message: format!("{before}{}", trouble.words),

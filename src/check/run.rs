@@ -156,14 +156,14 @@ impl Desk<'_> {
             now: self.background.now,
         };
         let subject = subject(&item.value);
-        let whole = spot(item.file, beginning(item));
+        let whole = spot(item.page, beginning(item));
         let at = |violation: &Violation| {
             let aim = if violation.rule() == UNKNOWN_FIELD {
                 Aim::Key
             } else {
                 Aim::Value
             };
-            spot(item.file, place(item.node, violation.path(), aim))
+            spot(item.page, place(item.node, violation.path(), aim))
         };
         let additions = self.ask(&asked, (&subject, &at), report);
         report.checked.push(Checked {

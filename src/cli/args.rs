@@ -9,18 +9,20 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use super::{
-    AuditArgs, CheckArgs, CompletionsArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs, SnapshotArgs, WhyArgs,
+    AuditArgs, CheckArgs, CompletionsArgs, CrdsArgs, DoorArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs,
+    SnapshotArgs, WhyArgs,
 };
 use crate::admission::BlastRadius;
 use crate::controllers::TideOptions;
-use crate::model::GoDuration;
+use crate::model::{GoDuration, HubNamespaces};
 use crate::snapshot::{
-    ClusterConfigs, DiscoveryLabels, EmptyLifecycle, HookTimeout, Settings, TimeoutPolicy, Vocabulary,
+    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, HookTimeout, RemovalBudget, Settings,
+    TimeoutPolicy, Vocabulary,
 };
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
 #[derive(Debug, Parser)]
-#[command(name = "tidegate", version, max_term_width = 100, after_long_help = AFTER_HELP)]
+#[command(name = "tidegate", version, max_term_width = 100, after_long_help = format!("{TRY_IT}{EXIT_STATUS}"))]
 #[command(long_about = LONG_ABOUT)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 pub struct Cli {
@@ -35,15 +37,21 @@ Guards and drives the add-ons of an Open Cluster Management (OCM) hub.
 The gate is an admission webhook: a wrong ClusterManagementAddOn or ManagedClusterAddOn is refused in the same
 second, with all its faults, each with its path, the value, what would be right, and a rule id.
 The tide is a set of controllers: it installs add-ons on the clusters that placements select, works out which
-configuration each cluster gets, renders ManifestWorks, and reports how far every cluster has come.
-Both run in this one binary; `tidegate dev` brings a hub of its own, so nothing else is needed to try it.";
+configuration each cluster gets, renders ManifestWorks, and reports how far every cluster has come.";
 
-const AFTER_HELP: &str = "\
-Try it:
+/// How to try it; nothing where there is no hub of its own.
+#[cfg(feature = "dev")]
+const TRY_IT: &str = "\
+Both run in this one binary; `tidegate dev` brings a hub of its own, so nothing else is needed to try it:
   tidegate dev --clusters 5
   export KUBECONFIG=$PWD/.tidegate/kubeconfig
   kubectl get managedclusteraddons -A
 
+";
+#[cfg(not(feature = "dev"))]
+const TRY_IT: &str = "";
+
+const EXIT_STATUS: &str = "\
 Exit status: 0 done, 1 it failed on the way or found something, 2 it could not start as asked (flag, port, folder, file).
 Logs go to standard error; TIDEGATE_LOG=debug shows more (syntax: tracing filter directives).";
 
@@ -51,9 +59,10 @@ Logs go to standard error; TIDEGATE_LOG=debug shows more (syntax: tracing filter
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run everything on this machine: a hub, the gate, the tide and simulated clusters.
-    Dev(DevArgs),
+    #[cfg(feature = "dev")]
+    Dev(Box<super::DevArgs>),
     /// Guard and drive a hub that is already there: the gate and the tide, nothing simulated.
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Say what the gate would say about manifests, before anybody applies them.
     Check(CheckArgs),
     /// Say why an add-on is not where it should be, and where to look.
@@ -66,7 +75,7 @@ pub enum Command {
     Snapshot(SnapshotArgs),
     /// Test, look over, measure and export policies: rules that users write themselves.
     Policy(PolicyArgs),
-    /// Print the custom resource definitions (YAML) that Tidegate serves and reads.
+    /// Print the custom resource definitions (YAML) of Tidegate's own kinds.
     Crds(CrdsArgs),
     /// Print generated references: the rules of the gate, the command line, the webhook configurations.
     Reference(ReferenceArgs),
@@ -76,86 +85,87 @@ pub enum Command {
     Man(ManArgs),
 }
 
-/// Run a whole hub on loopback, in memory: for trying, demonstrating and testing. Not for production.
-///
-/// Prints one line `READY kubeconfig=<path> hub=<url>` when everything serves, then what happens on the clusters.
-/// Ends cleanly on SIGINT or SIGTERM.
-#[derive(Args, Clone, Debug)]
-pub struct DevArgs {
-    /// How many managed clusters to simulate (at most 5000).
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(0..=5000))]
-    pub clusters: u16,
-    /// Folder for the kubeconfig and the certificates; made if it is not there.
-    #[arg(long, value_name = "DIR", default_value = ".tidegate")]
-    pub dir: PathBuf,
-    /// Port of the hub on 127.0.0.1; 0 takes any free one.
-    #[arg(long, value_name = "P", default_value_t = 0)]
-    pub port: u16,
-    /// Use this hub instead of one of our own: no other manager should drive its add-ons meanwhile.
-    ///
-    /// Definitions that it lacks are added and stay; the gate is registered while this runs. The hub has to reach
-    /// this machine's loopback address.
-    #[arg(long, value_name = "KUBECONFIG", conflicts_with = "port")]
-    pub hub: Option<PathBuf>,
-    /// Start without the demo add-on.
-    #[arg(long)]
-    pub no_demo: bool,
-    /// Make a simulated cluster misbehave, for instance `cluster3=apply-failure:quota exceeded`. Repeatable.
-    ///
-    /// Faults: `delay:<duration>`, `apply-failure:<message>`, `unavailable:<message>`, `hook-failure:<message>`,
-    /// `hook-hang`, `offline`.
-    #[arg(long = "fault", value_name = "CLUSTER=FAULT")]
-    pub faults: Vec<String>,
-    /// What the gate decides by.
-    #[command(flatten)]
-    pub gate: GateArgs,
-    /// How the controllers behave.
-    #[command(flatten)]
-    pub tide: TideArgs,
-    /// Whether stored objects are audited.
-    #[command(flatten)]
-    pub audit: AuditArgs,
-}
-
 /// Guard and drive a hub: serve admission over TLS and run the controllers.
 ///
 /// The hub is the one of the kubeconfig (flag, else KUBECONFIG, else the service account of the pod). It must have the
-/// definitions of `tidegate crds` or OCM's own, and be told to ask the gate: `tidegate reference webhooks`.
+/// definitions of `tidegate crds` beside OCM's own, and be told to ask the gate: `tidegate reference webhooks`.
 /// Several replicas need `--elect`, so that only one of them writes. Ends on SIGINT or SIGTERM after the requests under way.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArgs {
     /// Kubeconfig of the hub.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
+    /// Run one half alone, so that the open port and the writing have an identity each (`docs/replicas.md`).
+    ///
+    /// The gate alone writes nothing. The controllers alone open no port but that of `--metrics`, which then tells their health
+    /// too, and need no certificate.
+    #[arg(long, value_enum, value_name = "HALF")]
+    pub only: Option<Only>,
     /// Address to serve admission on.
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:9443")]
     pub bind: SocketAddr,
-    /// Certificate chain (PEM). Replaced files are taken up without a restart.
-    #[arg(long, value_name = "FILE", default_value = "/certs/tls.crt")]
-    pub certificate: PathBuf,
-    /// Private key of the certificate (PEM).
-    #[arg(long, value_name = "FILE", default_value = "/certs/tls.key")]
-    pub key: PathBuf,
+    /// Certificate, callers, probes and metrics.
+    #[command(flatten)]
+    pub door: DoorArgs,
     /// Lease by which several replicas elect the one that writes; every replica answers admission.
     ///
     /// The Lease is made if it is not there; the namespace is not. Without the flag this replica writes by itself.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
     pub elect: Option<LeasePlace>,
-    /// Address to serve metrics on, over plain HTTP at `/metrics`; not served when absent.
-    #[arg(long, value_name = "ADDRESS")]
-    pub metrics: Option<SocketAddr>,
     /// What the gate decides by.
     #[command(flatten)]
     pub gate: GateArgs,
     /// How the controllers behave.
     #[command(flatten)]
     pub tide: TideArgs,
+    /// What agents may have on the hub.
+    #[command(flatten)]
+    pub rights: RightsArgs,
     /// Whether stored objects are audited.
     #[command(flatten)]
     pub audit: AuditArgs,
+    /// Form of the log on standard error: lines for people, or one object of JSON a line.
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
     /// How many seconds to go on serving after a signal, until routes to this server are withdrawn.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=300))]
     pub linger: u64,
+}
+
+/// Form of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// A line an event, coloured on a terminal unless NO_COLOR is set.
+    #[default]
+    Text,
+    /// An object of JSON an event: time, level, target, message, facts.
+    Json,
+}
+
+/// One half of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Only {
+    /// Serves admission, and writes nothing.
+    Gate,
+    /// Writes, and serves no admission.
+    Controllers,
+}
+
+/// What agents of add-ons may have on the hub: the same for the gate and the controllers.
+#[derive(Args, Clone, Debug, Default)]
+pub struct RightsArgs {
+    /// Namespaces in which agents of add-ons may have roles on the hub, separated by commas (`docs/registration.md`).
+    ///
+    /// They are added to the namespace of the agent's own cluster and the one that is called like the add-on.
+    #[arg(long, value_name = "NAMESPACES", value_delimiter = ',')]
+    pub hub_permission_namespaces: Vec<String>,
+}
+
+impl RightsArgs {
+    /// Returns the namespaces.
+    pub(super) fn namespaces(&self) -> HubNamespaces {
+        HubNamespaces::of(self.hub_permission_namespaces.iter().map(String::as_str))
+    }
 }
 
 /// Where the Lease of the replicas lies.
@@ -222,6 +232,10 @@ pub struct TideArgs {
     /// How long an add-on stays on a cluster that nothing selects any more, for instance `10s` or `2m`; 0 removes it at once.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = length)]
     pub decision_grace: Duration,
+    /// How many instances of an add-on may be taken away in a minute: a number, a share, or the larger of both (`20,10%`); an add-on
+    /// with no more instances than the number has no budget. `unlimited` holds nothing.
+    #[arg(long, value_name = "BUDGET", default_value = "20,10%", value_parser = removal_budget)]
+    pub removal_budget: RemovalBudget,
     /// What a ClusterManagementAddOn means whose lifecycle annotation is there, but empty.
     #[arg(long, value_enum, value_name = "WHO", default_value_t = EmptyMeans::Managed)]
     pub empty_lifecycle: EmptyMeans,
@@ -231,6 +245,9 @@ pub struct TideArgs {
     /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ClusterConfigsArg::AtOnce)]
     pub cluster_configs: ClusterConfigsArg,
+    /// To whom the permissions of an add-on's agent are given, beside its user.
+    #[arg(long, value_enum, value_name = "WHOSE", default_value_t = AgentGroupsArg::Cluster)]
+    pub agent_groups: AgentGroupsArg,
     /// How long an agent may be unavailable after a change until that counts as a failure, for instance `30s` or `2m`.
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = length)]
     pub startup_time: Duration,
@@ -270,6 +287,15 @@ pub enum ClusterConfigsArg {
     Rollout,
 }
 
+/// To whom the permissions of an add-on's agent are given, beside its user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AgentGroupsArg {
+    /// To the group of the add-on on the agent's cluster.
+    Cluster,
+    /// Also to the group of the add-on on all clusters, as OCM does: each of its agents may then do what any of them may.
+    Stock,
+}
+
 /// What happens to an add-on whose pre-delete hooks have not completed in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum AfterHooks {
@@ -286,6 +312,10 @@ pub enum Switch {
     On,
     /// It is not.
     Off,
+}
+
+fn removal_budget(text: &str) -> Result<RemovalBudget, String> {
+    RemovalBudget::parse(text).ok_or_else(|| "write for instance 50, 5%, 20,10% or unlimited".to_owned())
 }
 
 fn hook_timeout(text: &str) -> Result<HookTimeout, String> {
@@ -319,20 +349,18 @@ impl From<&TideArgs> for TideOptions {
                     ClusterConfigsArg::AtOnce => ClusterConfigs::AtOnce,
                     ClusterConfigsArg::Rollout => ClusterConfigs::Rollout,
                 },
+                agent_groups: match args.agent_groups {
+                    AgentGroupsArg::Cluster => AgentGroups::Cluster,
+                    AgentGroupsArg::Stock => AgentGroups::Stock,
+                },
                 startup: args.startup_time,
+                removal_budget: args.removal_budget,
+                hub_namespaces: HubNamespaces::default(),
             },
             signing_namespace: args.signing_namespace.as_str().into(),
             ..Self::default()
         }
     }
-}
-
-/// Print the custom resource definitions that Tidegate serves and reads.
-#[derive(Args, Clone, Debug)]
-pub struct CrdsArgs {
-    /// Write one file a definition into this folder instead of printing them all.
-    #[arg(long, value_name = "DIR")]
-    pub output: Option<PathBuf>,
 }
 
 /// Print generated references.
@@ -345,6 +373,25 @@ pub struct ReferenceArgs {
     /// closed, which would then hold up every add-on while the gate is away.
     #[arg(long)]
     pub without_conditions: bool,
+    /// File with the secret that ends the path of every question, as `tidegate serve --path-secret` reads it; its first line counts.
+    #[arg(long, value_name = "FILE")]
+    pub path_secret: Option<PathBuf>,
+    /// Webhooks for a gate at this address, such as `https://gate.example:9443`, instead of the service `tidegate/tidegate`.
+    ///
+    /// The API server has to reach it, and to trust its certificate: write the authority into `caBundle` where the system's
+    /// own do not know it.
+    #[arg(long, value_name = "URL", value_parser = gate_url)]
+    pub url: Option<String>,
+}
+
+/// What an API server takes for the address of a webhook: a host, and no more than a path behind it.
+fn gate_url(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("https://").unwrap_or_default();
+    let odd = |letter: char| "@?#".contains(letter) || !letter.is_ascii_graphic();
+    if rest.is_empty() || rest.starts_with(['/', ':']) || rest.contains(odd) {
+        return Err("must be https://HOST[:PORT], without user, query or fragment".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 /// What `tidegate reference` can print.
@@ -354,6 +401,6 @@ pub enum Topic {
     Rules,
     /// Every subcommand and flag (Markdown).
     Cli,
-    /// The webhook configurations for a hub inside a cluster (YAML).
+    /// The webhook configurations, for a gate behind a service or at `--url` (YAML).
     Webhooks,
 }

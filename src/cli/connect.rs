@@ -2,7 +2,7 @@
 //!
 //! Decides where the kubeconfig comes from. Never asks the hub anything by itself.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use futures::FutureExt as _;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -10,18 +10,45 @@ use kube::{Client, Config};
 
 use super::CliError;
 use crate::controllers;
+use crate::files::inspect;
 use crate::server::Witness;
+
+/// The largest kubeconfig, in bytes.
+const LARGEST: u64 = 16 << 20;
 
 /// Returns the way to the hub of a kubeconfig; without one, of KUBECONFIG or of the pod's service account.
 pub(super) async fn config_of(kubeconfig: Option<&Path>) -> Result<Config, CliError> {
-    match kubeconfig {
-        Some(path) => {
-            let kubeconfig = Kubeconfig::read_from(path).map_err(unreachable)?;
-            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-                .await
-                .map_err(unreachable)
+    let Some(path) = kubeconfig else {
+        for path in named() {
+            // What is not there is left out by the reader of kubeconfigs.
+            if let Err(source) = inspect(&path, LARGEST).or_else(absent) {
+                return Err(CliError::ReadFile { path, source });
+            }
         }
-        None => Config::infer().await.map_err(unreachable),
+        return Config::infer().await.map_err(unreachable);
+    };
+    inspect(path, LARGEST).map_err(|source| CliError::ReadFile {
+        path: path.to_owned(),
+        source,
+    })?;
+    let kubeconfig = Kubeconfig::read_from(path).map_err(unreachable)?;
+    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        .await
+        .map_err(unreachable)
+}
+
+/// The files that KUBECONFIG names.
+fn named() -> Vec<PathBuf> {
+    let names = std::env::var_os("KUBECONFIG").unwrap_or_default();
+    let paths = std::env::split_paths(&names);
+    paths.filter(|path| !path.as_os_str().is_empty()).collect()
+}
+
+fn absent(error: std::io::Error) -> std::io::Result<()> {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        Ok(())
+    } else {
+        Err(error)
     }
 }
 
@@ -32,12 +59,14 @@ pub(super) fn client(config: Config) -> Result<Client, CliError> {
 
 /// Returns the hub as a witness of what the watch has not seen.
 pub(super) fn witness(client: Client) -> Witness {
+    let same = client.clone();
     Witness::new(move |object| controllers::ask(client.clone(), object).boxed())
+        .vouching(move |user, question| controllers::may_bind(same.clone(), user, question).boxed())
 }
 
 fn unreachable(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
-    CliError::Start {
-        part: "the client of the hub",
+    CliError::Act {
+        act: "reach the hub",
         source: source.into(),
     }
 }

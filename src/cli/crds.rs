@@ -1,24 +1,58 @@
 //! `tidegate crds`: prints the custom resource definitions.
 //!
-//! Never decides what they contain; `api` does.
+//! Decides for which hub they are: our own kinds for every hub, Open Cluster Management's only for one that has not got them. What
+//! they contain `api` decides. Only reads the hub.
 
 use std::fs;
-use std::io::Write;
+use std::path::{Path, PathBuf};
 
-use super::{CliError, CrdsArgs};
+use clap::Args;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::core::PartialObjectMeta;
+use kube::{Api, Client};
+
+use super::print::print;
+use super::{CliError, connect};
 use crate::api;
+use crate::api::names::annotations::HUB_WITHOUT_OCM;
+use crate::field::{Shown, counted, listed};
+use crate::files::{Access, write};
+
+/// Print the custom resource definitions of Tidegate's own kinds.
+///
+/// Open Cluster Management's kinds are not among them: a hub that has them serves more versions than one, and an apply of other
+/// definitions would take those away from everybody. Tidegate works on a hub's own definitions as they are.
+#[derive(Args, Clone, Debug)]
+pub struct CrdsArgs {
+    /// Print the kinds of Open Cluster Management as well, for a hub that has not got them: to try Tidegate, and for tests.
+    ///
+    /// The hub is asked first; one that has any of them already is refused.
+    #[arg(long)]
+    pub for_hub_without_ocm: bool,
+    /// Kubeconfig of the hub that is asked (flag, else KUBECONFIG, else the service account of the pod).
+    #[arg(long, value_name = "FILE", requires = "for_hub_without_ocm")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Write one file a definition into this folder instead of printing them all.
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
 
 pub(super) fn run(args: &CrdsArgs) -> Result<(), CliError> {
-    let files: Vec<(String, String)> = api::crd_names()
+    let theirs: Vec<CustomResourceDefinition> =
+        api::crds().into_iter().filter(|crd| !api::is_ours(crd)).collect();
+    if args.for_hub_without_ocm {
+        refuse_known(&theirs, args.kubeconfig.as_deref())?;
+    }
+    let is_printed = |crd: &CustomResourceDefinition| args.for_hub_without_ocm || api::is_ours(crd);
+    let files: Vec<(String, String)> = api::crds()
         .into_iter()
+        .filter(is_printed)
+        .map(|crd| crd.spec.names.plural)
         .filter_map(|name| api::crds_yaml(&name).map(|text| (format!("{name}.yaml"), text)))
         .collect();
     let Some(dir) = &args.output else {
-        let mut out = std::io::stdout().lock();
-        for (_, text) in &files {
-            write!(out, "---\n{text}").map_err(CliError::Print)?;
-        }
-        return out.flush().map_err(CliError::Print);
+        let texts: Vec<String> = files.iter().map(|(_, text)| format!("---\n{text}")).collect();
+        return print(&Shown::page(&texts.concat()));
     };
     fs::create_dir_all(dir).map_err(|source| CliError::PrepareFolder {
         dir: dir.clone(),
@@ -26,7 +60,49 @@ pub(super) fn run(args: &CrdsArgs) -> Result<(), CliError> {
     })?;
     for (name, text) in &files {
         let path = dir.join(name);
-        fs::write(&path, text).map_err(|source| CliError::WriteFile { path, source })?;
+        write(&path, text, Access::Shared).map_err(|source| CliError::WriteFile { path, source })?;
     }
     Ok(())
+}
+
+/// Asks the hub for its definitions, and refuses one that has some that are not ours.
+fn refuse_known(theirs: &[CustomResourceDefinition], kubeconfig: Option<&Path>) -> Result<(), CliError> {
+    let failed = |act, source: Box<dyn std::error::Error + Send + Sync>| CliError::Act { act, source };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| failed("start the runtime", source.into()))?;
+    let found = runtime.block_on(async {
+        let client = connect::client(connect::config_of(kubeconfig).await?)?;
+        known(client, theirs)
+            .await
+            .map_err(|source| failed("read the hub's definitions", source.into()))
+    })?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let words = format!(
+        "the hub has {} of Open Cluster Management already ({}); these would take the versions away that it serves. \
+         Tidegate works on them as they are: apply `tidegate crds` without --for-hub-without-ocm",
+        counted(found.len(), "definition"),
+        listed(found.iter().map(String::as_str))
+    );
+    Err(CliError::Refused(words.into()))
+}
+
+/// The kinds whose definitions are on the hub and were not made by us.
+async fn known(client: Client, theirs: &[CustomResourceDefinition]) -> Result<Vec<String>, kube::Error> {
+    let definitions: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client);
+    let mut found = Vec::new();
+    for crd in theirs {
+        let name = crd.metadata.name.as_deref().unwrap_or_default();
+        let Some(stored) = definitions.get_opt(name).await? else {
+            continue;
+        };
+        let annotations = stored.metadata.annotations.unwrap_or_default();
+        if !annotations.contains_key(HUB_WITHOUT_OCM) {
+            found.push(crd.spec.names.kind.clone());
+        }
+    }
+    Ok(found)
 }

@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use crate::field::one_line;
+
 /// A subcommand could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
@@ -53,6 +55,17 @@ pub enum CliError {
         /// What would be right.
         reason: String,
     },
+    /// What was asked for cannot be had; whoever looked for it says why in whole words.
+    #[error("{0}")]
+    Refused(Box<dyn std::error::Error + Send + Sync>),
+    /// Something could not be done that everything else needs.
+    #[error("cannot {act}")]
+    Act {
+        /// What: "read the hub", …
+        act: &'static str,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A part could not be started.
     #[error("cannot start {part}")]
     Start {
@@ -83,6 +96,8 @@ impl CliError {
             | Self::ReadDocument { .. }
             | Self::WriteFile { .. }
             | Self::ReadFlag { .. }
+            | Self::Refused(_)
+            | Self::Act { .. }
             | Self::Start { .. } => 2,
             Self::CompilePolicy { .. } => 3,
             Self::Serve { .. } | Self::Print(_) => 1,
@@ -101,7 +116,7 @@ impl CliError {
             }
             cause = error.source();
         }
-        line.replace('\n', " ")
+        one_line(&line)
     }
 }
 

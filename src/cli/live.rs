@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::{CliError, connect};
 use crate::api::v1alpha1::AddOnPolicy;
+use crate::files;
 use crate::offline::{Dump, Hub};
 use crate::snapshot::{Answer, ConfigRef, Event, Kind, Seen, Settings, Store, absence, terms};
 
@@ -27,7 +28,7 @@ pub(super) fn read(kubeconfig: Option<&Path>) -> Result<Hub, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|source| failed("the runtime", source))?;
+        .map_err(|source| failed("start the runtime", source))?;
     runtime.block_on(async {
         let client = connect::client(connect::config_of(kubeconfig).await?)?;
         hub(&client).await
@@ -40,12 +41,7 @@ pub(super) fn dump(path: &Path) -> Result<Dump, CliError> {
         path: path.to_owned(),
         source,
     };
-    let size = std::fs::metadata(path).map_err(unreadable)?.len();
-    if size > LARGEST_DUMP {
-        let limit = format!("a dump has at most {} MiB", LARGEST_DUMP >> 20);
-        return Err(unreadable(std::io::Error::other(limit)));
-    }
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let text = files::read_text(path, LARGEST_DUMP).map_err(unreadable)?;
     Dump::read(&text).map_err(|error| unreadable(std::io::Error::other(error)))
 }
 
@@ -86,7 +82,7 @@ async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliErro
             {
                 return Ok(None);
             }
-            Err(error) => return Err(failed("reading the hub", error)),
+            Err(error) => return Err(failed("read the hub", error)),
         };
         let more = page.metadata.continue_.clone().filter(|token| !token.is_empty());
         for item in page.items {
@@ -94,7 +90,7 @@ async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliErro
         }
         if objects.len() > MOST {
             let why = format!("more than {MOST} objects of kind {}", address.kind);
-            return Err(failed("reading the hub", std::io::Error::other(why)));
+            return Err(failed("read the hub", std::io::Error::other(why)));
         }
         match more {
             Some(token) => params.continue_token = Some(token),
@@ -112,10 +108,10 @@ async fn policies(client: &Client) -> Result<Vec<Value>, CliError> {
         let page = match api.list(&params).await {
             Ok(page) => page,
             Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => return Ok(Vec::new()),
-            Err(error) => return Err(failed("reading the hub", error)),
+            Err(error) => return Err(failed("read the hub", error)),
         };
         for policy in page.items {
-            all.push(serde_json::to_value(policy).map_err(|source| failed("reading the hub", source))?);
+            all.push(serde_json::to_value(policy).map_err(|source| failed("read the hub", source))?);
         }
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
             Some(token) => params.continue_token = Some(token),
@@ -126,7 +122,7 @@ async fn policies(client: &Client) -> Result<Vec<Value>, CliError> {
 
 /// Items of a list carry no kind of their own.
 fn whole(kind: Kind, item: DynamicObject) -> Result<Value, CliError> {
-    let mut value = serde_json::to_value(item).map_err(|source| failed("reading the hub", source))?;
+    let mut value = serde_json::to_value(item).map_err(|source| failed("read the hub", source))?;
     if let Some(fields) = value.as_object_mut() {
         fields.insert("apiVersion".to_owned(), Value::from(kind.api_version()));
         fields.insert("kind".to_owned(), Value::from(kind.address().kind));
@@ -139,6 +135,7 @@ fn selector(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::Work | Kind::SigningRequest => Some(terms::ADDON_NAME),
         Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => Some(terms::TOKEN_ADDON_NAME),
+        Kind::HubClusterRole | Kind::HubRole => Some(terms::HUB_PERMISSIONS),
         Kind::Cluster
         | Kind::Placement
         | Kind::Decision
@@ -188,7 +185,7 @@ async fn served(client: &Client) -> Result<Served, CliError> {
     let discovery = Discovery::new(client.clone())
         .run()
         .await
-        .map_err(|error| failed("reading the hub", error))?;
+        .map_err(|error| failed("read the hub", error))?;
     let groups = discovery.groups();
     Ok(groups
         .flat_map(kube::discovery::ApiGroup::recommended_resources)
@@ -218,18 +215,18 @@ async fn look(
     };
     match api.get_opt(&config.name).await {
         Ok(Some(object)) => {
-            let value = serde_json::to_value(object).map_err(|source| failed("reading the hub", source))?;
+            let value = serde_json::to_value(object).map_err(|source| failed("read the hub", source))?;
             Ok(Some(Answer::Exists(Seen::of(&value))))
         }
         Ok(None) => Ok(Some(Answer::Absent(absence(config, namespaced)))),
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
-        Err(error) => Err(failed("reading the hub", error)),
+        Err(error) => Err(failed("read the hub", error)),
     }
 }
 
-fn failed(part: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
-    CliError::Start {
-        part,
+fn failed(act: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
+    CliError::Act {
+        act,
         source: source.into(),
     }
 }

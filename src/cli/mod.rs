@@ -8,6 +8,7 @@ mod audit;
 mod check;
 mod connect;
 mod crds;
+#[cfg(feature = "dev")]
 mod dev;
 mod error;
 mod explain;
@@ -26,16 +27,21 @@ mod snapshot;
 mod why;
 
 pub use args::{
-    Cli, Command, CrdsArgs, DevArgs, GateArgs, LeasePlace, Reasons, ReferenceArgs, ServeArgs, TideArgs, Topic,
+    Cli, Command, GateArgs, LeasePlace, LogFormat, Only, Reasons, ReferenceArgs, RightsArgs, ServeArgs,
+    TideArgs, Topic,
 };
 pub use audit::{AuditArgs, AuditTo};
 pub use check::{CheckArgs, ColourArg, FailOn, MissingFactsArg, Output};
+pub use crds::CrdsArgs;
+#[cfg(feature = "dev")]
+pub use dev::{DevArgs, DevCommand};
 pub use error::CliError;
 pub use explain::ExplainArgs;
 pub use plan::PlanArgs;
 pub use policy::PolicyArgs;
 pub use print::Form;
 pub use run::run;
+pub use serve::DoorArgs;
 pub use shell::{CompletionsArgs, ManArgs};
 pub use snapshot::SnapshotArgs;
 pub use why::WhyArgs;

@@ -9,13 +9,15 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::check::read;
-use super::print::{Form, print};
-use super::{CliError, GateArgs, TideArgs, live, rulebook};
+use super::print::{Form, complain, print};
+use super::{CliError, GateArgs, RightsArgs, TideArgs, live, rulebook};
 use crate::check::{self, Background, Base, File, MissingFacts, Outcome, Threshold};
 use crate::controllers::TideOptions;
+use crate::field::Shown;
 use crate::forecast::{self, Forecast};
 use crate::offline::{Hub, Identity};
 use crate::report::{Format, Style, render};
+use crate::snapshot::Settings;
 use crate::source;
 
 /// Say what would happen on a hub: which clusters move in which wave, which get the add-on, which lose it, which are held.
@@ -24,6 +26,9 @@ use crate::source;
 /// say nothing; where time has to pass, it passes. With --change, add-ons that go on as they would anyway are only counted.
 /// What a Placement would decide after a change is not forecast: its decisions stay as they are in the dump.
 #[derive(Args, Clone, Debug)]
+#[command(
+    override_usage = "tidegate plan [OPTIONS] <DUMP>\n       tidegate plan [OPTIONS] --live [--kubeconfig <FILE>]"
+)]
 pub struct PlanArgs {
     /// Dump of `tidegate snapshot`; `--live` reads the hub instead.
     #[arg(
@@ -50,6 +55,9 @@ pub struct PlanArgs {
     /// How the controllers of that hub behave.
     #[command(flatten)]
     pub tide: TideArgs,
+    /// What agents may have on the hub.
+    #[command(flatten)]
+    pub rights: RightsArgs,
 }
 
 pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
@@ -70,8 +78,11 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
             reason: format!("{}: {}", fault.spot.file, fault.message),
         });
     }
-    let settings = TideOptions::from(&args.tide).settings;
-    let mut after = forecast::forecast(&changed(&hub, &changes.files), settings, now);
+    let settings = Settings {
+        hub_namespaces: args.rights.namespaces(),
+        ..TideOptions::from(&args.tide).settings
+    };
+    let mut after = forecast::forecast(&changed(&hub, &changes.files), settings.clone(), now);
     let mut same = 0;
     if !args.changes.is_empty() {
         let before = forecast::forecast(&hub, settings, now);
@@ -80,13 +91,13 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         same = all - after.len();
     }
     match args.output {
-        Form::Text => print(&forecast::text(&after, same))?,
-        Form::Json => print(&format!("{:#}\n", forecast::json(&after, same)))?,
+        Form::Text => print(&Shown::page(&forecast::text(&after, same)))?,
+        Form::Json => print(&Shown::json(&format!("{:#}\n", forecast::json(&after, same))))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Judges the changes as the gate of that hub would; what it refuses is printed.
+/// Judges the changes as the gate of that hub would; what it refuses is printed, and what it warns of as well.
 fn refused(
     args: &PlanArgs,
     (hub, now): (&Hub, Timestamp),
@@ -101,17 +112,24 @@ fn refused(
                 .collect(),
             deletes: false,
         }),
-        rulebook: rulebook::read(&args.gate)?,
+        rulebook: rulebook::read(&args.gate, &args.rights)?,
         now: Some(now),
     };
     let report = check::check(files, &background, MissingFacts::Skip);
+    let page = Shown::page(&render(&report, Format::Table, Style::default()));
     let status = match check::outcome(&report, Threshold::Error, MissingFacts::Skip) {
-        Outcome::Clean => return Ok(None),
+        Outcome::Clean => {
+            // What the gate would only warn of: beside the forecast, as kubectl prints warnings.
+            if !report.findings.is_empty() {
+                complain(&page);
+            }
+            return Ok(None);
+        }
         Outcome::Findings => 1,
         Outcome::BadInput => 2,
         Outcome::BrokenPolicy => 3,
     };
-    print(&render(&report, Format::Table, Style::default()))?;
+    print(&page)?;
     Ok(Some(ExitCode::from(status)))
 }
 

@@ -16,7 +16,7 @@ use tracing::warn;
 use super::CliError;
 use super::policy::read_folder;
 use crate::admission::Rulebook;
-use crate::controllers::{PolicyDocuments, PolicyWatch};
+use crate::controllers::{PolicyDocuments, PolicyTells, PolicyWatch};
 use crate::policy::PolicySet;
 use crate::telemetry::Metrics;
 
@@ -52,13 +52,13 @@ pub(super) fn open(folder: Option<&Path>) -> Result<Opened, CliError> {
 
 /// Starts to follow policies; returns when those that exist are in the rulebook.
 pub(super) async fn start(
-    client: Client,
+    (client, tells): (Client, PolicyTells),
     opened: Opened,
     rulebook: Rulebook,
     metrics: Metrics,
 ) -> (Policies, Arc<ArcSwap<Rulebook>>) {
     let (sender, receiver) = watch::channel(opened.documents);
-    let watch = PolicyWatch::start(client, receiver).await;
+    let watch = PolicyWatch::start(client, receiver, tells).await;
     let mut set = watch.set();
     let rulebook = Arc::new(ArcSwap::from_pointee(Rulebook {
         policies: set.borrow_and_update().clone(),

@@ -1,17 +1,51 @@
-//! Standard output of commands that print one text.
+//! Standard output and standard error: the only place that writes to them.
 //!
-//! Decides nothing.
+//! Decides nothing about pages. Takes only text that is safe to show.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write};
 
 use super::CliError;
+use crate::field::Shown;
 
-/// Prints a text.
-pub(super) fn print(text: &str) -> Result<(), CliError> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(CliError::Print)
+/// Prints a page.
+pub(super) fn print(page: &Shown) -> Result<(), CliError> {
+    put(&mut std::io::stdout().lock(), page.as_str()).map_err(CliError::Print)
+}
+
+/// Prints a line above a last one that is drawn anew.
+pub(super) fn print_above(line: &Shown, last: &Shown) -> Result<(), CliError> {
+    let text = format!("\r\u{1b}[K{}{}", line.as_str(), last.as_str().trim_end());
+    put(&mut std::io::stdout().lock(), &text).map_err(CliError::Print)
+}
+
+/// Prints a page to standard error. That nobody reads it is no fault.
+pub(super) fn complain(page: &Shown) {
+    put(&mut std::io::stderr().lock(), page.as_str()).unwrap_or_default();
+}
+
+fn put(out: &mut dyn Write, text: &str) -> std::io::Result<()> {
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
+}
+
+/// Tells whether a terminal shows standard output.
+pub(super) fn is_terminal() -> bool {
+    std::io::stdout().is_terminal()
+}
+
+/// Tells whether standard output may have colours.
+pub(super) fn is_coloured() -> bool {
+    wants_colours() && is_terminal()
+}
+
+/// Tells whether standard error may have colours.
+pub(super) fn complaints_are_coloured() -> bool {
+    wants_colours() && std::io::stderr().is_terminal()
+}
+
+fn wants_colours() -> bool {
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    !unwanted && !dumb
 }
 
 /// The form of an answer.

@@ -3,16 +3,15 @@
 //! Decides nothing about rules; what a file may say is decided by `admission`. A wrong file is the user's mistake: it is
 //! told before anything starts.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tracing::{info, warn};
 
-use super::{CliError, GateArgs, policies};
+use super::{CliError, GateArgs, RightsArgs, policies};
 use crate::admission::{Enforcement, Rulebook};
+use crate::files;
 
 /// The largest enforcement file, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -20,12 +19,13 @@ const LARGEST: u64 = 1 << 20;
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// Reads what the flags name.
-pub(super) fn read(args: &GateArgs) -> Result<Rulebook, CliError> {
+pub(super) fn read(args: &GateArgs, rights: &RightsArgs) -> Result<Rulebook, CliError> {
     let enforcement = args.enforcement.as_deref().map(enforcement).transpose()?;
     Ok(Rulebook {
         enforcement: enforcement.unwrap_or_default(),
         policies: policies::compiled(args.policies.as_deref())?,
         blast_radius: args.blast_radius.unwrap_or_default(),
+        hub_namespaces: rights.namespaces(),
     })
 }
 
@@ -63,14 +63,7 @@ fn enforcement(path: &Path) -> Result<Enforcement, CliError> {
         flag: "enforcement",
         reason: format!("file \"{}\": {reason}", path.display()),
     };
-    let mut text = String::new();
-    let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
-    // One byte more than allowed tells a file that is too large from one that just fits.
-    let read = file.take(LARGEST.saturating_add(1)).read_to_string(&mut text);
-    read.map_err(|error| wrong(error.to_string()))?;
-    if text.len() as u64 > LARGEST {
-        return Err(wrong(format!("must have at most {LARGEST} bytes")));
-    }
+    let text = files::read_text(path, LARGEST).map_err(|error| wrong(error.to_string()))?;
     Enforcement::parse(&text).map_err(|error| wrong(error.to_string()))
 }
 
@@ -86,7 +79,7 @@ mod tests {
             enforcement: Some(path),
             ..GateArgs::default()
         };
-        match read(&args) {
+        match read(&args, &RightsArgs::default()) {
             Ok(_) => "read".to_owned(),
             Err(error) => error.one_line(),
         }
@@ -101,7 +94,7 @@ mod tests {
             "{wrong}"
         );
         let large = told(&"#".repeat(1 << 21));
-        assert!(large.contains("at most 1048576 bytes"), "{large}");
+        assert!(large.contains("more than 1 MiB"), "{large}");
     }
 
     #[test]
@@ -137,13 +130,16 @@ mod tests {
             enforcement: Some("/nowhere/enforcement.yaml".into()),
             ..GateArgs::default()
         };
-        let error = read(&args).expect_err("there is no file");
+        let error = read(&args, &RightsArgs::default()).expect_err("there is no file");
         assert!(
             error.one_line().contains("/nowhere/enforcement.yaml"),
             "{}",
             error.one_line()
         );
         assert_eq!(error.exit_status(), 2);
-        assert!(read(&GateArgs::default()).is_ok(), "no flag, no file");
+        assert!(
+            read(&GateArgs::default(), &RightsArgs::default()).is_ok(),
+            "no flag, no file"
+        );
     }
 }

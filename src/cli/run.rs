@@ -4,23 +4,42 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
+#[cfg(feature = "dev")]
+use super::dev;
+use super::print::{self, complain};
 use super::{
-    Cli, CliError, Command, check, crds, dev, explain, plan, policy, reference, serve, shell, snapshot, why,
+    Cli, CliError, Command, LogFormat, check, crds, explain, plan, policy, reference, serve, shell, snapshot,
+    why,
 };
-use crate::telemetry;
+use crate::field::{Shown, acts};
+use crate::telemetry::{self, LogForm};
 
 /// Runs the program with the words of the command line; returns its exit status.
 ///
 /// Clap answers `--help`, `--version` and misuse itself (status 0, 0 and 2).
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
-    match start_logs().and_then(|()| perform(cli.command)) {
+    let matches = match Cli::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return misused(&error),
+    };
+    if let Some(words) = matches.subcommand_matches("serve").and_then(serve::nonsense) {
+        return misused(&Cli::command().error(ErrorKind::ArgumentConflict, words));
+    }
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => return misused(&error),
+    };
+    match start_logs(&cli.command)
+        .inspect(|()| tell_panics())
+        .and_then(|()| perform(cli.command))
+    {
         Ok(status) => status,
         Err(CliError::Print(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&error);
+            complain(&Shown::line(&format!("tidegate: {}", error.one_line())));
             ExitCode::from(error.exit_status())
         }
     }
@@ -35,8 +54,9 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Snapshot(args) => snapshot::run(&args),
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args),
-        Command::Dev(args) => dev::run(args),
-        Command::Serve(args) => serve::run(args),
+        #[cfg(feature = "dev")]
+        Command::Dev(args) => dev::run(*args),
+        Command::Serve(args) => serve::run(&args),
         Command::Crds(args) => crds::run(&args),
         Command::Reference(args) => reference::run(&args),
         Command::Policy(args) => return policy::run(&args.command),
@@ -44,15 +64,56 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
     .map(|()| ExitCode::SUCCESS)
 }
 
-fn start_logs() -> Result<(), CliError> {
+/// Help, the version, or what is wrong with the words; these may be names of files that others have made up.
+fn misused(error: &clap::Error) -> ExitCode {
+    let text = error.render();
+    let is_odd = std::env::args_os().any(|word| word.to_string_lossy().chars().any(acts));
+    let page = |coloured: bool| match (is_odd, coloured) {
+        (true, _) => Shown::line(&text.to_string()),
+        (false, true) => Shown::painted(&text.ansi().to_string()),
+        (false, false) => Shown::page(&text.to_string()),
+    };
+    if error.use_stderr() {
+        complain(&page(print::complaints_are_coloured()));
+    } else {
+        print::print(&page(print::is_coloured())).unwrap_or_default();
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// The words of a panic may be those of others: they are told like every event.
+fn tell_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let words = panic.payload_as_str().unwrap_or("without words");
+        tracing::error!(place, words, "panic");
+    }));
+}
+
+fn start_logs(command: &Command) -> Result<(), CliError> {
     let filter = std::env::var("TIDEGATE_LOG").unwrap_or_else(|_| "warn".to_owned());
-    telemetry::start_logs(&filter).map_err(|source| CliError::Start {
+    let asked = match command {
+        #[cfg(feature = "dev")]
+        Command::Dev(args) => args.log_format,
+        Command::Serve(args) => args.log_format,
+        Command::Check(_)
+        | Command::Why(_)
+        | Command::Plan(_)
+        | Command::Explain(_)
+        | Command::Snapshot(_)
+        | Command::Policy(_)
+        | Command::Crds(_)
+        | Command::Reference(_)
+        | Command::Completions(_)
+        | Command::Man(_) => LogFormat::Text,
+    };
+    let form = match asked {
+        LogFormat::Json => LogForm::Json,
+        LogFormat::Text if print::complaints_are_coloured() => LogForm::Coloured,
+        LogFormat::Text => LogForm::Text,
+    };
+    telemetry::start_logs(&filter, form).map_err(|source| CliError::Start {
         part: "logs",
         source: Box::new(source),
     })
-}
-
-#[expect(clippy::print_stderr, reason = "a failed command says why on standard error")]
-fn complain(error: &CliError) {
-    eprintln!("tidegate: {}", error.one_line());
 }

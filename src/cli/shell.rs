@@ -9,6 +9,8 @@ use clap_complete::Shell;
 
 use super::print::print;
 use super::{Cli, CliError};
+use crate::field::Shown;
+use crate::files::{Access, write};
 
 /// Print a completion script for a shell.
 ///
@@ -31,7 +33,7 @@ pub struct ManArgs {
 pub(super) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "tidegate", &mut script);
-    print(&String::from_utf8_lossy(&script))
+    print(&Shown::page(&String::from_utf8_lossy(&script)))
 }
 
 pub(super) fn man(args: &ManArgs) -> Result<(), CliError> {
@@ -42,7 +44,7 @@ pub(super) fn man(args: &ManArgs) -> Result<(), CliError> {
     let Some(dir) = &args.dir else {
         let first = pages.into_iter().next();
         let (_, command) = first.unwrap_or_else(|| ("tidegate".to_owned(), root.clone()));
-        return print(&page(command)?);
+        return print(&Shown::page(&page(command)?));
     };
     std::fs::create_dir_all(dir).map_err(|source| CliError::PrepareFolder {
         dir: dir.clone(),
@@ -51,7 +53,7 @@ pub(super) fn man(args: &ManArgs) -> Result<(), CliError> {
     for (name, command) in pages {
         let path = dir.join(format!("{name}.1"));
         let text = page(command)?;
-        std::fs::write(&path, text).map_err(|source| CliError::WriteFile { path, source })?;
+        write(&path, &text, Access::Shared).map_err(|source| CliError::WriteFile { path, source })?;
     }
     Ok(())
 }

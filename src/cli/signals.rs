@@ -1,15 +1,38 @@
-//! The user's wish to end the program, as every binary that serves a hub hears it.
+//! The user's wish to end the program.
 //!
 //! Knows SIGINT and SIGTERM; never ends anything itself.
 
-pub(super) use devhub::program::End;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::CliError;
 
-/// Begins to listen, so that a signal during start-up is not lost.
+/// Waits for SIGINT or SIGTERM.
+#[derive(Debug)]
+pub(super) struct End {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+/// Begins to listen, so that a signal during start-up is not lost. Must be called inside of a tokio runtime.
 pub(super) fn end_requested() -> Result<End, CliError> {
-    devhub::program::end_requested().map_err(|source| CliError::Start {
-        part: "the signal listener",
-        source: Box::new(source),
+    let listen = |kind| {
+        signal(kind).map_err(|source| CliError::Start {
+            part: "the signal listener",
+            source: Box::new(source),
+        })
+    };
+    Ok(End {
+        interrupt: listen(SignalKind::interrupt())?,
+        terminate: listen(SignalKind::terminate())?,
     })
+}
+
+impl End {
+    /// Returns when the user wishes the end.
+    pub(super) async fn requested(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
 }

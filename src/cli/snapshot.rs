@@ -9,12 +9,15 @@ use jiff::Timestamp;
 
 use super::print::print;
 use super::{CliError, live};
+use crate::field::Shown;
+use crate::files::{Access, write};
 use crate::offline::Dump;
 
 /// Write a dump of a hub: every object that the controllers know, for `check --facts`, `plan` and `why --facts`.
 ///
 /// Reads with list and get only. Never holds a Secret: neither as an object nor the values of one inside a template or a
-/// work. Managed fields and other bookkeeping stay behind. The same hub gives the same bytes, the time aside.
+/// work, nor what looks like a credential (`docs/snapshot.md`). The file is for its owner alone. Managed fields and other
+/// bookkeeping stay behind. The same hub gives the same bytes, the time aside.
 #[derive(Args, Clone, Debug)]
 pub struct SnapshotArgs {
     /// File to write; standard output without it.
@@ -30,10 +33,10 @@ pub(super) fn run(args: &SnapshotArgs) -> Result<(), CliError> {
         taken_at: Timestamp::now(),
         hub: live::read(args.kubeconfig.as_deref())?,
     };
-    let text = dump.render();
+    let text = Shown::json(&dump.render());
     match &args.output {
         None => print(&text),
-        Some(path) => std::fs::write(path, text).map_err(|source| CliError::WriteFile {
+        Some(path) => write(path, text.as_str(), Access::Private).map_err(|source| CliError::WriteFile {
             path: path.clone(),
             source,
         }),

@@ -9,15 +9,19 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::print::{Form, print};
-use super::{CliError, TideArgs, live};
+use super::{CliError, RightsArgs, TideArgs, live};
 use crate::controllers::TideOptions;
+use crate::field::Shown;
+use crate::snapshot::Settings;
 use crate::why;
 
 /// Say why an add-on is not where it should be, and where to look.
 ///
 /// Follows it from the ClusterManagementAddOn over placement, configurations and ManifestWork to what the cluster's agent
 /// reports, and stops at the first object that cannot pass on what the one before it says. Without --cluster, clusters
-/// that share a cause stand together. Exit status: 0 all ready, 1 something is not, 2 it cannot be told.
+/// that share a cause stand together. Of an add-on that is being deleted, or gone but for what is left of it, it says who still holds it.
+/// Exit status: 0 nobody has to act (all ready, or waiting for what comes by itself), 1 somebody has to, or the add-on is not on the
+/// cluster that was asked about, 2 it cannot be told.
 #[derive(Args, Clone, Debug)]
 pub struct WhyArgs {
     /// Name of the add-on.
@@ -37,6 +41,9 @@ pub struct WhyArgs {
     /// How the controllers of that hub behave.
     #[command(flatten)]
     pub tide: TideArgs,
+    /// What agents may have on the hub.
+    #[command(flatten)]
+    pub rights: RightsArgs,
 }
 
 pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
@@ -47,15 +54,16 @@ pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
         }
         None => (live::read(args.kubeconfig.as_deref())?, Timestamp::now()),
     };
-    let settings = TideOptions::from(&args.tide).settings;
+    let settings = Settings {
+        hub_namespaces: args.rights.namespaces(),
+        ..TideOptions::from(&args.tide).settings
+    };
     let cluster = args.cluster.as_deref();
-    let answer = why::why(&hub, settings, (&args.addon, cluster), now).map_err(|error| CliError::Start {
-        part: "the search",
-        source: Box::new(error),
-    })?;
+    let answer = why::why(&hub, settings, (&args.addon, cluster), now)
+        .map_err(|error| CliError::Refused(Box::new(error)))?;
     match args.output {
-        Form::Text => print(&why::text(&answer, cluster.is_some()))?,
-        Form::Json => print(&format!("{:#}\n", why::json(&answer)))?,
+        Form::Text => print(&Shown::page(&why::text(&answer, cluster.is_some())))?,
+        Form::Json => print(&Shown::json(&format!("{:#}\n", why::json(&answer))))?,
     }
-    Ok(ExitCode::from(u8::from(!answer.is_ready())))
+    Ok(ExitCode::from(u8::from(!answer.is_well())))
 }

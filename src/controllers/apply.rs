@@ -4,6 +4,7 @@
 //! Never begins a write after the end was asked for, or after another replica has begun to lead.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,19 +16,22 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use super::cause::root;
 use super::events::Subject;
 use super::herald::Herald;
+use super::pauses::Failure;
 use super::raw::{Raw, resource};
-use super::sign::{SignError, certificate};
+use super::sign::{SignError, certificate, secret_of};
 use super::tide::Progress;
 use super::unkept::Unkept;
 use crate::plan::{Action, Answer, Plan, Revision};
 use crate::snapshot::{Expected, Kind, Lane, Name, ObjectKey};
 use crate::telemetry::{Metrics, Written};
 
+/// From which pause on a write that fails again and again is worth a warning, whatever the reason.
+pub(super) const STUBBORN: Duration = Duration::from_secs(1);
 /// Name under which the API server records our writes.
 const FIELD_MANAGER: &str = "tidegate";
 
@@ -86,6 +90,16 @@ impl ApplyError {
         }
     }
 
+    /// Returns how long the object should be left alone.
+    pub(super) fn failure(&self) -> Failure {
+        match self {
+            Self::Conflict { .. } => Failure::Conflict,
+            Self::Hidden { .. } | Self::NoChange { .. } | Self::Sign { .. } | Self::Write { .. } => {
+                Failure::Other
+            }
+        }
+    }
+
     /// Returns what the hub said if it may say so again until somebody changes something: the conditions should tell.
     pub(super) fn refusal(&self) -> Option<String> {
         match self {
@@ -102,6 +116,24 @@ impl ApplyError {
     /// Returns whether time alone will not help. A namespace may still come, and a watch may still show an object.
     pub(super) fn is_final(&self) -> bool {
         matches!(self, Self::Sign { .. }) || self.answer().is_some_and(|status| status.code != 404)
+    }
+
+    /// Tells of the failure; one that a fresh plan may mend at once is no news.
+    pub(super) fn tell(&self, addon: &Name, pause: Duration) {
+        match self {
+            Self::Conflict { object } | Self::Hidden { object } if pause < STUBBORN => {
+                debug!(%addon, %object, ?pause, "planning again after a conflict");
+            }
+            Self::Conflict { .. } | Self::Hidden { .. } | Self::NoChange { .. } => {
+                warn!(%addon, error = %self, ?pause, "will retry");
+            }
+            Self::Sign { source, .. } => {
+                warn!(%addon, error = %self, cause = %source, ?pause, "will retry");
+            }
+            Self::Write { source, .. } => {
+                warn!(%addon, error = %self, cause = %root(&**source), ?pause, "will retry");
+            }
+        }
     }
 
     /// Returns the answer of a hub that has understood the write and does not want it.
@@ -121,6 +153,8 @@ impl ApplyError {
 pub(super) struct Applied {
     /// What the watches must show before the next plan.
     pub(super) expected: Vec<(ObjectKey, Expected)>,
+    /// The clusters from which an instance was taken away; that its last finalizer goes later is no second removal.
+    pub(super) removed: Vec<Name>,
     /// Writes that did not happen.
     pub(super) errors: Vec<ApplyError>,
 }
@@ -170,6 +204,7 @@ pub(super) async fn apply_plan(pen: Pen, subject: Subject, plan: Plan) -> Applie
     all.push(apply_group(&pen, &subject, hub).await);
     all.into_iter().fold(Applied::default(), |mut sum, part| {
         sum.expected.extend(part.expected);
+        sum.removed.extend(part.removed);
         sum.errors.extend(part.errors);
         sum
     })
@@ -185,12 +220,14 @@ async fn apply_group(pen: &Pen, subject: &Subject, actions: Vec<Action>) -> Appl
         }
         let news = News::of(&action);
         let object = action.object().clone();
+        let removes = matches!(action, Action::Delete { .. }) && object.kind == Kind::Instance;
         let outcome = apply_one(pen, action).await;
         pen.metrics
             .wrote(object.kind.address().resource, written(&outcome));
         match outcome {
             Ok(expected) => {
                 news.tell(pen, subject, &object);
+                applied.removed.extend(removes.then(|| object.namespace.clone()));
                 applied
                     .expected
                     .extend(expected.map(|expected| (object, expected)));
@@ -287,10 +324,13 @@ async fn apply_one(pen: &Pen, action: Action) -> Result<Option<Expected>, ApplyE
         Action::Replace {
             before, patch, why, ..
         } => {
-            let patch = Patch::Merge(guarded(patch, &before));
+            let patch = Patch::Merge(fitting(&object, patch, &before));
             let patched = api.patch(&object.name, &patching(), &patch).await;
             let patched = patched.map_err(|error| failed("patch", &object, error))?;
             info!(%object, why, "patched");
+            if is_gone(&patched) {
+                return Ok(Some(Expected::Gone(before.uid)));
+            }
             changed(object, &before, seen(&patched))
         }
         Action::Status { before, patch, .. } => write_status(pen, &api, object, &before, patch).await,
@@ -353,14 +393,20 @@ async fn certify(
     before: &Revision,
     answer: Answer,
 ) -> Result<Option<Expected>, ApplyError> {
+    let unsigned = |source| ApplyError::Sign {
+        object: object.clone(),
+        source: Box::new(source),
+    };
     let (endpoint, verb, patch) = match answer {
-        Answer::Approve(patch) => ("approval", "approve", patch),
+        Answer::Approve(patch, None) => ("approval", "approve", patch),
+        Answer::Approve(patch, Some(signer)) => {
+            let asked = secret_of(&pen.client, &signer, &pen.signing_namespace).await;
+            asked.map_err(unsigned)?;
+            ("approval", "approve", patch)
+        }
         Answer::Sign(signing) => {
             let signed = certificate(&pen.client, &signing, &pen.signing_namespace, &before.uid).await;
-            let pem = signed.map_err(|source| ApplyError::Sign {
-                object: object.clone(),
-                source: Box::new(source),
-            })?;
+            let pem = signed.map_err(unsigned)?;
             let patch = json!({"status": {"certificate": STANDARD.encode(pem)}});
             ("status", "write the certificate of", patch)
         }
@@ -392,6 +438,14 @@ fn seen(raw: &Raw) -> Option<Expected> {
     Some(Expected::Version(Name::from(version)))
 }
 
+/// Whether a patch has taken the last finalizer of an object that is being deleted: the object goes at that moment, and the answer
+/// shows it as it was stored last, with the revision of before. Something was changed all the same.
+fn is_gone(raw: &Raw) -> bool {
+    let field = |pointer: &str| raw.object.pointer(pointer);
+    let held = field("/metadata/finalizers").and_then(Value::as_array);
+    field("/metadata/deletionTimestamp").is_some() && held.is_none_or(Vec::is_empty)
+}
+
 /// A write that changes nothing would be planned again at once, and for ever.
 fn changed(
     object: ObjectKey,
@@ -402,6 +456,17 @@ fn changed(
         Some(Expected::Version(version)) if version == before.version => Err(ApplyError::NoChange { object }),
         other => Ok(other),
     }
+}
+
+/// Adds the revision to the merge patch of an object, so that the API server refuses it on any other one. A patch of a cluster names
+/// one label, which is ours whatever else is on the cluster: all add-ons and the cluster's agent write to it, and a revision would make
+/// each wait for all others. Only that it is the same cluster counts.
+fn fitting(object: &ObjectKey, mut patch: Value, before: &Revision) -> Value {
+    if object.kind != Kind::Cluster {
+        return guarded(patch, before);
+    }
+    json_patch::merge(&mut patch, &json!({"metadata": {"uid": &*before.uid}}));
+    patch
 }
 
 /// Adds the revision to a merge patch, so that the API server refuses it on any other one.
@@ -579,6 +644,59 @@ mod tests {
             "{:?}",
             again.errors
         );
+        hub.shutdown().await;
+    }
+
+    /// The hub answers such a patch with the object as it was stored last, under its old revision, and takes the object away.
+    #[tokio::test]
+    async fn the_last_finalizer_of_what_is_being_deleted_is_a_change() {
+        let hub = hub().await;
+        let pen = pen(hub.client());
+        let mut plan = create();
+        if let Some(Action::Create { body, .. }) = plan.actions.first_mut() {
+            json_patch::merge(body, &json!({"metadata": {"finalizers": ["example.com/held"]}}));
+        }
+        let created = apply(pen.clone(), plan).await;
+        assert!(created.errors.is_empty(), "{:?}", created.errors);
+        let endpoint = api(&pen.client, &object());
+        endpoint
+            .delete("base", &DeleteParams::default())
+            .await
+            .expect("it waits for its finalizer");
+        let stored = endpoint.get("base").await.expect("it is held").object;
+        let text = |pointer: &str| stored.pointer(pointer).and_then(Value::as_str).map(Name::from);
+        let uid = text("/metadata/uid").expect("a uid");
+        let release = Action::Replace {
+            object: object(),
+            before: Revision {
+                uid: uid.clone(),
+                version: text("/metadata/resourceVersion").expect("a version"),
+            },
+            patch: json!({"metadata": {"finalizers": null}}),
+            why: "a test",
+        };
+        let applied = apply(
+            pen.clone(),
+            Plan {
+                actions: vec![release],
+                ..Plan::default()
+            },
+        )
+        .await;
+        assert!(applied.errors.is_empty(), "{:?}", applied.errors);
+        // What is gone, or goes: a watch that shows it being deleted has shown enough.
+        assert_eq!(applied.expected, [(object(), Expected::Gone(uid))]);
+        assert!(
+            applied.removed.is_empty(),
+            "it was not this write that took it away"
+        );
+        let counted = pen.metrics.text();
+        let written = "tidegate_writes_total{resource=\"addondeploymentconfigs\",outcome=\"Done\"} 2";
+        assert!(
+            counted.contains(written) && !counted.contains("Failed"),
+            "{counted}"
+        );
+        assert!(endpoint.get_opt("base").await.expect("an answer").is_none());
         hub.shutdown().await;
     }
 

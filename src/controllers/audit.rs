@@ -2,7 +2,8 @@
 //! made with a memo is made again without one.
 //!
 //! Decides which plans are checked: small ones always, large ones rarely, because a check costs about as much as the writes that
-//! it looks at, and a second plan as much as the memo has saved. Never repairs a plan: one that breaks an invariant is a bug, and is not applied at all.
+//! it looks at, and a second plan as much as the memo has saved. What breaks an invariant is a bug: it is taken out of the plan, and
+//! nothing else is. Never repairs a write.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,35 +46,46 @@ impl Audit {
         Arc::clone(&self.refused)
     }
 
-    /// Returns whether a plan may be applied.
-    pub(super) fn passes(&mut self, view: &View<'_>, plan: &Plan, memo: &Memo, now: Timestamp) -> bool {
+    /// Returns what of a plan may be applied, and what is wrong with the whole, as sentences.
+    pub(super) fn inspect(
+        &mut self,
+        view: &View<'_>,
+        mut plan: Plan,
+        memo: &Memo,
+        now: Timestamp,
+    ) -> (Plan, Vec<String>) {
         let addon = &view.addon.name;
         let is_suspect = self.suspects.contains(addon);
         let is_checked = self.checked.takes(plan.actions.len(), RAREST) || is_suspect;
         let unseen = memo.unseen();
         let is_made_again = unseen > 0 && (self.made_again.takes(unseen, RAREST_AGAIN) || is_suspect);
-        if !is_checked && !is_made_again {
-            return true;
-        }
         let mut broken = Vec::new();
-        if is_checked {
-            broken = plan::check(view, plan, now);
+        if is_made_again {
+            let whole = plan::addon(view, now);
+            if plan != whole {
+                broken.push(format!(
+                    "it differs from the plan that looks at everything; this one has not looked at {unseen} instances"
+                ));
+                plan = whole;
+            }
         }
-        if is_made_again && *plan != plan::addon(view, now) {
-            broken.push(format!(
-                "it differs from the plan that looks at everything; this one has not looked at {unseen} instances"
-            ));
+        if is_checked || !broken.is_empty() {
+            let (sound, told) = plan::sound(view, plan, now);
+            plan = sound;
+            broken.extend(told);
         }
         if broken.is_empty() {
-            self.suspects.remove(addon);
-            return true;
+            if is_checked {
+                self.suspects.remove(addon);
+            }
+            return (plan, broken);
         }
         self.suspects.insert(addon.clone());
         let refused = self.refused.fetch_add(1, Ordering::Relaxed).saturating_add(1);
-        for sentence in broken {
-            error!(%addon, broken = %sentence, refused, "a plan breaks an invariant and is not applied");
+        for sentence in &broken {
+            error!(%addon, broken = %sentence, refused, "a plan breaks an invariant; that part of it is not applied");
         }
-        false
+        (plan, broken)
     }
 }
 

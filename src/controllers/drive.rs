@@ -13,30 +13,31 @@ use arc_swap::ArcSwap;
 use futures::FutureExt;
 use jiff::Timestamp;
 use kube::Client;
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use super::apply::{Applied, ApplyError, Pen, apply_plan};
-use super::audit::Audit;
+use super::absence::Absences;
+use super::apply::{Applied, Pen, STUBBORN, apply_plan};
 use super::cause::root;
+use super::clock::{Clock, Trust};
+use super::doubts::timeless;
 use super::events::Subject;
 use super::herald::Herald;
 use super::pauses::Pauses;
+use super::planning::{Planned, Planner, Planning};
 use super::queue::Queue;
-use super::second_look::look_again;
+use super::second_look::{Unread, look_again};
 use super::tide::{Progress, TideOptions};
 use super::unkept::Unkept;
-use crate::plan::{self, Action, Memo, Plan};
-use crate::snapshot::{Completeness, Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store, View};
+use crate::plan::{Action, Plan};
+use crate::snapshot::{Completeness, Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
-/// From which pause on a write that fails again and again is worth a warning, whatever the reason.
-const STUBBORN: Duration = Duration::from_secs(1);
-/// Pause after a plan that could not be made or applied at all, or must not be.
+/// Pause after a plan that could not be made or applied at all, or of which a part must not be.
 const AFTER_PANIC: Duration = Duration::from_secs(10);
 /// Events taken in at once before due add-ons are looked at again.
 const BATCH: usize = 1024;
@@ -52,33 +53,37 @@ pub(super) struct Outlets {
     pub(super) progress: broadcast::Sender<Progress>,
     pub(super) synced: watch::Sender<bool>,
     pub(super) lookouts: mpsc::UnboundedSender<Lookout>,
+    pub(super) relists: BTreeMap<Kind, Arc<Notify>>,
 }
 
 /// The loop's state.
 pub(super) struct Driver {
-    pen: Pen,
+    pub(super) pen: Pen,
     options: TideOptions,
     outlets: Outlets,
-    store: Store,
-    queue: Queue,
+    pub(super) store: Store,
+    pub(super) queue: Queue,
     pauses: Pauses,
     listed: BTreeSet<Kind>,
     waiting: BTreeMap<Name, Instant>,
     /// Since when add-ons have configurations that nobody has looked at.
     unseen: BTreeMap<Name, Instant>,
     /// How long the store may take to see an own write.
-    patience: Duration,
+    pub(super) patience: Duration,
     running: JoinSet<(Name, Option<Applied>)>,
     /// Objects of an add-on that are not as the watches show them.
     doubtful: BTreeMap<Name, BTreeSet<ObjectKey>>,
-    looking: JoinSet<(Name, Result<Vec<Event>, kube::Error>)>,
-    audit: Audit,
-    /// What the last plan of each add-on found out.
-    memos: BTreeMap<Name, Memo>,
-    /// Always the planner; tests put bugs in here.
-    planner: Planner,
-    /// Whether this replica is the one that writes.
+    looking: JoinSet<(Name, Result<Vec<Event>, Unread>)>,
+    pub(super) absences: Absences,
+    pub(super) clock: Clock,
+    /// Whether it was known what time it is when that was asked last.
+    pub(super) trust: Trust,
+    /// How many removals of each add-on are held.
+    pub(super) held_removals: BTreeMap<Name, usize>,
+    planning: Planning,
+    /// Whether this replica is the one that writes, and whether it was when that was asked last.
     leading: watch::Receiver<bool>,
+    pub(super) led: bool,
 }
 
 /// What keeps an add-on from being planned.
@@ -89,16 +94,16 @@ enum Held {
     Looking,
 }
 
-/// What makes plans.
-type Planner = fn(&View<'_>, Timestamp, &mut Memo) -> Plan;
-
 impl Driver {
     pub(super) fn new(
         client: Client,
         options: TideOptions,
         outlets: Outlets,
+        clock: Clock,
         (stop, leading): (CancellationToken, watch::Receiver<bool>),
     ) -> Self {
+        let relists = outlets.relists.clone();
+        let absences = Absences::new(client.clone(), options.metrics.clone(), relists);
         let herald = Herald::start(client.clone(), options.events, stop.clone());
         let pen = Pen {
             client,
@@ -113,7 +118,7 @@ impl Driver {
         };
         Self {
             pen,
-            store: Store::new(options.settings),
+            store: Store::new(options.settings.clone()),
             options,
             outlets,
             queue: Queue::default(),
@@ -125,10 +130,13 @@ impl Driver {
             running: JoinSet::new(),
             doubtful: BTreeMap::new(),
             looking: JoinSet::new(),
-            audit: Audit::default(),
-            memos: BTreeMap::new(),
-            planner: plan::addon_with,
+            absences,
+            trust: clock.trust(),
+            clock,
+            held_removals: BTreeMap::new(),
+            planning: Planning::default(),
             leading,
+            led: false,
         }
     }
 
@@ -139,14 +147,16 @@ impl Driver {
 
     /// Returns the number of plans that broke an invariant and were not applied.
     pub(super) fn refused_plans(&self) -> Arc<AtomicU64> {
-        self.audit.refused()
+        self.planning.refused()
     }
 
     /// Runs until the end is asked for, or until no watch is left.
     pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) {
         let stop = self.pen.stop.clone();
+        let mut trust = self.clock.told();
         loop {
             let next = self.queue.next().filter(|_| self.may_plan());
+            let next = next.into_iter().chain(self.absences.next()).min();
             let due = async { tokio::time::sleep_until(next.unwrap_or_else(Instant::now)).await };
             tokio::select! {
                 () = stop.cancelled() => break,
@@ -164,10 +174,13 @@ impl Driver {
                         self.see(&addon, seen);
                     }
                 }
+                Some(read) = self.absences.read(), if self.absences.are_reading() => self.hear(read),
                 Ok(()) = self.leading.changed() => {}
+                Ok(()) = trust.changed() => {}
                 () = due, if next.is_some() => {}
             }
             self.look_out();
+            self.look_at_the_clock();
             self.publish();
             self.start_due();
         }
@@ -178,12 +191,19 @@ impl Driver {
     }
 
     fn is_synced(&self) -> bool {
-        self.listed.len() == Kind::ALL.len()
+        let part = self.options.part;
+        let mut watched = Kind::ALL.into_iter().filter(|kind| part.watches(*kind));
+        watched.all(|kind| self.listed.contains(&kind))
     }
 
-    /// Whoever does not lead keeps what is due, and is ready to go on from there at once.
+    /// Whoever does not lead keeps what is due, and is ready to go on from there at once. Whoever does not know what time it is, or
+    /// whether what no list shows is gone, would end what has only begun. What does not end by itself is told by plans that say
+    /// nothing else.
     fn may_plan(&self) -> bool {
-        self.is_synced() && *self.leading.borrow()
+        self.is_synced()
+            && *self.leading.borrow()
+            && !self.absences.are_open()
+            && self.trust != Trust::Doubted
     }
 
     fn take_in(&mut self, first: Event, events: &mut mpsc::Receiver<Event>) {
@@ -198,11 +218,19 @@ impl Driver {
         }
     }
 
-    fn take_one(&mut self, event: Event, at: Instant) {
-        if let Event::Listed { kind, .. } = &event {
-            self.listed.insert(*kind);
-        }
-        for addon in self.store.apply(event) {
+    pub(super) fn take_one(&mut self, event: Event, at: Instant) {
+        let events = match event {
+            Event::Listed { kind, objects } => {
+                self.listed.insert(kind);
+                self.absences.listed(&self.store, kind, objects)
+            }
+            Event::Withheld { kind } => {
+                self.listed.insert(kind);
+                vec![Event::Withheld { kind }]
+            }
+            other => vec![other],
+        };
+        for addon in events.into_iter().flat_map(|event| self.store.apply(event)) {
             self.queue.touch(&addon, at);
         }
     }
@@ -216,22 +244,34 @@ impl Driver {
 
     fn publish(&mut self) {
         let complete = self.is_synced();
-        let known = Completeness::of(self.listed.iter().copied());
+        // What nobody watches here, nobody here asks for.
+        let unasked = Kind::ALL
+            .into_iter()
+            .filter(|kind| !self.options.part.watches(*kind));
+        let known = Completeness::of(self.listed.iter().copied().chain(unasked));
         if let Some(facts) = self.store.publish(known) {
             self.outlets.facts.store(Arc::new(facts));
         }
         self.pen.metrics.read(complete, self.store.faults().len());
-        self.pen.metrics.leads(*self.leading.borrow());
+        let leads = *self.leading.borrow();
+        self.pen.metrics.leads(leads);
+        if leads && !std::mem::replace(&mut self.led, leads) {
+            self.store.begin_to_write(self.clock.now());
+        }
+        self.led = leads;
         self.outlets
             .synced
             .send_if_modified(|synced| complete && !std::mem::replace(synced, complete));
     }
 
     fn start_due(&mut self) {
+        let now = Instant::now();
+        if self.is_synced() {
+            self.absences.pursue(&self.store, now);
+        }
         if !self.may_plan() {
             return;
         }
-        let now = Instant::now();
         self.pauses.sweep(now);
         while let Some(addon) = self.queue.take(now) {
             let started = match self.held(&addon, now) {
@@ -275,7 +315,7 @@ impl Driver {
     }
 
     /// What was read counts like what a watch shows. A hub that does not answer is asked again later.
-    fn see(&mut self, addon: &Name, seen: Result<Vec<Event>, kube::Error>) {
+    fn see(&mut self, addon: &Name, seen: Result<Vec<Event>, Unread>) {
         let now = Instant::now();
         self.queue.finish(addon);
         match seen {
@@ -307,10 +347,14 @@ impl Driver {
 
     /// Plans the add-on and starts to write; returns whether anything is being written.
     fn start(&mut self, addon: &Name, now: Instant) -> bool {
-        let time = Timestamp::now();
+        let time = self.clock.now();
         let Some(mut plan) = self.plan(addon, time, now) else {
             return false;
         };
+        self.note_held(addon, &plan);
+        if !self.absences.confirm(&self.store, addon, &mut plan, now) {
+            self.store.reasons_read(addon);
+        }
         debug!(%addon, actions = plan.actions.len(), waits = plan.waits.len(), "planned");
         if let Some(at) = plan.recheck_at {
             let pause = Duration::try_from(at.duration_since(time)).unwrap_or_default();
@@ -338,31 +382,21 @@ impl Driver {
         true
     }
 
-    /// A bug in the planning of one add-on must not end that of the others, and what it would write must not be written. What
-    /// a bad plan has found out is not believed either: the memo goes with it.
+    /// Plans an add-on; a plan that could not be made, or of which a part is left out, is made again soon.
     fn plan(&mut self, addon: &Name, time: Timestamp, now: Instant) -> Option<Plan> {
-        let mut memo = self.memos.remove(addon).unwrap_or_default();
-        let view = self.store.view(addon)?;
-        let (planner, audit) = (self.planner, &mut self.audit);
         let begun = Instant::now();
-        let made = std::panic::catch_unwind(AssertUnwindSafe(move || {
-            let plan = planner(&view, time, &mut memo);
-            audit.passes(&view, &plan, &memo, time).then_some((plan, memo))
-        }));
-        if made.is_err() {
-            tracing::error!(%addon, pause = ?AFTER_PANIC, "planning panicked");
-        }
+        let planner = (self.trust == Trust::Lost).then_some(timeless as Planner);
+        let planned = self.planning.plan(&mut self.store, addon, time, planner);
         self.pen.metrics.planned(begun.elapsed());
-        let Some((plan, memo)) = made.ok().flatten() else {
-            self.pen.metrics.refused_plan();
-            self.queue.touch(addon, now + AFTER_PANIC);
-            return None;
-        };
-        if let Some(change) = memo.change() {
-            self.store.forget_changes(addon, change);
+        match &planned {
+            Planned::Whole(_) | Planned::Nothing => {}
+            Planned::Panicked => self.queue.touch(addon, now + AFTER_PANIC),
+            Planned::Part(_) => {
+                self.pen.metrics.refused_plan();
+                self.queue.touch(addon, now + AFTER_PANIC);
+            }
         }
-        self.memos.insert(addon.clone(), memo);
-        Some(plan)
+        planned.plan()
     }
 
     /// Takes out what must not be tried yet, with everything behind it in its lane.
@@ -390,13 +424,16 @@ impl Driver {
             self.queue.touch(addon, now + AFTER_PANIC);
             return;
         };
+        for cluster in &applied.removed {
+            self.store.took_away(addon, cluster, self.clock.now());
+        }
         for (object, expected) in applied.expected {
             self.pauses.succeed(&object);
             self.store.end_trouble(addon, &object);
             self.store.expect(addon, object, expected);
         }
         for error in &applied.errors {
-            let pause = self.pauses.fail(error.object(), now);
+            let pause = self.pauses.fail(error.object(), error.failure(), now);
             if pause >= STUBBORN {
                 let doubtful = self.doubtful.entry(addon.clone()).or_default();
                 doubtful.insert(error.object().clone());
@@ -409,20 +446,7 @@ impl Driver {
                 // The conditions should tell, whenever the write is tried again.
                 self.queue.touch(addon, now + self.options.coalesce);
             }
-            match error {
-                ApplyError::Conflict { object } | ApplyError::Hidden { object } if pause < STUBBORN => {
-                    debug!(%addon, %object, ?pause, "planning again after a conflict");
-                }
-                ApplyError::Conflict { .. } | ApplyError::Hidden { .. } | ApplyError::NoChange { .. } => {
-                    warn!(%addon, %error, ?pause, "will retry");
-                }
-                ApplyError::Sign { source, .. } => {
-                    warn!(%addon, %error, cause = %source, ?pause, "will retry");
-                }
-                ApplyError::Write { source, .. } => {
-                    warn!(%addon, %error, cause = %root(&**source), ?pause, "will retry");
-                }
-            }
+            error.tell(addon, pause);
         }
         if self.store.awaited(addon) == 0 {
             // Everything is seen already, so no event will come to wake the add-on.
@@ -442,6 +466,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
+    use crate::plan::{self, Memo};
+    use crate::snapshot::View;
+    use crate::telemetry::Metrics;
 
     /// What the watches show before they break: one add-on that a placement gives to the cluster `default`.
     fn listed(addon: &ClusterManagementAddOn) -> [Event; Kind::ALL.len()] {
@@ -467,6 +494,8 @@ mod tests {
                 | Kind::Role
                 | Kind::RoleBinding
                 | Kind::SigningRequest
+                | Kind::HubClusterRole
+                | Kind::HubRole
                 | Kind::Namespace => None,
             };
             let objects: Vec<Value> = object.into_iter().collect();
@@ -501,6 +530,7 @@ mod tests {
             progress: broadcast::channel(1).0,
             synced: watch::channel(false).0,
             lookouts: mpsc::unbounded_channel().0,
+            relists: BTreeMap::new(),
         };
         let (sender, events) = mpsc::channel(16);
         for event in listed(addon) {
@@ -510,6 +540,7 @@ mod tests {
             hub.client(),
             TideOptions::default(),
             outlets,
+            Clock::new(None, Metrics::default()),
             (CancellationToken::new(), watch::channel(true).1),
         );
         (driver, events, sender)
@@ -518,30 +549,52 @@ mod tests {
     /// A planner that gives the add-on to a cluster twice.
     fn broken(view: &View<'_>, now: Timestamp, memo: &mut Memo) -> Plan {
         let mut plan = plan::addon_with(view, now, memo);
-        let twice = plan.actions.first().cloned();
+        let created = |action: &&Action| matches!(action, Action::Create { .. });
+        let twice = plan.actions.iter().find(created).cloned();
         plan.actions.extend(twice);
         plan
     }
 
+    fn conditions(plan: &Plan) -> String {
+        let said = plan.actions.iter().find_map(|action| match action {
+            Action::Status { object, patch, .. } if object.kind == Kind::AddOn => {
+                patch.pointer("/status/conditions")?.as_array()
+            }
+            _ => None,
+        });
+        let each = said.into_iter().flatten();
+        each.map(|one| format!("{}={} {}", one["type"], one["status"], one["reason"]))
+            .collect::<Vec<_>>()
+            .join(", ")
+            .replace('"', "")
+    }
+
     #[tokio::test]
-    async fn a_plan_that_breaks_an_invariant_is_not_applied_and_made_again_later() {
+    async fn what_breaks_an_invariant_is_left_out_and_the_hub_says_so() {
         let (hub, addon) = started().await;
         let (mut driver, mut events, _sender) = driver(&hub, &addon).await;
-        driver.planner = broken;
-        let refused = driver.refused_plans();
+        driver.planning.planner = broken;
+        let (name, refused) = (Name::from("hello"), driver.refused_plans());
         while let Ok(event) = events.try_recv() {
             driver.take_one(event, Instant::now());
         }
-        driver.start_due();
-        assert_eq!(refused.load(std::sync::atomic::Ordering::Relaxed), 1);
-        assert!(driver.running.is_empty(), "nothing is written");
+        let (time, now) = (driver.clock.now(), Instant::now());
+        let plan = driver.plan(&name, time, now).expect("a plan is made");
+        assert_ne!(refused.load(std::sync::atomic::Ordering::Relaxed), 0);
+        let created = plan
+            .actions
+            .iter()
+            .filter(|action| matches!(action, Action::Create { .. }));
+        assert_eq!(created.count(), 1, "the rest is applied");
+        let said = conditions(&plan);
+        assert!(said.contains("Ready=False PlanRefused"), "{said}");
+        assert!(said.contains("Stalled=True PlanRefused"), "{said}");
         let again = driver.queue.next().expect("it is planned again");
-        assert!(again > Instant::now() + AFTER_PANIC / 2, "not at once");
-        driver.planner = plan::addon_with;
-        driver.queue.touch(&Name::from("hello"), Instant::now());
-        driver.start_due();
-        assert_eq!(driver.running.len(), 1, "a sound plan is applied");
-        while driver.running.join_next().await.is_some() {}
+        assert!(again <= now + AFTER_PANIC, "soon");
+        driver.planning.planner = plan::addon_with;
+        let plan = driver.plan(&name, time, now).expect("a plan is made");
+        let said = conditions(&plan);
+        assert!(said.contains("Stalled=False NotStalled"), "{said}");
         hub.shutdown().await;
     }
 
@@ -573,6 +626,58 @@ mod tests {
             .expect("it is created again");
         stop.cancel();
         running.await.expect("the loop ends");
+        hub.shutdown().await;
+    }
+
+    async fn told_by(hub: &devhub::DevHub) -> (ClusterManagementAddOn, Vec<String>) {
+        let addons: Api<ClusterManagementAddOn> = Api::all(hub.client());
+        let addon = addons.get("hello").await.expect("it is there");
+        let object = serde_json::to_value(&addon).expect("an add-on is JSON");
+        let said = object["status"]["conditions"].as_array().into_iter().flatten();
+        let said = said.map(|one| format!("{} {}", one["type"], one["reason"]).replace('"', ""));
+        (addon, said.collect())
+    }
+
+    #[tokio::test]
+    async fn time_that_is_lost_is_told_and_nothing_else_is_planned() {
+        let (hub, addon) = started().await;
+        let (mut driver, mut events, _sender) = driver(&hub, &addon).await;
+        while let Ok(event) = events.try_recv() {
+            driver.take_one(event, Instant::now());
+        }
+        driver.clock = Clock::lost();
+        driver.look_at_the_clock();
+        driver.start_due();
+        while driver.running.join_next().await.is_some() {}
+        let (addon, said) = told_by(&hub).await;
+        assert_eq!(
+            said,
+            [
+                "Ready ClockUnknown",
+                "Reconciling Settled",
+                "Stalled ClockUnknown"
+            ]
+        );
+        let instances: Api<ManagedClusterAddOn> = Api::namespaced(hub.client(), "default");
+        assert!(instances.get_opt("hello").await.expect("an answer").is_none());
+        driver.queue.finish(&Name::from("hello"));
+        let object = serde_json::to_value(&addon).expect("an add-on is JSON");
+        let kind = Kind::AddOn;
+        driver.take_one(Event::Applied { kind, object }, Instant::now());
+        driver.clock.find();
+        driver.look_at_the_clock();
+        driver.start_due();
+        while driver.running.join_next().await.is_some() {}
+        assert!(instances.get_opt("hello").await.expect("an answer").is_some());
+        let (_, said) = told_by(&hub).await;
+        assert_eq!(
+            said,
+            [
+                "Ready Progressing",
+                "Reconciling Progressing",
+                "Stalled NotStalled"
+            ]
+        );
         hub.shutdown().await;
     }
 }

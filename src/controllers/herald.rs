@@ -1,8 +1,10 @@
 //! The herald: writes what happened as events of `events.k8s.io/v1`, beside everything else.
 //!
 //! Never blocks who tells, never fails anything: what cannot be written is counted and logged. Equal events within a few minutes
-//! become one with a series.
+//! become one with a series; another text is another event, as with client-go's recorder of core events: a series keeps the note of
+//! its first event, and the present one would never be seen.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +29,8 @@ const WAITING: usize = 4096;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause between two complaints that events cannot be written.
 const COMPLAINT: Duration = Duration::from_mins(1);
+/// How long after the last one an equal event counts up.
+const REMEMBERED: Duration = Duration::from_mins(6);
 /// The API's limits, in bytes.
 const LONGEST_NOTE: usize = 1024;
 
@@ -55,7 +59,8 @@ impl Herald {
         let board = Arc::new(Mutex::new(Board::new(budget)));
         let (sender, receiver) = mpsc::channel(WAITING);
         let scribe = Scribe {
-            recorder: Recorder::new(client, reporter()),
+            client,
+            recorders: BTreeMap::new(),
             board: Arc::clone(&board),
             failed: 0,
             complained: None,
@@ -121,8 +126,13 @@ fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
     board.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What equal events have in common: about what, reason and note.
+type Text = (String, String, Option<String>);
+
 struct Scribe {
-    recorder: Recorder,
+    client: Client,
+    /// One recorder for each text, because a recorder counts up whatever the text is; with when it was last asked.
+    recorders: BTreeMap<Text, (Recorder, Instant)>,
     board: Arc<Mutex<Board>>,
     failed: u64,
     complained: Option<Instant>,
@@ -157,9 +167,30 @@ impl Scribe {
         }
     }
 
+    async fn record(&mut self, telling: &Telling) -> Result<(), kube::Error> {
+        let now = Instant::now();
+        self.recorders.retain(|_, (_, asked)| now < *asked + REMEMBERED);
+        let Telling { regarding, event } = telling;
+        let uid = regarding.uid.clone().unwrap_or_default();
+        let text = (uid, event.reason.clone(), event.note.clone());
+        let remembered = self.recorders.remove(&text);
+        let recorder = remembered.map_or_else(
+            || Recorder::new(self.client.clone(), reporter()),
+            |(recorder, _)| recorder,
+        );
+        recorder.publish(event, regarding).await?;
+        // What could not be written is forgotten: nobody knows whether it is there.
+        self.recorders.insert(text, (recorder, now));
+        Ok(())
+    }
+
     async fn publish(&mut self, telling: &Telling) {
-        let published = self.recorder.publish(&telling.event, &telling.regarding);
-        let cause = match tokio::time::timeout(PATIENCE, published).await {
+        let mut outcome = tokio::time::timeout(PATIENCE, self.record(telling)).await;
+        // Hubs forget events after a while; what cannot count up is told anew.
+        if matches!(&outcome, Ok(Err(kube::Error::Api(status))) if status.code == 404) {
+            outcome = tokio::time::timeout(PATIENCE, self.record(telling)).await;
+        }
+        let cause = match outcome {
             Ok(Ok(())) => return,
             Ok(Err(error)) => root(&error).to_string(),
             Err(_) => "the hub did not answer in time".to_owned(),
@@ -215,7 +246,7 @@ mod tests {
     use crate::plan::{Outcome, Phase};
     use k8s_openapi::api::events::v1::Event as Stored;
     use kube::Api;
-    use kube::api::ListParams;
+    use kube::api::{DeleteParams, ListParams};
 
     fn failure(message: &str) -> Note {
         Note::Cluster {
@@ -270,6 +301,39 @@ mod tests {
             .and_then(|event| event.note.clone())
             .unwrap_or_default();
         assert_eq!(note.len(), LONGEST_NOTE);
+        stop.cancel();
+        hub.shutdown().await;
+    }
+
+    /// A series keeps the note of its first event: who reads it would be told of a version that nobody asks for any more.
+    #[tokio::test]
+    async fn another_text_is_another_event_so_that_the_present_one_is_seen() {
+        let hub = devhub::DevHub::builder().start().await.expect("the hub starts");
+        let stop = CancellationToken::new();
+        let herald = Herald::start(hub.client(), EventBudget::default(), stop.clone());
+        let object = ObjectKey::new(Kind::Instance, "default", "hello");
+        let tell = |note: &str| herald.note(&subject(), &object, &"uid".into(), &failure(note));
+        for note in ["v7", "v8", "v9", "v9"] {
+            tell(note);
+        }
+        let told = |event: &Stored| {
+            let count = event.series.as_ref().map_or(1, |series| series.count);
+            format!("{} x{count}", event.note.as_deref().unwrap_or_default())
+        };
+        let all = |events: &[Stored]| events.iter().map(told).collect::<Vec<_>>();
+        let events = stored(&hub.client(), |events| all(events).contains(&"v9 x2".to_owned())).await;
+        assert_eq!(all(&events), ["v7 x1", "v8 x1", "v9 x2"]);
+        // One that the hub has forgotten begins anew.
+        let api: Api<Stored> = Api::namespaced(hub.client(), "default");
+        for event in &events {
+            let name = event.metadata.name.clone().unwrap_or_default();
+            api.delete(&name, &DeleteParams::default())
+                .await
+                .expect("it is there");
+        }
+        tell("v9");
+        let events = stored(&hub.client(), |events| !events.is_empty()).await;
+        assert_eq!(all(&events), ["v9 x1"]);
         stop.cancel();
         hub.shutdown().await;
     }

@@ -12,6 +12,17 @@ use crate::snapshot::ObjectKey;
 
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_mins(5);
+/// Somebody else wrote first: a fresh plan may succeed at once, and many who write to one object must not wait for each other.
+const LONGEST_CONFLICT: Duration = Duration::from_secs(2);
+
+/// Why an object could not be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// Another revision is there than the one that was planned from.
+    Conflict,
+    /// Anything else.
+    Other,
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Pause {
@@ -27,9 +38,13 @@ pub(super) struct Pauses {
 
 impl Pauses {
     /// Leaves the object alone for a time that doubles with every failure in a row; returns that time.
-    pub(super) fn fail(&mut self, object: &ObjectKey, now: Instant) -> Duration {
+    pub(super) fn fail(&mut self, object: &ObjectKey, failure: Failure, now: Instant) -> Duration {
         let failures = self.objects.get(object).map_or(0, |pause| pause.failures);
-        let length = FIRST.saturating_mul(1 << failures.min(12)).min(LONGEST);
+        let longest = match failure {
+            Failure::Conflict => LONGEST_CONFLICT,
+            Failure::Other => LONGEST,
+        };
+        let length = FIRST.saturating_mul(1 << failures.min(12)).min(longest);
         let pause = Pause {
             until: now + length,
             failures: failures.saturating_add(1),
@@ -66,12 +81,27 @@ mod tests {
     async fn pauses_double_up_to_a_limit_and_end_with_a_success() {
         let now = Instant::now();
         let (mut pauses, object) = (Pauses::default(), ObjectKey::new(Kind::Work, "c1", "w"));
-        let lengths: Vec<u128> = (0..14).map(|_| pauses.fail(&object, now).as_millis()).collect();
+        let lengths: Vec<u128> = (0..14)
+            .map(|_| pauses.fail(&object, Failure::Other, now).as_millis())
+            .collect();
         assert_eq!(lengths[..4], [100, 200, 400, 800]);
         assert_eq!(lengths[13], 300_000);
         assert_eq!(pauses.held_until(&object, now), Some(now + LONGEST));
         assert_eq!(pauses.held_until(&object, now + LONGEST), None);
         pauses.succeed(&object);
-        assert_eq!(pauses.fail(&object, now), FIRST);
+        assert_eq!(pauses.fail(&object, Failure::Other, now), FIRST);
+    }
+
+    #[tokio::test]
+    async fn a_conflict_is_never_left_alone_for_long() {
+        let now = Instant::now();
+        let (mut pauses, object) = (Pauses::default(), ObjectKey::new(Kind::Cluster, "", "c1"));
+        let lengths = (0..100).map(|_| pauses.fail(&object, Failure::Conflict, now));
+        assert_eq!(lengths.max(), Some(LONGEST_CONFLICT));
+        assert_eq!(
+            pauses.fail(&object, Failure::Other, now),
+            LONGEST,
+            "another fault counts with them"
+        );
     }
 }

@@ -21,8 +21,8 @@ use x509_parser::extensions::ParsedExtension;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::der;
-use crate::plan::Signing;
-use crate::snapshot::Name;
+use crate::plan::{Signer, Signing};
+use crate::snapshot::{Name, read_request};
 
 const DAY: i64 = 24 * 60 * 60;
 /// Shortest life that a request may ask for, as the API has it.
@@ -62,16 +62,62 @@ pub(super) enum SignError {
         /// What is wrong with it, without any of its content.
         why: &'static str,
     },
+    /// The secret signs for others.
+    #[error(
+        "secret {namespace}/{name} of the signer does not sign for add-on {addon:?}; hint: annotate it {SIGNS_FOR}={addon}"
+    )]
+    NotForIt {
+        /// Its namespace.
+        namespace: Name,
+        /// Its name.
+        name: Name,
+        /// The add-on.
+        addon: Name,
+    },
     /// The request cannot be signed.
     #[error("the request cannot be signed: {0}")]
     Request(&'static str),
 }
+
+/// Annotation of a secret with the add-ons that it signs for, separated by commas.
+const SIGNS_FOR: &str = "tidegate.io/signs-for";
 
 /// Why one signature did not come about.
 #[derive(Debug, PartialEq, Eq)]
 enum Fault {
     Secret(&'static str),
     Request(&'static str),
+}
+
+/// Returns the secret of a signer, if it says that it signs for the add-on.
+///
+/// Asked before an approval, too: an approved request is signed by whoever owns the signer's name, and a template may name any.
+pub(super) async fn secret_of(
+    client: &Client,
+    signer: &Signer,
+    own_namespace: &Name,
+) -> Result<Secret, SignError> {
+    let namespace = if signer.namespace.is_empty() {
+        own_namespace
+    } else {
+        &signer.namespace
+    };
+    let (namespace, name) = (namespace.clone(), signer.name.clone());
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
+    match secrets.get_opt(&name).await {
+        Ok(Some(secret)) if signs_for(&secret, &signer.addon) => Ok(secret),
+        Ok(Some(_)) => Err(SignError::NotForIt {
+            namespace,
+            name,
+            addon: signer.addon.clone(),
+        }),
+        Ok(None) => Err(SignError::NoSecret { namespace, name }),
+        Err(source) => Err(SignError::ReadSecret {
+            namespace,
+            name,
+            source: Box::new(source),
+        }),
+    }
 }
 
 /// Reads the signer's key and returns the signed certificate as PEM.
@@ -81,24 +127,12 @@ pub(super) async fn certificate(
     own_namespace: &Name,
     uid: &str,
 ) -> Result<String, SignError> {
-    let namespace = if signing.ca_namespace.is_empty() {
-        own_namespace
-    } else {
-        &signing.ca_namespace
-    };
-    let (namespace, name) = (namespace.clone(), signing.ca_name.clone());
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
-    let secret = match secrets.get_opt(&name).await {
-        Ok(Some(secret)) => secret,
-        Ok(None) => return Err(SignError::NoSecret { namespace, name }),
-        Err(source) => {
-            return Err(SignError::ReadSecret {
-                namespace,
-                name,
-                source: Box::new(source),
-            });
-        }
-    };
+    let secret = secret_of(client, &signing.signer, own_namespace).await?;
+    let named = |metadata: Option<&String>| Name::from(metadata.map(String::as_str).unwrap_or_default());
+    let (namespace, name) = (
+        named(secret.metadata.namespace.as_ref()),
+        named(secret.metadata.name.as_ref()),
+    );
     let data = secret.data.unwrap_or_default();
     let part = |key: &str| data.get(key).map(|bytes| bytes.0.as_slice());
     let pair = part("tls.crt").zip(part("tls.key"));
@@ -109,6 +143,20 @@ pub(super) async fn certificate(
     signed.map_err(|fault| match fault {
         Fault::Secret(why) => SignError::Unfit { namespace, name, why },
         Fault::Request(why) => SignError::Request(why),
+    })
+}
+
+/// Whoever writes a template may name any secret; only who may write the secret says for whom it signs.
+fn signs_for(secret: &Secret, addon: &str) -> bool {
+    let named = secret
+        .metadata
+        .annotations
+        .as_ref()
+        .and_then(|all| all.get(SIGNS_FOR));
+    named.is_some_and(|named| {
+        named
+            .split(',')
+            .any(|one| one.trim() == addon && !addon.is_empty())
     })
 }
 
@@ -128,6 +176,11 @@ fn issue(
     request
         .verify_signature()
         .map_err(|_unfit| Fault::Request("its signature is not valid"))?;
+    if !is_for(signing) {
+        return Err(Fault::Request(
+            "its subject is not the one that it was approved for",
+        ));
+    }
     let info = &request.certification_request_info;
     let public_key = SubjectPublicKeyInfo::from_der(info.subject_pki.raw)
         .map_err(|_unfit| Fault::Request("its key is of an unknown kind"))?;
@@ -138,6 +191,19 @@ fn issue(
     let names = (authority.subject().as_raw(), info.subject.as_raw());
     let der = renamed(draft.der(), names, issuer.key()).ok_or(Fault::Secret("the key does not sign"))?;
     Ok(armoured(&der))
+}
+
+/// What is signed is read once more, and compared with whom it may be for: nothing between the check and the key counts.
+fn is_for(signing: &Signing) -> bool {
+    let bearer = &signing.bearer;
+    read_request(signing.asked.der.clone()).is_ok_and(|read| {
+        read.users == bearer.users
+            && read.groups == bearer.groups
+            && read.units == bearer.units
+            && read.others.is_empty()
+            && read.names.is_subset(&bearer.names)
+            && signing.asked.names == read.names
+    })
 }
 
 /// What stands in the certificate beside names and key.
@@ -300,11 +366,15 @@ mod tests {
             der: params.serialize_request(&key).unwrap().der().to_vec(),
         };
         Signing {
+            bearer: read_request(asked.der.clone()).unwrap(),
             asked: Arc::new(asked),
             usages: vec!["client auth".into(), "digital signature".into()],
             seconds,
-            ca_namespace: "".into(),
-            ca_name: "ca".into(),
+            signer: Signer {
+                namespace: "".into(),
+                name: "ca".into(),
+                addon: "hello".into(),
+            },
         }
     }
 
@@ -331,6 +401,26 @@ mod tests {
         asked.der[last] ^= 1;
         let fault = issue(&signing, (certificate.as_bytes(), key.as_bytes()), UID, now());
         assert!(matches!(fault, Err(Fault::Request(_))), "{fault:?}");
+    }
+
+    #[test]
+    fn a_request_for_somebody_else_than_was_checked_is_refused() {
+        let (certificate, key) = authority(true);
+        let key = key.serialize_pem();
+        let pair = (certificate.as_bytes(), key.as_bytes());
+        let changes: [fn(&mut Asked); 4] = [
+            |bearer| bearer.users = vec!["worker".to_owned()],
+            |bearer| drop(bearer.groups.pop_first()),
+            |bearer| bearer.units.extend(["unit".to_owned()]),
+            |bearer| bearer.names.clear(),
+        ];
+        for change in changes {
+            let mut signing = signing(&["hello.addon.open-cluster-management.io"], None);
+            assert!(issue(&signing, pair, UID, now()).is_ok());
+            change(&mut signing.bearer);
+            let fault = issue(&signing, pair, UID, now());
+            assert!(matches!(fault, Err(Fault::Request(_))), "{fault:?}");
+        }
     }
 
     #[test]
@@ -367,6 +457,27 @@ mod tests {
             let ends = read.validity().not_after.timestamp();
             assert_eq!(ends - now().as_second(), expected, "{asked}");
         }
+    }
+
+    #[test]
+    fn a_secret_signs_only_for_the_add_ons_that_it_names() {
+        let secret = |named: Option<&str>| {
+            let annotations = named.map(|named| [(SIGNS_FOR.to_owned(), named.to_owned())].into());
+            let mut secret = Secret::default();
+            secret.metadata.annotations = annotations;
+            secret
+        };
+        for (named, expected) in [
+            (None, false),
+            (Some(""), false),
+            (Some("other"), false),
+            (Some("hello2"), false),
+            (Some("hello"), true),
+            (Some("other, hello"), true),
+        ] {
+            assert_eq!(signs_for(&secret(named), "hello"), expected, "{named:?}");
+        }
+        assert!(!signs_for(&secret(Some("")), ""));
     }
 
     #[test]

@@ -2,23 +2,25 @@
 //!
 //! Decides nothing. Must be shut down to end its writes in order; dropped, it stops at once.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use kube::Client;
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::auditor::Tap;
+use super::clock::{Clock, keep_time, read_date};
 use super::drive::{Driver, Outlets};
 use super::election::{ElectionOptions, campaign};
 use super::events::EventBudget;
 use super::herald::Herald;
 use super::lookout::look_out;
-use super::watch::watch_kind;
+use super::watch::{Ends, watch_kind};
 use crate::plan::Note;
 use crate::snapshot::{Facts, Kind, Name, Settings};
 use crate::telemetry::Metrics;
@@ -41,6 +43,8 @@ pub struct TideOptions {
     pub signing_namespace: Name,
     /// Where the replicas elect the one that writes; absent when there is only one.
     pub election: Option<ElectionOptions>,
+    /// What is done here.
+    pub part: Part,
     /// Where the controllers count what they do.
     pub metrics: Metrics,
     /// Where an audit hears what the watches show; absent when nobody audits.
@@ -56,8 +60,28 @@ impl Default for TideOptions {
             events: EventBudget::default(),
             signing_namespace: Name::from("open-cluster-management-hub"),
             election: None,
+            part: Part::Drives,
             metrics: Metrics::default(),
             tap: None,
+        }
+    }
+}
+
+/// What is done with what the watches show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Part {
+    /// Add-ons are driven, and facts are published.
+    #[default]
+    Drives,
+    /// Facts are published, and nothing is ever written: only kinds that admission asks for are watched.
+    Sees,
+}
+
+impl Part {
+    pub(super) fn watches(self, kind: Kind) -> bool {
+        match self {
+            Self::Drives => true,
+            Self::Sees => kind.is_for_admission(),
         }
     }
 }
@@ -91,25 +115,33 @@ pub struct Tide {
 impl Tide {
     /// Starts watches and controllers.
     pub async fn start(client: Client, options: TideOptions) -> Result<Self, StartError> {
-        client
-            .apiserver_version()
-            .await
-            .map_err(|error| StartError::ReachHub(Box::new(error)))?;
+        let date = read_date(&client).await;
+        let date = date.map_err(|error| StartError::ReachHub(Box::new(error)))?;
+        let clock = Clock::new(date, options.metrics.clone());
         let facts = Arc::new(ArcSwap::from_pointee(Facts::default()));
         let (progress, _) = broadcast::channel(4096);
         let (synced_sender, synced) = watch::channel(false);
         let (sender, events) = mpsc::channel(4096);
         let mut watches = JoinSet::new();
-        for kind in Kind::ALL {
-            let ends = (sender.clone(), options.tap.clone());
+        let mut relists = BTreeMap::new();
+        for kind in Kind::ALL.into_iter().filter(|kind| options.part.watches(*kind)) {
+            let again = Arc::new(Notify::new());
+            relists.insert(kind, Arc::clone(&again));
+            let ends = Ends {
+                events: sender.clone(),
+                tap: options.tap.clone(),
+                metrics: options.metrics.clone(),
+                again,
+            };
             watches.spawn(watch_kind(client.clone(), kind, ends));
         }
         let (lookout_sender, lookouts) = mpsc::unbounded_channel();
         watches.spawn(look_out(client.clone(), lookouts, sender));
         let (stop, resign) = (CancellationToken::new(), CancellationToken::new());
-        let (leader, leading) = watch::channel(options.election.is_none());
+        let drives = options.part == Part::Drives;
+        let (leader, leading) = watch::channel(drives && options.election.is_none());
         let mut standing = JoinSet::new();
-        if let Some(election) = options.election.clone() {
+        if let Some(election) = options.election.clone().filter(|_| drives) {
             standing.spawn(campaign(client.clone(), election, leader, resign.clone()));
         }
         let outlets = Outlets {
@@ -117,8 +149,10 @@ impl Tide {
             progress: progress.clone(),
             synced: synced_sender,
             lookouts: lookout_sender,
+            relists,
         };
-        let driver = Driver::new(client, options, outlets, (stop.clone(), leading.clone()));
+        watches.spawn(keep_time(client.clone(), clock.clone(), stop.clone()));
+        let driver = Driver::new(client, options, outlets, clock, (stop.clone(), leading.clone()));
         let (refused, herald) = (driver.refused_plans(), driver.herald());
         let driver = tokio::spawn(driver.run(events));
         Ok(Self {

@@ -1,7 +1,7 @@
-//! The explain room: what a rule, a cause or a field means, for those who have just met it in a message.
+//! The explain room: what a rule, a cause, a word of a status or a field means, for those who have just met it.
 //!
 //! Decides which of them a word names, and which one was probably meant. Every sentence comes from the rule tables, the
-//! causes of `why` and the definitions; nothing is written twice.
+//! causes of `why`, the table of words and the definitions; nothing is written twice.
 
 #![deny(
     clippy::disallowed_methods,
@@ -14,5 +14,6 @@ mod fields;
 mod own;
 mod render;
 mod topic;
+mod words;
 
 pub use topic::{Unknown, explain, list};

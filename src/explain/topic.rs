@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use super::fields::{self, Asked};
 use super::own::{self, Words};
 use super::render;
+use super::words::{NAMES, REASONS, Term, term};
 use crate::admission::{Entry, catalogue};
 use crate::field::{listed, nearest};
 use crate::why::CAUSES;
@@ -23,7 +24,7 @@ pub struct Unknown {
 
 fn meant(near: &[String]) -> String {
     if near.is_empty() {
-        return "; `tidegate explain --list` shows every rule, cause and kind".to_owned();
+        return "; `tidegate explain --list` shows every rule, cause, reason, annotation and kind".to_owned();
     }
     format!("; did you mean {}?", listed(near.iter().map(String::as_str)))
 }
@@ -50,7 +51,11 @@ pub fn explain(topic: &str) -> Result<String, Unknown> {
             "an id of messages, and of no built-in rule",
         ));
     }
-    let is_id = topic.contains('/') && !topic.contains(['.', '[']);
+    if let Some(Term { word, kind, says }) = term(topic) {
+        let about = format!("{kind}; `tidegate why` says what it means for one cluster");
+        return Ok(format!("{word}\n\n{}\n\n({about})\n", render::wrapped(says, "")));
+    }
+    let is_id = topic.contains('/') && (!topic.contains(['.', '[']) || is_name(topic));
     if is_id {
         return Err(Unknown {
             topic: topic.to_owned(),
@@ -77,6 +82,10 @@ pub fn list() -> String {
     put(&mut text, rows);
     text.push_str("\nCauses that `tidegate why` names:\n");
     put(&mut text, CAUSES.iter().map(|cause| (cause.id, cause.summary)));
+    text.push_str("\nReasons of conditions:\n");
+    put(&mut text, REASONS.iter().map(|term| (term.word, term.says)));
+    text.push_str("\nAnnotations, labels and finalizers:\n");
+    put(&mut text, NAMES.iter().map(|term| (term.word, term.says)));
     text.push_str(
         "\nKinds (a field is KIND.path, for instance ClusterManagementAddOn.spec.installStrategy):\n",
     );
@@ -88,6 +97,13 @@ pub fn list() -> String {
             .map(|(kind, summary)| (kind.as_str(), summary.as_str())),
     );
     text
+}
+
+/// Whether a word looks like the name of an annotation or label: a domain, a slash, a name.
+fn is_name(topic: &str) -> bool {
+    topic
+        .split_once('/')
+        .is_some_and(|(domain, name)| domain.contains('.') && !domain.contains('[') && !name.contains('/'))
 }
 
 fn put<'a>(text: &mut String, rows: impl Iterator<Item = (&'a str, &'a str)>) {
@@ -102,6 +118,7 @@ fn near_id(topic: &str) -> Vec<String> {
         .iter()
         .map(|entry| entry.id)
         .chain(CAUSES.iter().map(|cause| cause.id))
+        .chain(REASONS.iter().chain(NAMES).map(|term| term.word))
         .collect();
     if let Some(near) = nearest(topic, ids.iter().copied()) {
         return vec![near.to_owned()];
@@ -187,8 +204,24 @@ mod tests {
     }
 
     #[test]
+    fn a_word_of_a_status_is_explained() {
+        for (topic, says) in [
+            ("WaitingForSlot", "`tidegate why` names them"),
+            ("installfailed", "first installation failed"),
+            ("tidegate.io/paused", "pauses rollouts"),
+            ("tidegate.io/paused=", "pauses rollouts"),
+            ("feature.open-cluster-management.io/addon-hello", "`unreachable`"),
+        ] {
+            let text = explain(topic).expect(topic).replace('\n', " ");
+            assert!(text.contains(says), "{text}");
+        }
+    }
+
+    #[test]
     fn what_nobody_knows_gets_a_suggestion() {
         for (topic, near) in [
+            ("WaitingForSlots", "WaitingForSlot"),
+            ("tidegate.io/pause", "tidegate.io/paused"),
             ("rolout/max-concurrency", "rollout/max-concurrency"),
             (
                 "ClusterManagementAddon.spec.instalStrategy",

@@ -2,14 +2,15 @@
 //!
 //! Decides order, duplicates and the length of warnings. Never returns early: all faults are shown at once.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{Violation, text};
+use super::{Path, Violation, text};
 
-/// The longest warning, in characters; the API server cuts long ones where it likes.
-const WARNING_LIMIT: usize = 120;
+/// The longest warning, in characters. Longer ones are cut by the API server, wherever that is, when it has many of them.
+const WARNING_LIMIT: usize = 256;
 /// The longest path in a warning that is short of room, and the shortest that it is cut to.
-const PATH_LIMIT: usize = 48;
+const PATH_LIMIT: usize = 64;
 const LEAF_LIMIT: usize = 30;
 
 /// Something that is allowed and probably not meant.
@@ -30,7 +31,7 @@ impl From<Violation> for Warning {
 }
 
 impl fmt::Display for Warning {
-    /// Writes at most 120 characters. The rule id is always whole, because `tidegate explain` starts from it; of the
+    /// Writes at most 256 characters. The rule id is always whole, because `tidegate explain` starts from it; of the
     /// rest the first form is taken that fits: a cure says more than an explanation, and both more than a long path.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let full = self.0.to_string();
@@ -132,17 +133,32 @@ impl Findings {
         self.violations.is_empty()
     }
 
+    /// Returns the same with a warning for every refusing fault that `is_soft`; all others stay what they are.
+    #[must_use]
+    pub fn softened(mut self, mut is_soft: impl FnMut(&Violation) -> bool) -> Self {
+        let (soft, hard) = self.violations.into_iter().partition(|one| is_soft(one));
+        self.violations = hard;
+        let soft: Vec<Violation> = soft;
+        self.warnings.extend(soft.into_iter().map(Warning));
+        self
+    }
+
+    /// Returns the same without the faults that are told, refusing or not, and that `is_open`.
+    #[must_use]
+    pub fn without(mut self, mut is_open: impl FnMut(&Violation) -> bool) -> Self {
+        self.violations.retain(|one| !is_open(one));
+        self.warnings.retain(|one| !is_open(one.violation()));
+        self
+    }
+
     /// Puts everything in its shown order and drops what is said twice; a warning about a field that is refused goes as well.
     #[must_use]
     pub fn settled(mut self) -> Self {
         self.violations.sort();
         self.violations.dedup();
-        let refused = &self.violations;
-        self.warnings.retain(|warning| {
-            !refused
-                .iter()
-                .any(|violation| violation.path() == warning.0.path())
-        });
+        let refused: BTreeSet<&Path> = self.violations.iter().map(Violation::path).collect();
+        self.warnings
+            .retain(|warning| !refused.contains(warning.0.path()));
         self.warnings.sort();
         self.warnings.dedup();
         self.audited.sort();
@@ -203,20 +219,22 @@ mod tests {
     }
 
     #[test]
-    fn warnings_keep_their_rule_id_within_120_characters() {
+    fn warnings_keep_their_rule_id_and_end_before_the_api_server_cuts_them() {
         let path = "spec.installStrategy.placements[1].rolloutStrategy.progressive.mandatoryDecisionGroups[0].groupName";
         let long = Fault::of_text(
             Class::Invalid,
             &"v".repeat(300),
             "must be something else ".repeat(20),
         )
-        .hint("a cure ".repeat(30))
+        .hint("a cure ".repeat(40))
         .at(Path::parse(path), "rollout/mandatory-groups");
         let text = Warning::from(long).to_string();
-        assert!(text.chars().count() <= 120, "{text}");
+        assert!(text.chars().count() <= 256, "{text}");
         assert!(text.ends_with(" [rollout/mandatory-groups]"), "{text}");
         assert!(
-            text.starts_with("...mandatoryDecisionGroups[0].groupName: must be"),
+            text.starts_with(
+                "...progressive.mandatoryDecisionGroups[0].groupName: must be something else must"
+            ),
             "{text}"
         );
     }

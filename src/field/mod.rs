@@ -12,6 +12,8 @@
 
 mod findings;
 mod path;
+mod selector;
+mod shown;
 mod status;
 mod suggest;
 mod text;
@@ -19,7 +21,9 @@ mod violation;
 
 pub use findings::{Findings, Warning};
 pub use path::{Path, Segment};
+pub use selector::selector_fault;
+pub use shown::Shown;
 pub use status::{Identity, MESSAGE_LIMIT, MOST_CAUSES, Status};
 pub use suggest::nearest;
-pub use text::{counted, listed, one_line, quoted};
+pub use text::{acts, counted, cut, json_escaped, lines, listed, listed_of, one_line, quoted, same_width};
 pub use violation::{Class, Fault, Violation};

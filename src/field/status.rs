@@ -35,13 +35,19 @@ pub struct Status {
     details: Option<Details>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Details {
     #[serde(skip_serializing_if = "String::is_empty")]
     name: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
     group: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
     kind: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     causes: Vec<Cause>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_seconds: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -69,10 +75,11 @@ impl Status {
             reason: "Invalid",
             code: 422,
             details: Some(Details {
-                name: identity.name.clone(),
-                group: identity.group.clone(),
-                kind: identity.kind.clone(),
+                name: text::one_line(&identity.name),
+                group: text::one_line(&identity.group),
+                kind: text::one_line(&identity.kind),
                 causes,
+                retry_after_seconds: None,
             }),
         }
     }
@@ -87,6 +94,13 @@ impl Status {
             code,
             details: None,
         }
+    }
+
+    /// Returns the same for a caller that may ask again after so many seconds; clients of Kubernetes do so by themselves.
+    #[must_use]
+    pub fn again_after(mut self, seconds: u32) -> Self {
+        self.details.get_or_insert_default().retry_after_seconds = Some(seconds);
+        self
     }
 
     /// Returns the one-line message.
@@ -125,6 +139,7 @@ fn message(identity: &Identity, violations: &[Violation], more: usize) -> String
         several => format!("[{}]", several.join(", ")),
     };
     let Identity { group, kind, name } = identity;
+    let [group, kind] = [group, kind].map(|word| text::one_line(word));
     let dot = if group.is_empty() { "" } else { "." };
     capped(format!(
         "{kind}{dot}{group} {} is invalid: {faults}",

@@ -1,6 +1,10 @@
-//! How values and lists of values are written inside messages.
+//! How text of others is written where people and programs read it: values, lists, lines, pages.
 //!
-//! Decides quoting and length. Never fails, whatever a value holds: one line comes out.
+//! Decides quoting, length, and what is never shown as it is: whatever ends a line, moves a cursor, turns the direction of what
+//! follows, or cannot be seen. Letters of every language stay. Never fails, whatever a value holds.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use serde_json::Value;
 
@@ -9,12 +13,23 @@ const VALUE_LIMIT: usize = 80;
 /// The most values that a message lists.
 const MOST_LISTED: usize = 8;
 
+/// Tells whether a letter does something to its reader instead of being one: all control characters (C0, DEL, C1), the
+/// separators of lines and paragraphs, marks and turns of the writing direction, and what has no width. The two joiners
+/// (U+200C, U+200D) stay: names of some languages cannot be written without them.
+pub fn acts(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
 /// Returns a value as Kubernetes shows it in a field error: text in quotes and escaped, everything else as JSON.
 pub(super) fn value(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            cut(&value.to_string(), VALUE_LIMIT)
+            cut(&json_escaped(&value.to_string()), VALUE_LIMIT)
         }
     }
 }
@@ -35,7 +50,7 @@ pub fn quoted(text: &str) -> String {
         }
         match letter {
             '"' | '\\' => out.extend(['\\', letter]),
-            _ if breaks_the_line(letter) => out.extend(letter.escape_default()),
+            _ if acts(letter) => out.extend(letter.escape_default()),
             _ => out.push(letter),
         }
     }
@@ -46,21 +61,25 @@ pub fn quoted(text: &str) -> String {
 /// Returns `"a", "b" and 3 more` for a message that lists the legal values.
 pub fn listed<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
     let values: Vec<&str> = values.into_iter().collect();
+    listed_of(values.iter(), values.len())
+}
+
+/// Returns `"a", "b" and 3 more` of `count` values, of which no more are read than are shown.
+pub fn listed_of<T: AsRef<str>>(values: impl Iterator<Item = T>, count: usize) -> String {
     let shown: Vec<String> = values
-        .iter()
         .take(MOST_LISTED)
-        .map(|value| quoted(value))
+        .map(|value| quoted(value.as_ref()))
         .collect();
     let text = shown.join(", ");
-    match values.len().checked_sub(MOST_LISTED) {
+    match count.checked_sub(MOST_LISTED) {
         None | Some(0) => text,
         Some(more) => format!("{text} and {more} more"),
     }
 }
 
 /// Cuts `text` to `limit` characters; a cut shows as three dots and counts.
-pub(super) fn cut(text: &str, limit: usize) -> String {
-    if text.chars().count() <= limit {
+pub fn cut(text: &str, limit: usize) -> String {
+    if text.len() <= limit || text.chars().count() <= limit {
         return text.to_owned();
     }
     let mut out: String = text.chars().take(limit.saturating_sub(3)).collect();
@@ -68,18 +87,63 @@ pub(super) fn cut(text: &str, limit: usize) -> String {
     out
 }
 
-/// Returns `text` without anything that would break a line or a terminal.
+/// Returns `text` on one line: what would end the line is a blank, what would act otherwise is written as its number.
 pub fn one_line(text: &str) -> String {
+    escaped(text, |letter| match letter {
+        '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => Some(" "),
+        _ => None,
+    })
+    .into_owned()
+}
+
+/// Returns `text` with its lines, and nothing else that acts: that is written as its number.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |letter| match letter {
+        '\n' => Some("\n"),
+        '\t' => Some(" "),
+        _ => None,
+    })
+}
+
+/// Returns a line of a file with a dot for all that acts: so columns stay where they are.
+pub fn same_width(text: &str) -> String {
     text.chars()
-        .map(|letter| if breaks_the_line(letter) { ' ' } else { letter })
+        .map(|letter| match letter {
+            '\t' => ' ',
+            _ if acts(letter) => '\u{b7}',
+            _ => letter,
+        })
         .collect()
 }
 
-// Besides the control characters these end a line (U+2028, U+2029) or turn the direction of what follows, which would
-// let a value rewrite how the rest of the message looks.
-fn breaks_the_line(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Returns a text of JSON in which nothing acts: only texts of JSON can hold such letters, where their numbers mean the same.
+pub fn json_escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for letter in json.chars() {
+        if letter == '\n' || !acts(letter) {
+            out.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            write!(out, "\\u{unit:04x}").expect("writing to a string cannot fail");
+        }
+    }
+    out
+}
+
+fn escaped(text: &str, instead: impl Fn(char) -> Option<&'static str>) -> Cow<'_, str> {
+    if !text.chars().any(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match instead(letter) {
+            Some(other) => out.push_str(other),
+            None if acts(letter) => out.extend(letter.escape_unicode()),
+            None => out.push(letter),
+        }
+    }
+    Cow::Owned(out)
 }
 
 #[cfg(test)]
@@ -93,6 +157,7 @@ mod tests {
         assert_eq!(value(&json!("a\n\"b\"")), r#""a\n\"b\"""#);
         assert_eq!(value(&json!(-1)), "-1");
         assert_eq!(value(&json!({"a": 1})), r#"{"a":1}"#);
+        assert_eq!(value(&json!(["\u{9b}2J"])), r#"["\u009b2J"]"#);
         assert!(value(&json!("x".repeat(9000))).len() < 90);
         assert!(value(&json!(vec![7; 9000])).len() <= VALUE_LIMIT);
     }
@@ -107,5 +172,69 @@ mod tests {
         let names: Vec<String> = (0..10).map(|n| n.to_string()).collect();
         assert!(listed(names.iter().map(String::as_str)).ends_with(r#""7" and 2 more"#));
         assert_eq!(listed(["a", "b"]), r#""a", "b""#);
+    }
+
+    #[test]
+    fn no_way_of_writing_lets_anything_act() {
+        let every: String = (0..=0x000f_ffff)
+            .filter_map(char::from_u32)
+            .filter(|letter| acts(*letter))
+            .collect();
+        assert!(every.chars().count() > 200);
+        for (way, text) in [
+            (
+                "quoted",
+                every.chars().map(|letter| quoted(&letter.to_string())).collect(),
+            ),
+            ("one_line", one_line(&every)),
+            ("same_width", same_width(&every)),
+            ("lines", lines(&every).replace('\n', "")),
+            ("json", json_escaped(&every).replace('\n', "")),
+            ("value", value(&json!([every]))),
+        ] {
+            let left: Vec<char> = text.chars().filter(|letter| acts(*letter)).collect();
+            assert_eq!(left, [], "{way}");
+        }
+    }
+
+    #[test]
+    fn letters_of_every_language_stay() {
+        for text in [
+            "Größe",
+            "キルト",
+            "हिन्दी",
+            "عربى",
+            "עברית",
+            "می\u{200c}خواهم",
+            "👩\u{200d}🚀",
+            "é",
+            "a\u{301}",
+        ] {
+            assert_eq!(one_line(text), text);
+            assert_eq!(lines(text), text);
+            assert_eq!(same_width(text), text);
+            assert_eq!(quoted(text), format!("\"{text}\""));
+        }
+    }
+
+    #[test]
+    fn escaped_json_means_the_same() {
+        let value = json!({"a\u{1b}": "x\n\u{9b}\u{202e}\u{e0041}\u{feff} \u{7f}"});
+        let text = json_escaped(&format!("{value:#}"));
+        assert!(
+            !text.chars().any(|letter| letter != '\n' && acts(letter)),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), value);
+    }
+
+    #[test]
+    fn breaks_of_a_line_are_blanks_and_the_rest_is_told_by_number() {
+        assert_eq!(
+            one_line("a\r\nb\u{1b}[2Jc\u{2028}d\u{9b}e"),
+            "a  b\\u{1b}[2Jc d\\u{9b}e"
+        );
+        assert_eq!(lines("a\nb\rc\td"), "a\nb\\u{d}c d");
+        assert_eq!(same_width("a\u{1b}b\tc"), "a·b c");
     }
 }

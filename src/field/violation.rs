@@ -85,7 +85,7 @@ impl Fault {
         Self {
             class,
             value: Some(text::value(value).into()),
-            detail: detail.into().into(),
+            detail: text::one_line(&detail.into()).into(),
             hint: None,
         }
     }
@@ -95,7 +95,7 @@ impl Fault {
         Self {
             class,
             value: Some(text::quoted(value).into()),
-            detail: detail.into().into(),
+            detail: text::one_line(&detail.into()).into(),
             hint: None,
         }
     }
@@ -113,7 +113,7 @@ impl Fault {
     /// Adds the cure; only where it is known.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into().into());
+        self.hint = Some(text::one_line(&hint.into()).into());
         self
     }
 
@@ -131,12 +131,24 @@ impl Fault {
         self.class
     }
 
+    /// Returns what would be right.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// Says where the fault is and which rule found it.
     pub fn at(self, path: Path, rule: impl Into<Cow<'static, str>>) -> Violation {
+        let rule = rule.into();
+        // Ids of policies are written by users.
+        let rule = if rule.chars().any(text::acts) {
+            Cow::Owned(text::one_line(&rule))
+        } else {
+            rule
+        };
         Violation {
             path,
             fault: self,
-            rule: rule.into(),
+            rule,
         }
     }
 }

@@ -38,6 +38,8 @@ pub struct Wave {
 pub struct Held {
     /// The cluster; none when the whole add-on is concerned.
     pub cluster: Option<String>,
+    /// Whether a wave has moved it, so that it stops on its way.
+    pub moved: bool,
     /// Why.
     pub why: String,
 }
@@ -79,7 +81,8 @@ fn course(world: &mut World<'_>, addon: &str, start: Timestamp) -> Forecast {
             cut = false;
             break;
         };
-        last = plan::addon(&view, world.now);
+        // As the controllers write it: without what breaks an invariant.
+        (last, _) = plan::sound(&view, plan::addon(&view, world.now), world.now);
         if writes < MOST_WRITES && world.write(&last, &mut moves) {
             writes += 1;
             continue;
@@ -87,7 +90,7 @@ fn course(world: &mut World<'_>, addon: &str, start: Timestamp) -> Forecast {
         writes = 0;
         if !moves.is_empty() {
             pauses = 0;
-            waves.push(wave(std::mem::take(&mut moves), start, world.now));
+            note(&mut waves, wave(std::mem::take(&mut moves), start, world.now));
         }
         if agents::report(world, addon) > 0 {
             continue;
@@ -104,15 +107,35 @@ fn course(world: &mut World<'_>, addon: &str, start: Timestamp) -> Forecast {
     Forecast {
         addon: addon.to_owned(),
         clusters,
+        held: held(world, addon, (&last, &waves)),
         waves,
-        held: held(world, addon, &last),
         cut,
     }
 }
 
-fn held(world: &World<'_>, addon: &str, plan: &Plan) -> Vec<Held> {
+/// Adds a wave, without the clusters for which something happens once more at the same time: that is still their move.
+fn note(waves: &mut Vec<Wave>, mut wave: Wave) {
+    let mut known = BTreeSet::new();
+    for earlier in waves.iter().filter(|earlier| earlier.after == wave.after) {
+        known.extend(earlier.installed.iter().chain(&earlier.moved).cloned());
+    }
+    wave.moved.retain(|cluster| !known.contains(cluster));
+    if !(wave.installed.is_empty() && wave.moved.is_empty() && wave.removed.is_empty()) {
+        waves.push(wave);
+    }
+}
+
+fn held(world: &World<'_>, addon: &str, (plan, waves): (&Plan, &[Wave])) -> Vec<Held> {
+    let each = waves
+        .iter()
+        .flat_map(|wave| wave.installed.iter().chain(&wave.moved));
+    let moved: BTreeSet<&str> = each.map(String::as_str).collect();
     let waits = plan.waits.iter().map(|wait| Held {
         cluster: wait.cluster.as_ref().map(ToString::to_string),
+        moved: wait
+            .cluster
+            .as_ref()
+            .is_some_and(|cluster| moved.contains(&**cluster)),
         why: Wait::addon(wait.on.clone()).to_string(),
     });
     let mut held: Vec<Held> = waits.collect();
@@ -121,6 +144,7 @@ fn held(world: &World<'_>, addon: &str, plan: &Plan) -> Vec<Held> {
         if !held.iter().any(|held| held.cluster.as_ref() == Some(&cluster)) {
             let why = "the hub does not hear of the cluster, so nothing is confirmed there".to_owned();
             held.push(Held {
+                moved: moved.contains(cluster.as_str()),
                 cluster: Some(cluster),
                 why,
             });
@@ -142,5 +166,38 @@ fn wave(moves: Moves, start: Timestamp, now: Timestamp) -> Wave {
         installed: list(installed),
         moved: list(moved),
         removed: list(removed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_moves_once_at_one_time() {
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let wave = |after, installed: &[&str], moved: &[&str]| Wave {
+            after,
+            installed: names(installed),
+            moved: names(moved),
+            removed: Vec::new(),
+        };
+        let mut waves = Vec::new();
+        for next in [
+            wave(0, &["c1"], &["c2"]),
+            wave(0, &[], &["c1", "c2"]),
+            wave(0, &[], &["c2", "c3"]),
+            wave(60, &[], &["c1"]),
+        ] {
+            note(&mut waves, next);
+        }
+        assert_eq!(
+            waves,
+            [
+                wave(0, &["c1"], &["c2"]),
+                wave(0, &[], &["c3"]),
+                wave(60, &[], &["c1"])
+            ]
+        );
     }
 }

@@ -45,8 +45,12 @@ fn one(out: &mut String, forecast: &Forecast) {
             counted(forecast.clusters, "cluster")
         ),
     );
+    let mut before = None;
     for (number, wave) in (1..).zip(&forecast.waves) {
-        let after = if wave.after == 0 {
+        let after = if before.replace(wave.after) == Some(wave.after) {
+            // As soon as the agents of the wave before have answered.
+            "then".to_owned()
+        } else if wave.after == 0 {
             "at once".to_owned()
         } else {
             format!("after {}", length(wave.after))
@@ -64,13 +68,15 @@ fn one(out: &mut String, forecast: &Forecast) {
             }
         }
     }
-    for (why, clusters) in reasons(&forecast.held) {
+    for ((moved, why), clusters) in reasons(&forecast.held) {
+        // Nobody both moves and is held.
+        let word = if moved { "stops" } else { "held" };
         let who = if clusters.is_empty() {
             "the add-on".to_owned()
         } else {
             named(&clusters)
         };
-        line(out, &format!("  held     {who}: {why}"));
+        line(out, &format!("  {word:8} {who}: {why}"));
     }
     if forecast.cut {
         line(
@@ -81,10 +87,13 @@ fn one(out: &mut String, forecast: &Forecast) {
     line(out, "");
 }
 
-fn reasons(held: &[Held]) -> BTreeMap<&str, Vec<String>> {
-    let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+fn reasons(held: &[Held]) -> BTreeMap<(bool, &str), Vec<String>> {
+    let mut reasons: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
     for held in held {
-        reasons.entry(&held.why).or_default().extend(held.cluster.clone());
+        reasons
+            .entry((held.moved, &held.why))
+            .or_default()
+            .extend(held.cluster.clone());
     }
     reasons
 }
@@ -122,7 +131,7 @@ pub fn json(forecasts: &[Forecast], same: usize) -> Value {
         let held = forecast
             .held
             .iter()
-            .map(|held| json!({"cluster": held.cluster, "why": held.why}));
+            .map(|held| json!({"cluster": held.cluster, "moved": held.moved, "why": held.why}));
         json!({
             "addon": forecast.addon,
             "clusters": forecast.clusters,

@@ -144,6 +144,8 @@ impl<'h> World<'h> {
             | Kind::Role
             | Kind::RoleBinding
             | Kind::SigningRequest
+            | Kind::HubClusterRole
+            | Kind::HubRole
             | Kind::Namespace => {}
         }
     }
@@ -168,7 +170,7 @@ impl<'h> World<'h> {
 
     fn certify(&mut self, key: &ObjectKey, answer: &Answer) {
         let status = match answer {
-            Answer::Approve(patch) => patch.get("status").cloned().unwrap_or_default(),
+            Answer::Approve(patch, _) => patch.get("status").cloned().unwrap_or_default(),
             Answer::Sign(_) => json!({"certificate": "Zm9yZWNhc3Q="}),
         };
         self.report(key, &status);

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::rule;
+use crate::api::names::RESERVED_NO_DEFAULT;
 use crate::field::{Class, Fault, Path, Violation, quoted};
 
 /// The type of a configuration: API group and plural resource name.
@@ -243,9 +244,11 @@ impl ConfigReference {
         &self.name
     }
 
-    /// Tells whether a type that lives in namespaces is referenced without one.
+    /// Tells whether a type that lives in namespaces is referenced without one. The name that stands for no object needs none.
     pub fn lacks_namespace(&self) -> bool {
-        self.namespace.is_none() && self.config.scope() == Some(Scope::Namespaced)
+        self.namespace.is_none()
+            && self.config.scope() == Some(Scope::Namespaced)
+            && self.name != RESERVED_NO_DEFAULT
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Decides which texts are such names. Never looks whether the named thing exists.
 
+use apimachinery::names::is_dns1123_label;
+
 use crate::field::{Class, Fault, quoted};
 
 pub use crate::api::names::DEFAULT_INSTALL_NAMESPACE;
@@ -19,7 +21,7 @@ impl InstallNamespace {
             let detail = format!("must have at most {LABEL_LIMIT} characters");
             return Err(Fault::of_text(Class::TooLong, text, detail));
         }
-        if is_label(text) {
+        if is_dns1123_label(text) {
             return Ok(Self(text.to_owned()));
         }
         let detail = "must be lower case letters, digits and \"-\", with a letter or digit at both ends";
@@ -44,7 +46,7 @@ impl AddonName {
                 format!("must have at most {LABEL_LIMIT} characters, because works carry it as a label");
             return Err(Fault::of_text(Class::TooLong, text, detail));
         }
-        if text.split('.').all(is_label) {
+        if text.split('.').all(is_dns1123_label) {
             return Ok(Self(text.to_owned()));
         }
         let detail =
@@ -56,14 +58,6 @@ impl AddonName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-}
-
-fn is_label(text: &str) -> bool {
-    let inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let bytes = text.as_bytes();
-    bytes.first().is_some_and(inner)
-        && bytes.last().is_some_and(inner)
-        && bytes.iter().all(|byte| inner(byte) || *byte == b'-')
 }
 
 fn label_like(text: &str) -> Option<String> {
@@ -80,7 +74,7 @@ fn label_like(text: &str) -> Option<String> {
         })
         .collect();
     let label = label.trim_matches('-');
-    is_label(label).then(|| format!("did you mean {}?", quoted(label)))
+    is_dns1123_label(label).then(|| format!("did you mean {}?", quoted(label)))
 }
 
 #[cfg(test)]

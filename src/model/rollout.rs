@@ -2,6 +2,8 @@
 //!
 //! Decides what a strategy means and which of its values have no meaning. Never decides which cluster moves.
 
+use std::collections::BTreeSet;
+
 use super::deadline::{ProgressDeadline, Soak};
 use super::limit::{Limit, Tolerance};
 use super::rule;
@@ -249,12 +251,13 @@ impl RawBlock<'_> {
     pub fn groups(&self, path: &Path) -> (Vec<MandatoryGroup>, Vec<Violation>) {
         let path = path.key("mandatoryDecisionGroups");
         let mut groups: Vec<MandatoryGroup> = Vec::new();
+        let mut seen = BTreeSet::new();
         let mut wrong = Vec::new();
         for (position, raw) in self.groups.iter().enumerate() {
             let at = path.index(position);
             match raw.parse() {
                 Err(fault) => wrong.push(fault.at(at.key("groupIndex"), rule::MANDATORY_GROUPS)),
-                Ok(group) if groups.contains(&group) => {
+                Ok(group) if !seen.insert(group.clone()) => {
                     let detail = "names the same decision group as an entry before it";
                     let fault = Fault::of_text(Class::Duplicate, &group.to_string(), detail);
                     wrong.push(fault.at(at, rule::MANDATORY_GROUPS));

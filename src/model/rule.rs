@@ -28,3 +28,7 @@ pub const INSTALL_NAMESPACE: &str = "install/namespace";
 pub const LABEL_SELECTOR: &str = "install/label-selector";
 /// An add-on name that does not fit the labels made from it.
 pub const ADDON_NAME: &str = "naming/addon-name";
+/// A signer is the add-on's own.
+pub const SIGNER: &str = "template/signer";
+/// A certificate names nobody whom the hub would believe.
+pub const SIGNER_SUBJECT: &str = "template/signer-subject";

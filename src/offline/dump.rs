@@ -1,7 +1,7 @@
 //! The dump of a hub: one JSON document that `check`, `plan` and `why` read instead of a live hub.
 //!
 //! Decides its form. The same hub gives the same bytes, the time aside: objects are sorted, fields too. Never holds a
-//! Secret: neither as an object nor inside a template or a work.
+//! credential: neither a Secret nor what looks like one, wherever it stands.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -91,7 +91,7 @@ impl Dump {
         let written: Written = serde_json::from_str(text).map_err(malformed)?;
         let mut hub = Hub::default();
         for name in &written.complete {
-            let known = Kind::ALL.into_iter().find(|kind| kind.address().kind == name);
+            let known = Kind::ALL.into_iter().find(|kind| kind.word() == name);
             let unknown = || DumpError::Malformed(format!("nobody knows the kind {name:?}"));
             hub.complete(known.ok_or_else(unknown)?);
         }
@@ -112,16 +112,11 @@ impl Dump {
     pub fn render(&self) -> String {
         let objects = self.hub.objects().values().chain(self.hub.policies());
         let mut objects: Vec<Value> = objects.cloned().collect();
-        let hashes: Vec<(String, String)> = objects.iter_mut().filter_map(redact::strip).collect();
-        if !hashes.is_empty() {
-            for object in &mut objects {
-                redact::rename(object, &hashes);
-            }
-        }
+        redact::strip(&mut objects);
         let complete: Vec<&str> = Kind::ALL
             .into_iter()
             .filter(|kind| self.hub.completed().contains(kind))
-            .map(|kind| kind.address().kind)
+            .map(Kind::word)
             .collect();
         let configs: Vec<Value> = self.hub.answers().iter().map(config).collect();
         let head = [

@@ -113,8 +113,14 @@ impl Hub {
         let mut store = Store::new(settings);
         for kind in Kind::ALL {
             let here = self.objects.iter().filter(|(key, _)| key.kind == kind);
-            let objects = here.map(|(_, object)| object.clone()).collect();
-            store.apply(Event::Listed { kind, objects });
+            let objects: Vec<Value> = here.map(|(_, object)| object.clone()).collect();
+            // Which roles agents may have is not guessed: what nobody has listed is not shown.
+            let unknown = kind.is_hub_role() && objects.is_empty() && !self.complete.contains(&kind);
+            store.apply(if unknown {
+                Event::Withheld { kind }
+            } else {
+                Event::Listed { kind, objects }
+            });
         }
         store
     }
@@ -171,10 +177,7 @@ impl Hub {
 /// Returns the kind of an object, if the store knows it by name.
 pub(super) fn kind_of(object: &Value) -> Option<Kind> {
     let api_version = object.get("apiVersion").and_then(Value::as_str)?;
-    let kind = object.get("kind").and_then(Value::as_str)?;
-    Kind::ALL
-        .into_iter()
-        .find(|known| known.address().kind == kind && known.api_version() == api_version)
+    Kind::of_object(object).filter(|known| known.api_version() == api_version)
 }
 
 fn key(kind: Kind, object: &Value) -> ObjectKey {

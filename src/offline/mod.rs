@@ -11,8 +11,10 @@
 )]
 
 mod dump;
+mod find;
 mod hub;
 mod redact;
+mod secret;
 
 pub use crate::snapshot::Identity;
 pub use dump::{Dump, DumpError, FORMAT};

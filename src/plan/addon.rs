@@ -4,6 +4,7 @@
 
 use jiff::Timestamp;
 
+use super::census::{Census, Time};
 use super::memo::Memo;
 use super::quiet::{Heard, Others};
 use super::rounds::Rounds;
@@ -27,11 +28,26 @@ pub fn addon_with(view: &View<'_>, now: Timestamp, memo: &mut Memo) -> Plan {
     plan
 }
 
+/// Returns what there is to say about an add-on while nobody knows what time it is: that nothing is planned.
+pub fn timeless(view: &View<'_>, now: Timestamp) -> Plan {
+    if view.addon.meta.deleting || !view.addon.managed {
+        return Plan::default();
+    }
+    let verdict = health::timeless(view, whole_seconds(now));
+    let summary = rollup::unchanged(view);
+    Plan {
+        actions: diff::addon(view.addon, &summary, verdict).into_iter().collect(),
+        ..Plan::default()
+    }
+}
+
 /// Returns the plan, and what it found out about the clusters that it looked at where that will help the next one.
 fn made(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Option<Heard>) {
     let (mut plan, mut heard) = if view.addon.meta.deleting {
         let mut plan = farewell::addon(view, now);
-        plan.actions.extend(registration::leftovers(view));
+        if !outlives_its_addon(view) {
+            plan.actions.extend(registration::leftovers(view));
+        }
         (plan, None)
     } else if view.addon.managed {
         let (plan, heard) = managed(view, others, now);
@@ -52,6 +68,12 @@ fn made(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Option<Heard
         heard.note(&plan);
     }
     (plan, heard)
+}
+
+/// Whether agents still need what an add-on gave them that nobody shows any more: its instances go with it, unless somebody wanted
+/// them to stay, or unless it is not there yet (backups bring instances before add-ons).
+fn outlives_its_addon(view: &View<'_>) -> bool {
+    view.addon.meta.uid.is_empty() && view.all_instances().any(|instance| !instance.meta.deleting)
 }
 
 /// Returns the plan of an add-on that manages itself, the labels of its clusters aside.
@@ -78,16 +100,23 @@ fn managed(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Heard) {
     let configs = config::effective(view, &wanted);
     let membership = install::membership(view, &wanted, now);
     let rollout = rollout::next(view, &wanted, &configs, others, now);
-    let mut health = health::Health::new(membership.missing, others);
+    let mut census = Census::new(membership.missing, others);
+    census.holding = membership.holding;
     let mut rounds = Rounds::new(view, &configs, now);
     for member in &rollout.members {
         if let Some(standing) = rounds.see_to(member) {
-            health.add(&member.instance.cluster, standing);
+            census.add(&member.instance.cluster, standing);
         }
     }
+    let arrives = rounds.arrives;
     let (seen_to, heard) = rounds.finish();
     let summary = rollup::summary(view, &wanted, &configs, &rollout.placed, now);
-    let verdict = health::managed(view, &wanted, &health, now);
+    let time = if arrives || rollout.recheck_at.is_some() {
+        Time::Runs
+    } else {
+        Time::Stands
+    };
+    let verdict = health::managed(view, &wanted, (&census, time), now);
     let oddities = configs.versions.oddities.iter().map(ToString::to_string);
     let oddities = oddities.map(|oddity| Wait::addon(WaitOn::Template(oddity)));
     let plan = Plan {

@@ -1,123 +1,25 @@
 //! The conditions of the add-on itself: one roll-up over all its clusters, for people and for delivery tools.
 //!
-//! Decides `Ready`, `Reconciling`, `Stalled` and, where the lifecycle annotation deserves a word, `Managed`. Stays bounded
-//! whatever the number of clusters is, and never removes what other programs wrote.
+//! Decides `Ready`, `Reconciling`, `Stalled` and, where the lifecycle annotation deserves a word, `Managed`; `docs/tide.md` has the
+//! combinations that there are. Never removes what other programs wrote.
 
 use std::borrow::Cow;
 
 use jiff::Timestamp;
 
+use super::census::{Census, Time};
 use super::conditions::{Wish, merge};
-use super::install::{Known, Wanted};
+use super::few::Few;
+use super::install::{Holding, Known, Over, Wanted};
 use super::note::{Grade, Note};
-use super::quiet::Others;
 use super::types::{Wait, WaitOn};
-use crate::snapshot::{Condition, InstallStrategy, Lifecycle, Name, Status, View};
+use crate::model::ConfigRollout;
+use crate::snapshot::{Condition, InstallStrategy, Lifecycle, Name, Status, View, terms};
 
 const READY: &str = "Ready";
 const RECONCILING: &str = "Reconciling";
 const STALLED: &str = "Stalled";
 const MANAGED: &str = "Managed";
-/// How many clusters a message names.
-const NAMED: usize = 3;
-
-/// How one instance stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// It has what it should have, and its agent works.
-    Ready,
-    /// It has what it should have; nobody can reach its cluster.
-    Unreachable,
-    /// It has what it should have, but its agent does not work.
-    Unavailable,
-    /// On the way.
-    Moving,
-    /// Only a human can change it.
-    Stalled,
-}
-
-/// Instances, counted one after the other.
-#[derive(Debug, Default)]
-pub(super) struct Health<'v> {
-    total: usize,
-    ready: usize,
-    unreachable: usize,
-    unavailable: Tail<'v>,
-    stalled: Tail<'v>,
-}
-
-/// A number of clusters, the first of them by name.
-#[derive(Debug, Default)]
-struct Tail<'v> {
-    count: usize,
-    named: Vec<&'v Name>,
-}
-
-impl<'v> Tail<'v> {
-    fn add(&mut self, cluster: &'v Name) {
-        self.count = self.count.saturating_add(1);
-        if self.named.len() < NAMED {
-            self.named.push(cluster);
-        }
-    }
-
-    fn say(&self, what: &str) -> Option<String> {
-        let named: Vec<&str> = self.named.iter().map(|name| &***name).collect();
-        let more = if self.count > self.named.len() {
-            ", …"
-        } else {
-            ""
-        };
-        (self.count > 0).then(|| format!("{} {what} ({}{more})", self.count, named.join(", ")))
-    }
-}
-
-impl<'v> Health<'v> {
-    /// Returns the count before any instance has reported: `missing` clusters have none yet, and `others` are quiet.
-    pub(super) fn new(missing: usize, others: &Others) -> Self {
-        let (ready, unreachable) = (others.ready(), others.unreachable());
-        Self {
-            total: missing.saturating_add(ready).saturating_add(unreachable),
-            ready,
-            unreachable,
-            ..Self::default()
-        }
-    }
-
-    /// Counts one instance.
-    pub(super) fn add(&mut self, cluster: &'v Name, standing: Standing) {
-        self.total = self.total.saturating_add(1);
-        match standing {
-            Standing::Ready => self.ready = self.ready.saturating_add(1),
-            Standing::Unreachable => self.unreachable = self.unreachable.saturating_add(1),
-            Standing::Unavailable => self.unavailable.add(cluster),
-            Standing::Stalled => self.stalled.add(cluster),
-            Standing::Moving => {}
-        }
-    }
-
-    fn moving(&self) -> usize {
-        let settled = [
-            self.ready,
-            self.unreachable,
-            self.unavailable.count,
-            self.stalled.count,
-        ];
-        self.total.saturating_sub(settled.iter().sum())
-    }
-
-    fn message(&self) -> String {
-        let ready = format!("{} of {} clusters are ready", self.ready, self.total);
-        let unreachable = (self.unreachable > 0).then(|| format!("{} not reachable", self.unreachable));
-        let parts = [
-            Some(ready),
-            self.stalled.say("stalled"),
-            self.unavailable.say("not available"),
-            unreachable,
-        ];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-    }
-}
 
 /// What the add-on's own conditions should be, and what to tell a spectator when that changes.
 #[derive(Debug)]
@@ -132,13 +34,18 @@ pub(super) struct Verdict<'v> {
 pub(super) fn managed<'v>(
     view: &View<'v>,
     wanted: &Wanted<'_>,
-    health: &Health<'_>,
+    (census, time): (&Census, Time),
     now: Timestamp,
 ) -> Verdict<'v> {
-    let fault = fault(view, wanted);
-    let message = health.message();
-    let running = running(wanted, health, &message);
-    let mut wishes = rollup(health, fault.as_ref(), running.as_ref(), &message).to_vec();
+    let fault = refused(view)
+        .or_else(|| held(view, &census.holding))
+        .or_else(|| fault(view, wanted));
+    // While anything is wrong or open, nobody knows that it is nobody.
+    let is_known = fault.is_none() && wanted.placements.iter().all(|one| one.known == Known::Decided);
+    let nobody = (is_known && census.is_nobody()).then(|| nobody(view, wanted));
+    let message = nobody.unwrap_or_else(|| census.message());
+    let open = Open::of(wanted, (census, time), &message);
+    let mut wishes = rollup(census, fault.as_ref(), &open, &message).to_vec();
     if view.addon.lifecycle == Lifecycle::Empty {
         wishes.push(Wish::new(
             MANAGED,
@@ -150,6 +57,22 @@ pub(super) fn managed<'v>(
     let note = note(view, &wishes);
     let conditions = stated(view, &wishes, now);
     Verdict { conditions, note }
+}
+
+/// Returns the conditions of an add-on while nobody knows what time it is.
+pub(super) fn timeless<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
+    const WHY: &str = "nobody knows what time it is, so nothing is planned: the API servers of the hub do not agree on it, or clocks \
+                       jump; it goes on when the hub's answers have agreed for a minute";
+    let wishes = [
+        Wish::new(READY, Status::False, "ClockUnknown", WHY),
+        Wish::new(RECONCILING, Status::False, "Settled", ""),
+        Wish::new(STALLED, Status::True, "ClockUnknown", WHY),
+    ];
+    let note = note(view, &wishes);
+    Verdict {
+        conditions: stated(view, &wishes, now),
+        note,
+    }
 }
 
 /// Returns the conditions of an add-on that manages itself: only that it does.
@@ -168,11 +91,56 @@ pub(super) fn unmanaged<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
     }
 }
 
+/// A number of instances with the verb that it asks for.
+fn instances(count: usize, one: &str, many: &str) -> String {
+    if count == 1 {
+        format!("1 instance {one}")
+    } else {
+        format!("{count} instances {many}")
+    }
+}
+
+/// What of the last plan broke an invariant. Nobody on the hub is at fault, and only a new version of this program mends it.
+fn refused(view: &View<'_>) -> Option<(&'static str, String)> {
+    let sentence = view.refusal()?;
+    let on = WaitOn::Refused(sentence.to_string());
+    Some(("PlanRefused", format!("{}; everything else is", Wait::addon(on))))
+}
+
+/// What is not taken away although nothing selects it: with how many, and with what lets it go.
+fn held(view: &View<'_>, holding: &Holding) -> Option<(&'static str, String)> {
+    if let Some((object, why)) = view.unread_reason().filter(|_| holding.unread > 0) {
+        let message = format!(
+            "nothing selects the cluster any more, but {}: cannot read {object} once more: {why}; it goes on when the hub shows it",
+            instances(holding.all(), "stays", "stay")
+        );
+        return Some(("RemovalUnconfirmed", message));
+    }
+    let cure = format!(
+        "to let all of them go, annotate the ClusterManagementAddOn with {}=<a time at most a day ahead, as in 2006-01-02T15:04:05Z>",
+        terms::REMOVALS_ALLOWED_UNTIL
+    );
+    if let Some((held, absences)) = holding.doubted {
+        let message = format!(
+            "{held} instances stay although their labels select nothing: {} of {} clusters in which add-ons live have no \
+             ManagedCluster, and nobody saw them go; {cure}",
+            absences.absent, absences.all
+        );
+        return Some(("ClustersAbsent", message));
+    }
+    let Over { held, limit, more_at } = holding.over?;
+    let message = format!(
+        "{held} removals are held: no more than {limit} instances go in a minute, the next at {more_at}; {cure}"
+    );
+    Some(("RemovalHeld", message))
+}
+
 /// What is wrong with the add-on itself and only a human can change: reason and message.
 fn fault(view: &View<'_>, wanted: &Wanted<'_>) -> Option<(&'static str, String)> {
     let say = |on: WaitOn| Wait::addon(on).to_string();
+    let of_changes = || unmeant(view).or_else(|| nowhere(view));
     match &view.addon.strategy {
-        InstallStrategy::Manual | InstallStrategy::Labels(Some(_)) => None,
+        InstallStrategy::Manual | InstallStrategy::Labels(Some(_)) => of_changes(),
         InstallStrategy::Labels(None) => Some(("LabelSelectorMissing", say(WaitOn::NoLabelSelector))),
         InstallStrategy::BadLabels(why) => {
             Some(("LabelSelectorInvalid", say(WaitOn::LabelSelector(why.clone()))))
@@ -182,52 +150,145 @@ fn fault(view: &View<'_>, wanted: &Wanted<'_>) -> Option<(&'static str, String)>
             say(WaitOn::InstallStrategy(kind.clone())),
         )),
         InstallStrategy::Placements => {
-            let missing = wanted
-                .placements
-                .iter()
-                .find(|selected| selected.known == Known::NoPlacement)?;
+            let mut all = wanted.placements.iter();
+            let Some(missing) = all.find(|selected| selected.known == Known::NoPlacement) else {
+                return of_changes();
+            };
             let (namespace, name) = (missing.by.namespace.clone(), missing.by.name.clone());
             Some(("PlacementNotFound", say(WaitOn::Placement(namespace, name))))
         }
     }
 }
 
-/// What only takes time: a placement whose clusters nobody has decided yet, or clusters on the way.
-fn running(wanted: &Wanted<'_>, health: &Health<'_>, message: &str) -> Option<(&'static str, String)> {
-    let mut selected = wanted.placements.iter();
-    if let Some(one) = selected.find(|one| one.known == Known::NoDecision) {
-        let on = WaitOn::Decision(one.by.namespace.clone(), one.by.name.clone());
-        return Some(("DecisionNotFound", format!("{}; {message}", Wait::addon(on))));
-    }
-    (health.moving() > 0).then(|| ("Progressing", message.to_owned()))
+/// A strategy of a rollout that has no meaning: no change travels.
+fn unmeant(view: &View<'_>) -> Option<(&'static str, String)> {
+    let placements = view.addon.placements.iter();
+    let drives = view.addon.strategy == InstallStrategy::Placements;
+    let mut of_placements = placements.filter(|_| drives).filter_map(|by| {
+        let fault = by.rollout.as_ref().err()?;
+        Some((format!("placement {}/{}", by.namespace, by.name), fault))
+    });
+    let own = || {
+        let fault = view.addon.configuration_rollout.as_ref().err()?;
+        (!view.addon.configuration.is_empty()).then(|| ("spec.configuration".to_owned(), fault))
+    };
+    let (what, fault) = of_placements.next().or_else(own)?;
+    let message = format!(
+        "the rollout strategy of {what} has no meaning, so its clusters keep what they have: {fault}"
+    );
+    Some(("RolloutStrategyInvalid", message))
 }
 
-/// Whatever can be known is good: a cluster that nobody can reach does not keep the whole add-on from being ready.
+/// A placement of `spec.configuration` that does not exist: its changes reach nobody.
+fn nowhere(view: &View<'_>) -> Option<(&'static str, String)> {
+    let Ok(ConfigRollout::RollingUpdateWithPlacement(update)) = &view.addon.configuration_rollout else {
+        return None;
+    };
+    let [namespace, name] = [update.namespace.as_str(), update.name.as_str()].map(Name::from);
+    if view.placement(&namespace, &name).is_some() || view.addon.configuration.is_empty() {
+        return None;
+    }
+    let on = Wait::addon(WaitOn::Placement(namespace, name));
+    let message = format!("{on}; changes of spec.configuration reach only its clusters, so nobody");
+    Some(("PlacementNotFound", message))
+}
+
+/// Why nobody is to have the add-on. That is what was asked for, so it is no reason to wait.
+fn nobody(view: &View<'_>, wanted: &Wanted<'_>) -> String {
+    const HEAD: &str = "no cluster is to have the add-on";
+    let declined: Few = wanted.declined.iter().copied().collect();
+    if !declined.is_empty() {
+        return format!("{HEAD}: who is selected has opted out: {declined}");
+    }
+    match &view.addon.strategy {
+        InstallStrategy::Manual => {
+            format!("{HEAD}: the install strategy is Manual, and nobody has created a ManagedClusterAddOn")
+        }
+        InstallStrategy::Labels(_) | InstallStrategy::BadLabels(_) => {
+            format!("{HEAD}: the label selector matches no cluster")
+        }
+        InstallStrategy::Placements if wanted.placements.is_empty() => {
+            format!("{HEAD}: the install strategy names no placement")
+        }
+        InstallStrategy::Placements => {
+            let all = wanted.placements.iter().map(|selected| selected.by);
+            let names: Vec<Name> = all
+                .map(|by| Name::from(format!("{}/{}", by.namespace, by.name)))
+                .collect();
+            let few: Few = names.iter().collect();
+            format!("{HEAD}: no cluster is selected by placement {few}")
+        }
+        InstallStrategy::Other(_) => HEAD.to_owned(),
+    }
+}
+
+/// What is not done yet, and what that asks for.
+enum Open {
+    /// Nothing is.
+    Done,
+    /// It only takes time: reason and message.
+    Wait(&'static str, String),
+    /// Nothing changes any more until a human acts.
+    Act,
+}
+
+impl Open {
+    fn of(wanted: &Wanted<'_>, (census, time): (&Census, Time), message: &str) -> Self {
+        // A failure that the rollout tolerates is no reason to act while others still move.
+        if census.has_stalled() && !census.goes_on(time) {
+            return Self::Act;
+        }
+        let mut selected = wanted.placements.iter();
+        if let Some(one) = selected.find(|one| one.known == Known::NoDecision) {
+            let on = WaitOn::Decision(one.by.namespace.clone(), one.by.name.clone());
+            return Self::Wait("DecisionNotFound", format!("{}; {message}", Wait::addon(on)));
+        }
+        if census.open() > 0 {
+            return Self::Wait(census.brake().unwrap_or("Progressing"), message.to_owned());
+        }
+        Self::Done
+    }
+}
+
+/// Whatever can be known is good: a cluster that nobody can reach does not keep the whole add-on from being ready. What is wrong with
+/// the add-on itself comes before everything that moves: nothing of that mends it. Never `Stalled` and `Reconciling`: who has to act
+/// need not wait for anything. `Ready` and whichever of the two is True say the same: tables show one, delivery tools the other.
 fn rollup<'a>(
-    health: &Health<'_>,
+    census: &Census,
     fault: Option<&'a (&'static str, String)>,
-    running: Option<&'a (&'static str, String)>,
+    open: &'a Open,
     message: &'a str,
 ) -> [Wish<'a>; 3] {
-    let stalled = match fault {
-        Some((reason, why)) => Wish::new(STALLED, Status::True, reason, why.as_str()),
-        None if health.stalled.count > 0 => Wish::new(STALLED, Status::True, "ClustersStalled", message),
-        None => Wish::new(STALLED, Status::False, "NotStalled", ""),
-    };
-    let reconciling = match running {
-        Some((reason, why)) => Wish::new(RECONCILING, Status::True, reason, why.as_str()),
-        None => Wish::new(RECONCILING, Status::False, "Settled", ""),
-    };
-    let ready = match (fault, running) {
-        (Some((reason, why)), _) => Wish::new(READY, Status::False, reason, format!("{why}; {message}")),
-        (None, _) if health.stalled.count > 0 => Wish::new(READY, Status::False, "ClustersStalled", message),
-        (None, Some((reason, why))) => Wish::new(READY, Status::False, reason, why.as_str()),
-        (None, None) if health.unavailable.count > 0 => {
-            Wish::new(READY, Status::False, "ClustersUnavailable", message)
+    const CLUSTERS: &str = "ClustersStalled";
+    let settled = || Wish::new(RECONCILING, Status::False, "Settled", "");
+    let sound = || Wish::new(STALLED, Status::False, "NotStalled", "");
+    match (fault, open) {
+        (Some((reason, why)), _) => [
+            Wish::new(READY, Status::False, reason, format!("{why}; {message}")),
+            settled(),
+            Wish::new(STALLED, Status::True, reason, why.as_str()),
+        ],
+        (None, Open::Act) => [
+            Wish::new(READY, Status::False, CLUSTERS, message),
+            settled(),
+            Wish::new(STALLED, Status::True, CLUSTERS, message),
+        ],
+        (None, Open::Wait(reason, why)) => [
+            Wish::new(READY, Status::False, reason, why.as_str()),
+            Wish::new(RECONCILING, Status::True, reason, why.as_str()),
+            sound(),
+        ],
+        (None, Open::Done) => {
+            let ready = if census.has_unavailable() {
+                Wish::new(READY, Status::False, "ClustersUnavailable", message)
+            } else if census.is_nobody() {
+                Wish::new(READY, Status::True, "NobodySelected", message)
+            } else {
+                Wish::new(READY, Status::True, "Ready", message)
+            };
+            [ready, settled(), sound()]
         }
-        (None, None) => Wish::new(READY, Status::True, "Ready", message),
-    };
-    [ready, reconciling, stalled]
+    }
 }
 
 /// Only another reason of `Ready` is worth a word; numbers change all the time.
@@ -237,8 +298,8 @@ fn note(view: &View<'_>, wishes: &[Wish<'_>]) -> Option<Note> {
     if before.is_some_and(|before| *before.reason == *ready.reason()) {
         return None;
     }
-    let fine =
-        ready.status() == Status::True || ["Progressing", "DecisionNotFound"].contains(&ready.reason());
+    let fine = ready.status() == Status::True
+        || ["Progressing", "DecisionNotFound", "RolloutPaused"].contains(&ready.reason());
     Some(Note::AddOn {
         addon: view.addon.name.clone(),
         grade: if fine { Grade::Normal } else { Grade::Warning },
@@ -264,61 +325,56 @@ fn stated<'v>(view: &View<'v>, wishes: &[Wish<'_>], now: Timestamp) -> Cow<'v, [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::census::Standing;
 
-    fn counted(standings: &[Standing]) -> String {
-        let names: Vec<Name> = (1..=standings.len()).map(|n| format!("c{n}").into()).collect();
-        let mut health = Health::default();
-        for (name, standing) in names.iter().zip(standings) {
-            health.add(name, *standing);
+    fn told(standings: &[Standing], time: Time) -> String {
+        let mut census = Census::default();
+        for (n, standing) in (1..).zip(standings) {
+            census.add(&Name::from(format!("c{n}")), *standing);
         }
-        let message = health.message();
-        let wanted = Wanted::default();
-        let running = running(&wanted, &health, &message);
-        let wishes = rollup(&health, None, running.as_ref(), &message);
+        let message = census.message();
+        let open = Open::of(&Wanted::default(), (&census, time), &message);
+        let wishes = rollup(&census, None, &open, &message);
         let each = wishes.map(|wish| format!("{}={} {}", wish.kind(), wish.status().as_str(), wish.reason()));
-        format!("{} | {message}", each.join(", "))
+        each.join(", ")
     }
+
+    const DONE: &str = "Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled";
+    const NOBODY: &str = "Ready=True NobodySelected, Reconciling=False Settled, Stalled=False NotStalled";
+    const MOVES: &str = "Ready=False Progressing, Reconciling=True Progressing, Stalled=False NotStalled";
+    const STALLS: &str =
+        "Ready=False ClustersStalled, Reconciling=False Settled, Stalled=True ClustersStalled";
+    const DOWN: &str = "Ready=False ClustersUnavailable, Reconciling=False Settled, Stalled=False NotStalled";
+    const PAUSED: &str =
+        "Ready=False RolloutPaused, Reconciling=True RolloutPaused, Stalled=False NotStalled";
 
     #[test]
     fn done_moving_and_stalled_are_told_apart() {
-        use Standing::{Moving, Ready, Stalled, Unavailable, Unreachable};
-        let rows: [(&[Standing], &str); 7] = [
+        use Standing::{Moving, Ready, Stalled, Unavailable, Unreachable, Waiting};
+        let failed = Stalled("UpgradeFailed");
+        let rows: [(&[Standing], Time, &str); 12] = [
+            (&[], Time::Stands, NOBODY),
+            (&[Ready, Ready], Time::Stands, DONE),
+            (&[Ready, Unreachable], Time::Stands, DONE),
+            (&[Ready, Moving], Time::Stands, MOVES),
+            (&[Ready, Unavailable], Time::Stands, DOWN),
+            (&[failed, Ready], Time::Stands, STALLS),
+            // A failure that is tolerated stops nobody.
+            (&[failed, Moving, Waiting("WaitingForSlot")], Time::Stands, MOVES),
+            (&[failed, Ready, Waiting("WaitingForSlot")], Time::Runs, MOVES),
+            // No soak ends that too many have failed.
+            (&[failed, Ready, Waiting("TooManyFailures")], Time::Runs, STALLS),
+            // A failure that keeps the last slot stops everybody.
+            (&[failed, Waiting("WaitingForSlot")], Time::Stands, STALLS),
+            (&[Ready, Waiting("RolloutPaused")], Time::Stands, PAUSED),
             (
-                &[],
-                "Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled | 0 of 0 clusters are ready",
-            ),
-            (
-                &[Ready, Ready],
-                "Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled | 2 of 2 clusters are ready",
-            ),
-            (
-                &[Ready, Unreachable],
-                "Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled | 1 of 2 clusters are ready, 1 not reachable",
-            ),
-            (
-                &[Ready, Moving],
-                "Ready=False Progressing, Reconciling=True Progressing, Stalled=False NotStalled | 1 of 2 clusters are ready",
-            ),
-            (
-                &[Ready, Unavailable],
-                "Ready=False ClustersUnavailable, Reconciling=False Settled, Stalled=False NotStalled | 1 of 2 clusters are ready, 1 not available (c2)",
-            ),
-            (
-                &[Stalled, Moving],
-                "Ready=False ClustersStalled, Reconciling=True Progressing, Stalled=True ClustersStalled | 0 of 2 clusters are ready, 1 stalled (c1)",
-            ),
-            (
-                &[Stalled; 5],
-                "Ready=False ClustersStalled, Reconciling=False Settled, Stalled=True ClustersStalled | 0 of 5 clusters are ready, 5 stalled (c1, c2, c3, …)",
+                &[Moving, Waiting("RolloutPaused"), Waiting("WaitingForSlot")],
+                Time::Stands,
+                MOVES,
             ),
         ];
-        for (standings, expected) in rows {
-            assert_eq!(counted(standings), expected);
+        for (standings, time, expected) in rows {
+            assert_eq!(told(standings, time), expected, "{standings:?}");
         }
-    }
-
-    #[test]
-    fn the_message_stays_short_whatever_the_fleet() {
-        assert!(counted(&[Standing::Stalled; 10_000]).len() < 250);
     }
 }

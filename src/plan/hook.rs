@@ -52,7 +52,8 @@ impl<'v, 'm> Finalizers<'v, 'm> {
         }
         let template = assigned.iter().find(|one| is_template(&one.config.of));
         let found = template.and_then(|one| self.view.last_content(&one.config, &one.desired));
-        let has_hooks = found.map(|found| match &*found.content {
+        let own = found.filter(|found| found.addon == self.view.addon.name);
+        let has_hooks = own.map(|found| match &*found.content {
             Content::Template(template) => has_hooks(template),
             Content::Deployment(_) | Content::Hub => false,
         });

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::config::is_template;
 use super::hook::has_hooks;
+use super::kit::foreign;
 use super::owners;
 use super::render::{Recipe, RenderFault, Subject, rendered};
 use crate::snapshot::{
@@ -59,6 +60,9 @@ pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) ->
     };
     if !has_hooks(template) {
         return Hooks::None;
+    }
+    if template.addon != instance.addon {
+        return Hooks::Refused(foreign(template, &instance.addon));
     }
     recipes.spec(view, (template, config), instance)
 }

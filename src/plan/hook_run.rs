@@ -14,6 +14,8 @@ use super::work::is_deploy_work;
 use crate::api::names::reasons::HOOK_MANIFEST_IS_NOT_COMPLETED;
 use crate::snapshot::{FailedHook, Instance, Kind, ObjectKey, Signal, Status, View, Work, terms};
 
+/// So far ahead may the clock of another leader have been.
+const AHEAD: SignedDuration = SignedDuration::from_secs(5);
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(10);
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(5);
 
@@ -120,7 +122,9 @@ fn problem(work: &Work) -> Option<String> {
 
 fn failed(instance: &Instance, work: &Work, problem: &str, now: Timestamp) -> Pending {
     let noted = instance.farewell.failed.as_ref();
-    let known = noted.filter(|known| known.work == work.meta.uid);
+    // A failure that lies ahead was noted by a clock that was wrong; waiting for it could take years.
+    let is_past = |known: &FailedHook| known.at.duration_since(now) <= AHEAD;
+    let known = noted.filter(|known| known.work == work.meta.uid && is_past(known));
     let noted = known.cloned().unwrap_or_else(|| FailedHook {
         times: noted.map_or(0, |earlier| earlier.times).saturating_add(1),
         at: now,

@@ -3,11 +3,14 @@
 //! Decides phase and outcome. An agent that says it failed is believed at once; nothing is called done before the agent
 //! has confirmed the very content that is assigned. Never writes words (`state.rs`).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::config::Trouble;
 use super::rollout::{Member, Step};
 use super::state::{Outcome, Phase, State};
-use super::types::WaitOn;
+use super::told::cause;
+use super::types::{Wait, WaitOn};
 use super::version::{self, goes_down};
 use super::work::{Body, Rendering, is_hook_work};
 use crate::hash::{ConfigKey, parse_config_spec_hash};
@@ -21,13 +24,23 @@ pub(super) const HOSTING_MANIFEST_APPLIED: &str = "HostingManifestApplied";
 pub(super) const PROGRESSING: &str = "Progressing";
 
 /// Returns the state of an instance.
-pub(super) fn state(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> State {
+pub(super) fn state(
+    view: &View<'_>,
+    member: &Member<'_>,
+    rendering: &Rendering<'_>,
+    trouble: Option<&Trouble>,
+) -> State {
     if let Some(of) = &member.effective.unsupported {
         return State::Unsupported(of.clone());
     }
     if let Some(bad) = version::invalid(member) {
         let phase = phase(view, member, &Outcome::Failed(String::new()));
         return State::Phase(phase, Outcome::Failed(version::refusal(phase, member, bad)));
+    }
+    if let Rendering::Waiting(on) = rendering
+        && !keeps_on(view, member, on)
+    {
+        return waiting(member, on, trouble);
     }
     let outcome = match rendering {
         Rendering::NotOurs => match foreign(view, member) {
@@ -56,9 +69,47 @@ fn own(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Outco
             worst(own_works(view, instance).map(reported))
         }
         Rendering::Refused(error) => Outcome::Failed(error.clone()),
-        Rendering::Waiting(on) => Outcome::Running(super::types::Wait::addon(on.clone()).to_string()),
+        // What has failed does not begin anew because somebody has edited what it failed with: it would count as being on its way.
+        Rendering::Waiting(WaitOn::Content(_)) if let Some(words) = failed_before(member) => {
+            Outcome::Failed(words)
+        }
+        Rendering::Waiting(on) => Outcome::Running(Wait::addon(on.clone()).to_string()),
         Rendering::Bodies(bodies) => worst(bodies.iter().map(|body| confirmed(instance, body))),
     }
+}
+
+/// Whether what is said of the works, or was said last, still holds while nothing can be made anew.
+fn keeps_on(view: &View<'_>, member: &Member<'_>, on: &WaitOn) -> bool {
+    matches!(on, WaitOn::Content(_)) && (has_assigned_works(view, member) || failed_before(member).is_some())
+}
+
+/// Nothing is made for it, so that nobody is at work: what it waits for stands in `Configured`, or else here.
+fn waiting(member: &Member<'_>, on: &WaitOn, trouble: Option<&Trouble>) -> State {
+    let told = |reason| State::Waiting {
+        reason,
+        message: Cow::Borrowed(cause(reason)),
+    };
+    if let Some(trouble) = trouble {
+        return told(trouble.reason);
+    }
+    if let Some(notice) = member.notice.as_deref() {
+        return told(notice.reason);
+    }
+    let reason = if matches!(on, WaitOn::Content(_)) {
+        "ContentSuperseded"
+    } else {
+        "ClusterNotFound"
+    };
+    State::Waiting {
+        reason,
+        message: Cow::Owned(Wait::addon(on.clone()).to_string()),
+    }
+}
+
+/// Returns the failure that stands there, if the instance keeps what it is assigned.
+fn failed_before(member: &Member<'_>) -> Option<String> {
+    let said = member.instance.condition(PROGRESSING)?;
+    (member.step != Step::Move && State::is_failure(&said.reason)).then(|| said.message.to_string())
 }
 
 /// Returns whether the works on the hub are those of the assigned content.

@@ -272,6 +272,9 @@ fn kit(view: &View<'_>, assigned: &[Reference], install_namespace: &str, image_r
         return Kit::Refused(RenderFault::NoTemplate.to_string());
     };
     let addon = &*view.addon.name;
+    if *template.addon != *addon {
+        return Kit::Refused(foreign(template, addon));
+    }
     let subject = Subject {
         addon,
         template,
@@ -285,6 +288,14 @@ fn kit(view: &View<'_>, assigned: &[Reference], install_namespace: &str, image_r
         Ok(ready) => Kit::Ready(Box::new(ready)),
         Err(fault) => Kit::Refused(fault.to_string()),
     }
+}
+
+/// Returns why a template is not used that is made for another add-on.
+pub(super) fn foreign(template: &Template, addon: &str) -> String {
+    format!(
+        "the assigned AddOnTemplate is made for add-on {:?} and not for {addon:?}",
+        &*template.addon
+    )
 }
 
 /// What every work says about itself: the hashes of its configurations and the version of the add-on.

@@ -13,12 +13,14 @@
 
 mod addon;
 mod available;
+mod census;
 mod check;
 mod conditions;
 mod config;
 mod diff;
 mod discovery;
 mod farewell;
+mod few;
 mod health;
 mod hook;
 mod hook_body;
@@ -35,18 +37,20 @@ mod registration;
 mod render;
 mod rollout;
 mod rollup;
+mod room;
 mod rounds;
 mod state;
 mod substitute;
+mod told;
 mod types;
 mod unreachable;
 mod version;
 mod work;
 
-pub use addon::{addon, addon_with};
-pub use check::check;
+pub use addon::{addon, addon_with, timeless};
+pub use check::{check, sound};
 pub use memo::Memo;
 pub use note::{Grade, Note};
-pub use registration::{Answer, Signing};
+pub use registration::{Answer, Signer, Signing};
 pub use state::{Outcome, Phase, State, Words};
 pub use types::{Action, Plan, Revision, Wait, WaitOn};

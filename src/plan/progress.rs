@@ -1,7 +1,7 @@
 //! The status that every instance should have: references, supported types and conditions.
 //!
-//! Decides how the state is shown: the columns of `kubectl get`, one roll-up `Ready`, and `Reconciling`/`Stalled` for
-//! delivery tools. Never removes what other programs wrote.
+//! Decides how the state is shown: the columns of `kubectl get`, and what only a human can change; the roll-up for delivery tools is
+//! made in `told.rs`. Never removes what other programs wrote.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,15 +9,16 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests, refused};
+use super::census::Standing;
 use super::conditions::{Wish, merge};
-use super::config::{Configs, Trouble, trouble};
-use super::health::Standing;
+use super::config::{Configs, Trouble, set_aside, trouble};
 use super::judge::{PROGRESSING, state};
 use super::note::Note;
 use super::registration::Registering;
-use super::rollout::{Attention, Member, Notice, Step, assigned};
-use super::state::{Outcome, State, Words};
-use super::types::WaitOn;
+use super::rollout::{Attention, Member, Step, assigned};
+use super::state::{Outcome, State};
+use super::told::{Stuck, Told};
+use super::types::{Wait, WaitOn};
 use super::unreachable;
 use super::version::{self, Memory};
 use super::work::{Rendering, superseded};
@@ -40,6 +41,8 @@ pub(super) struct Report<'v> {
     pub conditions: Cow<'v, [Condition]>,
     /// How it counts for the add-on.
     pub standing: Standing,
+    /// Whether it has just arrived, so that the next plan hands its slot on.
+    pub arrives: bool,
     /// What to tell a spectator.
     pub note: Option<Note>,
     /// What holds it.
@@ -73,17 +76,18 @@ impl<'v> Reporter<'v> {
             view, configs, now, ..
         } = *self;
         let instance = member.instance;
-        let state = state(view, member, rendering);
+        let trouble = trouble(member, rendering);
+        let state = state(view, member, rendering, trouble.as_ref());
         let mut references = member.assigned.clone();
-        if state.is_done() && !references.iter().all(Reference::is_applied) {
+        let arrives = state.is_done() && !references.iter().all(Reference::is_applied);
+        if arrives {
             references.to_mut().iter_mut().for_each(confirm);
         }
         let assigned_version = self.versions.assigned(member);
-        let trouble = trouble(member, rendering);
         let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
         let version = version::moving_to(assigned_version, instance).map(|version| &**version);
         let words = state.progressing(view.settings().reasons, version);
-        let mut wishes = vec![configured(member, trouble.as_ref())];
+        let mut wishes = vec![configured(view, member, trouble.as_ref())];
         wishes.extend(assigned(member, &state, now));
         wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
         let probed = unreachable::available(member.cluster).or_else(|| available(member, rendering));
@@ -95,14 +99,24 @@ impl<'v> Reporter<'v> {
             words.reason,
             &*words.message,
         ));
-        wishes.extend(rollup(turn(member), &state, &words, &stuck, up));
+        let orphaned = orphaned(rendering, &state);
+        let told = Told {
+            notice: member.notice.as_deref(),
+            state: &state,
+            words: &words,
+            stuck: stuck.as_ref(),
+            up,
+            orphaned: orphaned.as_deref(),
+        };
+        wishes.extend(told.wishes());
         let deployed = !matches!(rendering, Rendering::NotOurs);
         let conditions = stated(instance, rendering, &wishes, now);
         Report {
             supported: deployed.then_some(&configs.supported),
-            standing: standing(turn(member), &state, &stuck, up),
+            standing: told.standing(),
+            arrives,
             probes: deployed,
-            note: note(member, &state, words.reason, &stuck),
+            note: note(member, &state, words.reason, stuck.as_ref()),
             waits: waits(member, rendering, &state),
             memory: version::memory(view, member, assigned_version, state.is_done()),
             instance,
@@ -111,6 +125,19 @@ impl<'v> Reporter<'v> {
             registering: Registering::default(),
         }
     }
+}
+
+/// Says that an instance runs with content that nobody can make its works from any more.
+fn orphaned(rendering: &Rendering<'_>, state: &State) -> Option<String> {
+    let Rendering::Waiting(WaitOn::Content(config)) = rendering else {
+        return None;
+    };
+    state.is_done().then(|| {
+        format!(
+            "the add-on runs, but the content of {} that it keeps is no longer on the hub: its works cannot be made anew",
+            config.told()
+        )
+    })
 }
 
 /// Whether the agent works, as far as anybody knows. What was said about a cluster that nobody can reach is out of date.
@@ -161,49 +188,45 @@ fn stated<'v>(
 
 const LATE: &str = "the agent has not confirmed the configuration within the progressDeadline of the rollout";
 
-/// Something that only a human can change: reason and message.
-type Stuck = Option<(&'static str, String)>;
-
+/// What only a human can change. The whole sentence stands in `Configured` or in `Progressing`, where one of them has it.
 fn stuck(
     view: &View<'_>,
     member: &Member<'_>,
     rendering: &Rendering<'_>,
     (state, trouble): (&State, Option<&Trouble>),
-) -> Stuck {
+) -> Option<Stuck> {
+    let told = |reason, message: String| Stuck {
+        reason,
+        message,
+        is_news: false,
+    };
     if let Some(trouble) = trouble.filter(|trouble| trouble.is_stuck) {
-        return Some((trouble.reason, trouble.message.clone()));
+        return Some(told(trouble.reason, trouble.message.clone()));
     }
-    if let Some(notice) = member
-        .notice
-        .as_ref()
-        .filter(|notice| notice.attention == Attention::Act)
-    {
-        return Some((notice.reason, notice.message.to_string()));
+    let notice = member.notice.as_deref();
+    if let Some(notice) = notice.filter(|notice| notice.attention == Attention::Act) {
+        return Some(told(notice.reason, notice.message.to_string()));
     }
     if member.timed_out && matches!(state, State::Phase(_, Outcome::Running(_))) {
-        return Some(("ProgressDeadlineExceeded", LATE.to_owned()));
+        return Some(Stuck {
+            is_news: true,
+            ..told("ProgressDeadlineExceeded", LATE.to_owned())
+        });
     }
+    let is_turn = notice.is_some_and(|notice| notice.attention == Attention::Wait);
     match rendering {
-        Rendering::Refused(error) => Some(("RenderingFailed", error.clone())),
+        Rendering::Refused(error) => Some(told("RenderingFailed", error.clone())),
         Rendering::NotOurs | Rendering::Bodies(_) => None,
         // Who runs with what it was assigned needs nothing anew, and whose turn comes gets the present content.
-        Rendering::Waiting(_) if state.is_done() || turn(member).is_some() => None,
+        Rendering::Waiting(_) if state.is_done() || is_turn => None,
         Rendering::Waiting(_) => superseded(view, &member.assigned).map(|gone| {
-            (
-                "ContentSuperseded",
-                format!("the assigned content of {} is no longer on the hub", gone.config),
-            )
+            let on = WaitOn::Content(gone.config.clone());
+            told("ContentSuperseded", Wait::addon(on).to_string())
         }),
     }
 }
 
-/// Returns the turn that the member waits for.
-fn turn<'a>(member: &'a Member<'_>) -> Option<&'a Notice> {
-    let notice = member.notice.as_deref()?;
-    (notice.attention == Attention::Wait).then_some(notice)
-}
-
-fn configured<'a>(member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Wish<'a> {
+fn configured<'a>(view: &View<'_>, member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Wish<'a> {
     if let Some(trouble) = trouble {
         return Wish::new(
             "Configured",
@@ -219,81 +242,22 @@ fn configured<'a>(member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Wish<
         "Configured",
         Status::True,
         "ConfigurationsConfigured",
-        "Configurations configured",
+        set_aside(view.addon, member.instance),
     )
 }
 
-/// `Ready` sums up; `Reconciling` and `Stalled` tell "wait" from "act". Who waits for a turn is not ready for what it should
-/// have; who is meant to keep what it has is.
-fn rollup<'a>(
-    turn: Option<&'a Notice>,
-    state: &State,
-    words: &'a Words,
-    stuck: &'a Stuck,
-    up: Option<Status>,
-) -> [Wish<'a>; 3] {
-    let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));
-    let stalled = match stuck {
-        Some((reason, why)) => Wish::new("Stalled", Status::True, reason, why.as_str()),
-        None if failed => Wish::new("Stalled", Status::True, words.reason, &*words.message),
-        None => Wish::new("Stalled", Status::False, "NotStalled", ""),
-    };
-    let waits = stalled.status() == Status::False && !state.is_done();
-    let reconciling = if let Some(notice) = turn.filter(|_| stalled.status() == Status::False) {
-        Wish::new("Reconciling", Status::True, notice.reason, &*notice.message)
-    } else if waits {
-        Wish::new("Reconciling", Status::True, words.reason, &*words.message)
-    } else {
-        Wish::new("Reconciling", Status::False, "Settled", "")
-    };
-    let ready = match (stuck, up) {
-        (Some((reason, why)), _) => Wish::new("Ready", Status::False, reason, why.as_str()),
-        (None, _) if !state.is_done() => Wish::new("Ready", Status::False, words.reason, &*words.message),
-        (None, _) if let Some(notice) = turn => {
-            Wish::new("Ready", Status::False, notice.reason, &*notice.message)
-        }
-        (None, Some(Status::False)) => Wish::new(
-            "Ready",
-            Status::False,
-            "Unavailable",
-            "the agent is not available",
-        ),
-        (None, Some(Status::Unknown)) => Wish::new(
-            "Ready",
-            Status::False,
-            "AvailabilityUnknown",
-            "nobody knows whether the agent is available",
-        ),
-        (None, Some(Status::True) | None) => Wish::new("Ready", Status::True, "Ready", &*words.message),
-    };
-    [ready, reconciling, stalled]
-}
-
-/// How an instance counts for the add-on; the conditions above say the same in words.
-fn standing(turn: Option<&Notice>, state: &State, stuck: &Stuck, up: Option<Status>) -> Standing {
-    if stuck.is_some() || matches!(state, State::Phase(_, Outcome::Failed(_))) {
-        return Standing::Stalled;
-    }
-    match up {
-        _ if !state.is_done() || turn.is_some() => Standing::Moving,
-        Some(Status::False) => Standing::Unavailable,
-        Some(Status::Unknown) => Standing::Unreachable,
-        Some(Status::True) | None => Standing::Ready,
-    }
-}
-
-fn note(member: &Member<'_>, state: &State, reason: &str, stuck: &Stuck) -> Option<Note> {
+fn note(member: &Member<'_>, state: &State, reason: &str, stuck: Option<&Stuck>) -> Option<Note> {
     let instance = member.instance;
     let was = |kind: &str, reason: &str| instance.condition(kind).is_some_and(|one| *one.reason == *reason);
     let (addon, cluster) = (instance.addon.clone(), instance.cluster.clone());
     // A failure has the words of its phase; whatever else only a human can change has the reason of `Stalled`.
     let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));
-    if let Some((reason, message)) = stuck.as_ref().filter(|_| !failed) {
-        return (!was("Stalled", reason)).then(|| Note::Stuck {
+    if let Some(stuck) = stuck.filter(|_| !failed) {
+        return (!was("Stalled", stuck.reason)).then(|| Note::Stuck {
             addon,
             cluster,
-            reason,
-            message: message.clone(),
+            reason: stuck.reason,
+            message: stuck.message.clone(),
         });
     }
     match state {
@@ -307,6 +271,7 @@ fn note(member: &Member<'_>, state: &State, reason: &str, stuck: &Stuck) -> Opti
         }
         State::Phase(..)
         | State::Unsupported(_)
+        | State::Waiting { .. }
         | State::WaitingForManifests
         | State::WaitingForHostingManifests => None,
     }
@@ -331,60 +296,10 @@ fn waits(member: &Member<'_>, rendering: &Rendering<'_>, state: &State) -> Vec<W
         (
             _,
             State::Phase(_, Outcome::Succeeded)
+            | State::Waiting { .. }
             | State::WaitingForManifests
             | State::WaitingForHostingManifests,
         ) => {}
     }
     waits
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::state::Phase;
-    use super::*;
-    use crate::snapshot::Vocabulary;
-
-    fn told(state: &State, stuck: &Stuck, up: Option<Status>) -> String {
-        let words = state.progressing(Vocabulary::Lifecycle, None);
-        let wishes = rollup(None, state, &words, stuck, up);
-        let each = wishes.map(|wish| format!("{}={} {}", wish.kind(), wish.status().as_str(), wish.reason()));
-        format!("{} → {:?}", each.join(", "), standing(None, state, stuck, up))
-    }
-
-    const TOLD: &str = "\
-Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving
-Ready=False Installing, Reconciling=True Installing, Stalled=False NotStalled → Moving
-Ready=False UpgradeFailed, Reconciling=False Settled, Stalled=True UpgradeFailed → Stalled
-Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready
-Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled → Ready
-Ready=False Unavailable, Reconciling=False Settled, Stalled=False NotStalled → Unavailable
-Ready=False AvailabilityUnknown, Reconciling=False Settled, Stalled=False NotStalled → Unreachable
-Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled
-Ready=False ConfigurationNotFound, Reconciling=False Settled, Stalled=True ConfigurationNotFound → Stalled
-Ready=False WaitingForManifestApplied, Reconciling=True WaitingForManifestApplied, Stalled=False NotStalled → Moving
-Ready=False WaitingForHostingManifestApplied, Reconciling=True WaitingForHostingManifestApplied, Stalled=False NotStalled → Moving";
-
-    /// Delivery tools read: `Stalled` is a failure, `Reconciling` means wait, and `Ready` is the end. Never two of them.
-    #[test]
-    fn every_state_says_wait_act_or_done() {
-        let running = State::Phase(Phase::Install, Outcome::Running("x".to_owned()));
-        let failed = State::Phase(Phase::Upgrade, Outcome::Failed("x".to_owned()));
-        let done = State::Phase(Phase::Install, Outcome::Succeeded);
-        let (up, down) = (Some(Status::True), Some(Status::False));
-        let missing = Some(("ConfigurationNotFound", "x".to_owned()));
-        let rows = [
-            told(&running, &None, None),
-            told(&running, &None, down),
-            told(&failed, &None, up),
-            told(&done, &None, up),
-            told(&done, &None, None),
-            told(&done, &None, down),
-            told(&done, &None, Some(Status::Unknown)),
-            told(&running, &missing, up),
-            told(&done, &missing, up),
-            told(&State::WaitingForManifests, &None, None),
-            told(&State::WaitingForHostingManifests, &None, None),
-        ];
-        assert_eq!(rows.join("\n"), TOLD);
-    }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::health::Standing;
+use super::census::Standing;
 use super::types::Plan;
 use crate::snapshot::{Kind, Name};
 
@@ -48,7 +48,11 @@ impl Quiet {
         let reachable = match standing {
             Standing::Ready => true,
             Standing::Unreachable => false,
-            Standing::Unavailable | Standing::Moving | Standing::Stalled => return None,
+            Standing::Kept { .. }
+            | Standing::Unavailable
+            | Standing::Moving
+            | Standing::Waiting(_)
+            | Standing::Stalled(_) => return None,
         };
         Some(Self { done, reachable })
     }

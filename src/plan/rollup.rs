@@ -6,12 +6,13 @@ use jiff::Timestamp;
 
 use super::conditions::{Wish, merge};
 use super::config::{Configs, Effective};
+use super::few::Few;
 use super::install::{Known, Selected, Wanted};
 use super::judge::PROGRESSING;
-use super::rollout::{Breach, Counts, Placed};
+use super::rollout::{Breach, Counts, Placed, listed};
 use crate::snapshot::{
-    Applied, Condition, ConfigRef, InstallStrategy, Name, Offer, Progression, ProgressionReference, Status,
-    View, terms,
+    Applied, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status, View,
+    terms,
 };
 
 /// What the status of the add-on should be.
@@ -53,12 +54,20 @@ pub(super) fn summary(
         progressions,
         versions: view.addon.managed.then(|| {
             let listed = configs.versions.supported();
-            let default = configs.versions.preset().map(Offer::text);
             (
                 listed.map(|offer| Name::from(offer.text())).collect(),
-                Name::from(default.unwrap_or_default()),
+                configs.default_version.clone(),
             )
         }),
+    }
+}
+
+/// Returns the status of the add-on as it stands.
+pub(super) fn unchanged(view: &View<'_>) -> Summary {
+    Summary {
+        defaults: view.addon.defaults.clone(),
+        progressions: None,
+        versions: None,
     }
 }
 
@@ -128,6 +137,7 @@ fn progression(
 const STALLED: &str = "Stalled";
 const PAUSED: &str = "Paused";
 
+/// OCM's sentence, and behind it who failed and who is waited for: clusters and groups by name.
 fn counted(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
     let Placed {
         counts, configured, ..
@@ -141,12 +151,33 @@ fn counted(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
         let message = format!("{head} completed with no errors, {failed} failed {timed_out} timeout.");
         return Wish::new(PROGRESSING, Status::False, "Completed", message);
     }
-    Wish::new(
-        PROGRESSING,
-        Status::True,
-        "Progressing",
-        format!("{head} progressing..., {failed} failed {timed_out} timeout."),
-    )
+    let mut message = format!("{head} progressing..., {failed} failed {timed_out} timeout.");
+    for part in details(placed).into_iter().flatten() {
+        message.push(' ');
+        message.push_str(&part);
+        message.push('.');
+    }
+    Wish::new(PROGRESSING, Status::True, "Progressing", message)
+}
+
+/// What OCM's sentence does not tell.
+fn details(placed: &Placed) -> [Option<String>; 5] {
+    let few = |what: &str, few: &Few| (!few.is_empty()).then(|| format!("{what}: {few}"));
+    let waiting = placed.counts.waiting;
+    let held = placed.counts.held;
+    [
+        few("Failed", &placed.failed),
+        few("Timed out", &placed.late),
+        placed.paused.then(|| "Paused".to_owned()),
+        (waiting > 0).then(|| {
+            let now = placed.awaited();
+            if placed.paused || now.is_empty() {
+                return format!("{waiting} wait");
+            }
+            format!("{waiting} wait for {now}")
+        }),
+        (held > 0).then(|| format!("{held} held by spec.configuration")),
+    ]
 }
 
 /// Says what no amount of waiting changes.
@@ -172,13 +203,11 @@ fn stalled(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {
 
 fn too_many(placed: &Placed, breach: Breach) -> String {
     let Breach { failures, tolerated } = breach;
-    let mut names = placed.failed.join(", ");
-    let all = placed.counts.failed.saturating_add(placed.counts.timed_out);
-    let others = all.saturating_sub(placed.failed.len());
-    if others > 0 {
-        names = format!("{names} and {others} more");
-    }
-    format!("{failures} failed, {tolerated} may: nothing new starts; failed or late: {names}")
+    let who = listed(&[
+        (Some(&placed.failed), "failed"),
+        (Some(&placed.late), "timed out"),
+    ]);
+    format!("{failures} failed or late, {tolerated} may: nothing new starts; {who}")
 }
 
 fn paused(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {

@@ -4,8 +4,8 @@
 
 use jiff::Timestamp;
 
+use super::census::Standing;
 use super::config::Configs;
-use super::health::Standing;
 use super::quiet::{Heard, Quiet};
 use super::rollout::Member;
 use super::types::{Plan, Wait, earliest};
@@ -24,6 +24,8 @@ pub(super) struct Rounds<'v> {
     recipes: hook_body::Recipes,
     plan: Plan,
     heard: Heard,
+    /// Whether any instance has just arrived.
+    pub(super) arrives: bool,
 }
 
 impl<'v> Rounds<'v> {
@@ -46,6 +48,7 @@ impl<'v> Rounds<'v> {
                 ..Plan::default()
             },
             heard,
+            arrives: false,
         }
     }
 
@@ -89,6 +92,7 @@ impl<'v> Rounds<'v> {
         actions.extend(self.finalizers.keep(member));
         let rendering = self.renderer.rendering(member);
         let mut report = self.reporter.report(member, &rendering);
+        self.arrives |= report.arrives;
         self.registrar.amend(&mut report, member, &rendering, self.now);
         // Status first: a crash in between leaves an assignment without a work, which the next plan completes.
         actions.extend(diff::instance(&report));

@@ -39,6 +39,13 @@ pub enum State {
     WaitingForManifests,
     /// It has not reported `HostingManifestApplied`.
     WaitingForHostingManifests,
+    /// Nobody is at work on it: it has what it has until this changes.
+    Waiting {
+        /// The reason, in one word.
+        reason: &'static str,
+        /// What it waits for, or where that stands.
+        message: Cow<'static, str>,
+    },
     /// Phase × outcome.
     Phase(Phase, Outcome),
 }
@@ -137,6 +144,11 @@ impl State {
                 status: Status::False,
                 reason: "WaitingForHostingManifestApplied",
                 message: Cow::Borrowed("Waiting for ManagedClusterAddOn HostingManifestApplied condition"),
+            },
+            Self::Waiting { reason, message } => Words {
+                status: Status::False,
+                reason,
+                message: message.clone(),
             },
             Self::Phase(phase, outcome) => match vocabulary {
                 Vocabulary::Lifecycle => lifecycle(*phase, outcome, version),

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::room::Room;
+
 /// Why a text cannot be filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
@@ -19,6 +21,8 @@ enum What {
     Blanks(String),
     /// Two keys of one object become the same.
     SameKey(String),
+    /// There is no room for it.
+    Full,
 }
 
 /// Why a manifest cannot be filled in, and where.
@@ -39,6 +43,7 @@ impl std::fmt::Display for SubstitutionFault {
             What::Unclosed(text) => write!(f, "braces that are never closed in {text:?}"),
             What::Blanks(name) => write!(f, "blanks around the variable {name:?}: write {{{{{name}}}}}"),
             What::SameKey(key) => write!(f, "two keys become {key:?}"),
+            What::Full => write!(f, "there is no room for more text"),
         }
     }
 }
@@ -49,6 +54,11 @@ impl SubstitutionFault {
             at: String::new(),
             what,
         }
+    }
+
+    /// Tells whether it ended for want of room.
+    pub(super) fn is_full(&self) -> bool {
+        self.what == What::Full
     }
 
     fn under(mut self, segment: &str) -> Self {
@@ -74,31 +84,39 @@ impl SubstitutionFault {
 /// The variables of a rendering.
 pub(super) type Variables = BTreeMap<String, String>;
 
-/// Returns `value` with every variable replaced.
-pub(super) fn substitute(value: &Value, variables: &Variables) -> Result<Value, SubstitutionFault> {
+/// Returns `value` with every variable replaced; ends as soon as there is no room for what it writes.
+pub(super) fn substitute(
+    value: &Value,
+    variables: &Variables,
+    room: &Room,
+) -> Result<Value, SubstitutionFault> {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
-        Value::String(text) => expand(text, variables)
+        Value::String(text) => expand(text, variables, room)
             .map(Value::String)
             .map_err(SubstitutionFault::here),
         Value::Array(items) => items
             .iter()
             .enumerate()
             .map(|(index, item)| {
-                substitute(item, variables).map_err(|fault| fault.under(&format!("[{index}]")))
+                substitute(item, variables, room).map_err(|fault| fault.under(&format!("[{index}]")))
             })
             .collect::<Result<_, _>>()
             .map(Value::Array),
-        Value::Object(fields) => fill(fields, variables).map(Value::Object),
+        Value::Object(fields) => fill(fields, variables, room).map(Value::Object),
     }
 }
 
-fn fill(fields: &Map<String, Value>, variables: &Variables) -> Result<Map<String, Value>, SubstitutionFault> {
+fn fill(
+    fields: &Map<String, Value>,
+    variables: &Variables,
+    room: &Room,
+) -> Result<Map<String, Value>, SubstitutionFault> {
     let mut filled = Map::with_capacity(fields.len());
     for (key, field) in fields {
         let fault = |what| SubstitutionFault::here(what).under_key(key);
-        let name = expand(key, variables).map_err(fault)?;
-        let value = substitute(field, variables).map_err(|fault| fault.under_key(key))?;
+        let name = expand(key, variables, room).map_err(fault)?;
+        let value = substitute(field, variables, room).map_err(|fault| fault.under_key(key))?;
         if filled.contains_key(&name) {
             return Err(fault(What::SameKey(excerpt(&name))));
         }
@@ -107,8 +125,12 @@ fn fill(fields: &Map<String, Value>, variables: &Variables) -> Result<Map<String
     Ok(filled)
 }
 
-fn expand(text: &str, variables: &Variables) -> Result<String, What> {
-    let mut out = String::with_capacity(text.len());
+fn expand(text: &str, variables: &Variables, room: &Room) -> Result<String, What> {
+    let mut out = String::new();
+    let write = |out: &mut String, piece: &str| {
+        let fits = room.take(piece.len());
+        fits.then(|| out.push_str(piece)).ok_or(What::Full)
+    };
     let mut written = 0;
     // The closing braces after an opening pair also follow every later pair before them: each is looked for once.
     let mut closing = 0;
@@ -120,23 +142,34 @@ fn expand(text: &str, variables: &Variables) -> Result<String, What> {
             closing = find("}}", inner).ok_or_else(|| What::Unclosed(excerpt(text)))?;
         }
         let inside = piece(inner, closing);
-        out.push_str(piece(written, opening));
+        write(&mut out, piece(written, opening))?;
         if is_name(inside) {
             let value = variables.get(inside);
-            out.push_str(value.ok_or_else(|| What::UnknownVariable(excerpt(inside)))?);
+            write(
+                &mut out,
+                value.ok_or_else(|| What::UnknownVariable(excerpt(inside)))?,
+            )?;
             written = closing.saturating_add(2);
             continue;
         }
-        let bare = inside.trim();
-        if variables.contains_key(bare) {
+        if let Some(bare) = among_blanks(inside).filter(|bare| variables.contains_key(*bare)) {
             return Err(What::Blanks(bare.to_owned()));
         }
         // Not ours. A variable may still stand within, as in `{{ printf "{{CLUSTER_NAME}}" }}` or `{{{CLUSTER_NAME}}}`.
-        out.push('{');
+        write(&mut out, "{")?;
         written = opening.saturating_add(1);
     }
-    out.push_str(piece(written, text.len()));
+    write(&mut out, piece(written, text.len()))?;
     Ok(out)
+}
+
+/// Returns the name that stands between blanks. Reads no further than the name and the blanks after it: many openings may
+/// share one closing.
+fn among_blanks(inside: &str) -> Option<&str> {
+    let begun = inside.trim_start();
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let (name, after) = begun.split_at_checked(begun.bytes().take_while(is_part).count())?;
+    (is_name(name) && after.chars().all(char::is_whitespace)).then_some(name)
 }
 
 fn is_name(text: &str) -> bool {
@@ -175,7 +208,7 @@ mod tests {
     fn replaces_in_keys_and_values_and_expands_no_value_again() {
         let template =
             json!({"{{CLUSTER_NAME}}-x": ["{{QUOTE}}", 1, null, "a {{CLUSTER_NAME}}{{CLUSTER_NAME}} }}{"]});
-        let filled = substitute(&template, &variables()).unwrap();
+        let filled = substitute(&template, &variables(), &Room::default()).unwrap();
         assert_eq!(
             filled,
             json!({"c1-x": ["a\"b\\c{{CLUSTER_NAME}}\n", 1, null, "a c1c1 }}{"]})
@@ -197,13 +230,20 @@ mod tests {
             ("{ {CLUSTER_NAME} }}", "{ {CLUSTER_NAME} }}"),
         ];
         for (text, expected) in rows {
-            assert_eq!(expand(text, &variables()).unwrap(), expected, "{text}");
+            assert_eq!(
+                expand(text, &variables(), &Room::default()).unwrap(),
+                expected,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn names_the_fault_and_its_place() {
-        let fault = |value: Value| substitute(&value, &variables()).unwrap_err().to_string();
+        let fault = |value: Value| {
+            let filled = substitute(&value, &variables(), &Room::default());
+            filled.unwrap_err().to_string()
+        };
         assert_eq!(
             fault(json!({"spec": {"items": [{"image": "{{IMAGE}}"}]}})),
             "spec.items[0].image: unknown variable \"IMAGE\""
@@ -221,5 +261,22 @@ mod tests {
             "data[\"{{CLUSTER_NAME}}\"]: two keys become \"c1\""
         );
         assert_eq!(fault(json!("{{NOBODY}}")), "unknown variable \"NOBODY\"");
+    }
+
+    #[test]
+    fn a_bomb_ends_while_it_is_written() {
+        let big = Variables::from([("A".to_owned(), "x".repeat(1024))]);
+        let room = Room::default();
+        let bomb = json!(["{{A}}".repeat(67_500)]);
+        let fault = substitute(&bomb, &big, &room).unwrap_err();
+        assert!(fault.is_full());
+        assert_eq!(fault.to_string(), "[0]: there is no room for more text");
+    }
+
+    #[test]
+    fn many_openings_before_many_blanks_are_read_once() {
+        let text = format!("{}{}}}}}", "{{x".repeat(50_000), " ".repeat(200_000));
+        let same = expand(&text, &variables(), &Room::default()).unwrap();
+        assert_eq!(same, text);
     }
 }

@@ -163,6 +163,14 @@ pub enum WaitOn {
     OptedOut,
     /// Nothing selects the cluster any more; the add-on goes at this time.
     Grace(Timestamp),
+    /// More removals than a minute has, of which there are so many; and when there are more.
+    RemovalBudget(usize, Timestamp),
+    /// A reason for a removal that cannot be read again: which object, and what the hub answers.
+    Reason(ObjectKey, Name),
+    /// A placement of the strategy that does not exist or is not decided: it may select the cluster.
+    MaySelect(Name, Name),
+    /// Absences that nobody believes: how many, and of how many clusters in which add-ons live.
+    Absences(usize, usize),
     /// The assigned content has been edited and is no longer on the hub.
     Content(ConfigRef),
     /// The agent on the cluster.
@@ -171,6 +179,18 @@ pub enum WaitOn {
     Hook(String),
     /// The name of the add-on is too long for the label by which clusters tell that they have it.
     Label,
+    /// A part of the plan broke an invariant and is not written: a fault of this program.
+    Refused(String),
+}
+
+impl WaitOn {
+    /// Returns whether an instance would go and is held.
+    pub fn is_held_removal(&self) -> bool {
+        matches!(
+            self,
+            Self::RemovalBudget(..) | Self::Reason(..) | Self::MaySelect(..) | Self::Absences(..)
+        )
+    }
 }
 
 impl Wait {
@@ -199,7 +219,7 @@ impl std::fmt::Display for Wait {
             WaitOn::Cluster => write!(f, "the ManagedCluster does not exist"),
             WaitOn::ClusterDeletion => write!(f, "the ManagedCluster is being deleted"),
             WaitOn::Deletion => write!(f, "the add-on is still being deleted"),
-            WaitOn::Config(config, why) => write!(f, "configuration {config} {why}"),
+            WaitOn::Config(config, why) => write!(f, "configuration {} {why}", config.told()),
             WaitOn::Version(why) | WaitOn::Template(why) => f.write_str(why),
             WaitOn::UnsupportedType(of) => write!(f, "configurations of type {of} are not supported"),
             WaitOn::Rollout(why) => f.write_str(why),
@@ -221,10 +241,19 @@ impl std::fmt::Display for Wait {
                     "nothing selects the cluster any more; the add-on goes at {due}"
                 )
             }
+            WaitOn::RemovalBudget(limit, more_at) => f.write_str(&over_budget(*limit, *more_at)),
+            WaitOn::Reason(object, why) => f.write_str(&unread(object, why)),
+            WaitOn::MaySelect(namespace, name) => f.write_str(&unknown(namespace, name)),
+            WaitOn::Absences(absent, all) => write!(
+                f,
+                "the ManagedCluster does not exist, but nobody saw it go, and so it is with {absent} of {all} clusters in which add-ons \
+                 live; the add-on stays"
+            ),
             WaitOn::Content(config) => {
                 write!(
                     f,
-                    "the assigned content of {config} is no longer on the hub; the works stay as they are"
+                    "the assigned content of {} is no longer on the hub; the works stay as they are",
+                    config.told()
                 )
             }
             WaitOn::Agent(why) => write!(f, "agent: {why}"),
@@ -233,8 +262,26 @@ impl std::fmt::Display for Wait {
                 f,
                 "the name of the add-on is too long for a label on its clusters"
             ),
+            WaitOn::Refused(sentence) => write!(
+                f,
+                "Tidegate's own fault: a part of its plan breaks an invariant and is not written: {sentence}"
+            ),
         }
     }
+}
+
+fn over_budget(limit: usize, more_at: Timestamp) -> String {
+    format!("the add-on goes, but no more than {limit} instances go in a minute, the next at {more_at}")
+}
+
+fn unread(object: &ObjectKey, why: &str) -> String {
+    format!("the add-on stays although nothing selects the cluster: cannot read {object} once more: {why}")
+}
+
+fn unknown(namespace: &str, name: &str) -> String {
+    format!(
+        "nothing selects the cluster any more, but nobody knows what placement {namespace}/{name} selects; the add-on stays"
+    )
 }
 
 /// Returns the earlier of two moments, where there are any.

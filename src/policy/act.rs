@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use schema::cel::{Answer, Stage};
+use schema::cel::{Answer, EvalError, Failure, Stage};
 use serde_json::Value;
 
 use super::compile::Policy;
@@ -16,8 +16,9 @@ static NULL: Value = Value::Null;
 
 /// Units that one policy may spend on one request; a unit is about one step of the evaluator.
 const POLICY_UNITS: u64 = 1_000_000;
-/// Units that all policies together may spend on one request.
-const REQUEST_UNITS: u64 = 10_000_000;
+/// Units that all policies together may spend on one request. They fit the deadline of a decision on a slow core, even where an
+/// update is judged twice: with what is to be stored and with what is.
+const REQUEST_UNITS: u64 = 3_000_000;
 
 /// What the policies of one request may still spend.
 #[derive(Debug)]
@@ -28,17 +29,39 @@ impl Purse {
     pub(super) const fn full() -> Self {
         Self(REQUEST_UNITS)
     }
+
+    /// Takes units for work that no expression does.
+    pub(super) fn take(&mut self, units: u64) {
+        self.0 = self.0.saturating_sub(units);
+    }
 }
 
 /// Why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// It failed, or took too long.
+    /// It failed.
     Failed(String),
+    /// It took too long.
+    GaveUp(String),
     /// A fact that it reads is not known.
     Unknown(Fact),
     /// The namespace of the object is not known, or its labels are not.
     NoNamespace(String),
+}
+
+/// Returns about how many units it takes to put a value on a stage or to copy it.
+pub(super) fn units(value: &Value) -> u64 {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+        Value::String(text) => u64::try_from(text.len() / 256)
+            .unwrap_or(u64::MAX)
+            .saturating_add(1),
+        Value::Array(items) => items.iter().map(units).fold(1, u64::saturating_add),
+        Value::Object(fields) => fields
+            .values()
+            .map(units)
+            .fold(1, |all, one| all.saturating_add(one).saturating_add(1)),
+    }
 }
 
 /// Facts as far as they are known.
@@ -64,7 +87,7 @@ pub(super) struct Shared<'s, 'v> {
 
 /// Returns the stage that all policies share.
 pub(super) fn stage<'v>(question: &Question<'v>, facts: &'v FactValues) -> Shared<'v, 'v> {
-    let mut stage: Stage<'v, 'v> = Stage::new(0);
+    let mut stage: Stage<'v, 'v> = Stage::until(0, question.stop);
     stage.bind("object", question.object.unwrap_or(&NULL));
     stage.bind("oldObject", question.old.unwrap_or(&NULL));
     stage.bind("request", question.request);
@@ -119,14 +142,20 @@ impl<'s, 'v> Act<'s, 'v> {
     pub(super) fn answer(&self, expression: &Expression) -> Result<Answer<'v>, Trouble> {
         self.stage
             .answer(&expression.program)
-            .map_err(|failure| self.explain(expression, failure.words()))
+            .map_err(|failure| match failure {
+                Failure::Spent | Failure::Stopped => Trouble::GaveUp(failure.words().to_owned()),
+                Failure::Failed(words) => self.explain(expression, &words),
+            })
     }
 
     /// Evaluates an expression that must be a truth value.
     pub(super) fn holds(&self, expression: &Expression) -> Result<bool, Trouble> {
         self.stage
             .holds(&expression.program)
-            .map_err(|error| self.explain(expression, error.words()))
+            .map_err(|error| match error {
+                EvalError::BudgetSpent | EvalError::Stopped => Trouble::GaveUp(error.words().to_owned()),
+                EvalError::NoOverload(words) | EvalError::Failed(words) => self.explain(expression, &words),
+            })
     }
 
     /// What is not known is not bound, so that whoever reads it fails.

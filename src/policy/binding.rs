@@ -2,11 +2,12 @@
 //!
 //! Decides how Kubernetes' bindings and the inline binding of our own kind are read.
 
+use apimachinery::labels::Selector;
 use serde_json::Value;
 
 use super::document::{Kind, Written};
 use super::fault::PolicyFault;
-use super::matching::{Labels, Matcher};
+use super::matching::{Matcher, labels as selector};
 use super::outcome::{Actions, Told};
 use super::question::Question;
 use crate::api::LabelSelector;
@@ -160,12 +161,12 @@ fn actions(words: &[String], root: &Path, faults: &mut Vec<PolicyFault>) -> Acti
     }
 }
 
-fn labels(raw: &Value, path: &Path, faults: &mut Vec<PolicyFault>) -> Labels {
+fn labels(raw: &Value, path: &Path, faults: &mut Vec<PolicyFault>) -> Selector {
     match serde_json::from_value::<LabelSelector>(raw.clone()) {
-        Ok(raw) => Labels::read(&raw, path, faults),
+        Ok(raw) => selector(&raw, path, faults),
         Err(error) => {
             faults.push(PolicyFault::at(path.clone(), error.to_string()));
-            Labels::default()
+            Selector::default()
         }
     }
 }
@@ -210,7 +211,7 @@ fn referenced(
         is_kind(object)
             && (text("name").is_empty() || field("/metadata/name") == text("name"))
             && (text("namespace").is_empty() || field("/metadata/namespace") == text("namespace"))
-            && labels.fit(object)
+            && labels.matches_object(object)
     };
     Params::Objects {
         found: objects.iter().filter(is_meant).cloned().collect(),

@@ -17,7 +17,7 @@ use super::matching::Matcher;
 use super::patch::Leave;
 use super::values::{Fitting, Form};
 use crate::api::v1alpha1::AddOnPolicySpec;
-use crate::field::{Class, Path, quoted};
+use crate::field::{self, Class, Path, quoted};
 
 /// What an expression means that cannot be evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -473,7 +473,8 @@ fn text(raw: &str) -> Option<String> {
 }
 
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let words: Vec<&str> = text.split_whitespace().collect();
+    field::one_line(&words.join(" "))
 }
 
 fn is_word(name: &str) -> bool {

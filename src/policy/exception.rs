@@ -176,6 +176,7 @@ mod tests {
         let excused = |name: &str, now: Option<&str>| {
             let request = Value::Null;
             let question = Question {
+                stop: Default::default(),
                 target: Target {
                     name,
                     ..Target::default()

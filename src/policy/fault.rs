@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::field::Path;
+use crate::field::{Path, one_line, same_width};
 
 /// A place in the text of an expression.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,10 +75,10 @@ impl PolicyFault {
 
     /// Returns the fault on one line.
     pub fn one_line(&self) -> String {
-        match &self.caret {
+        one_line(&match &self.caret {
             None => format!("{}: {}", self.path, self.message),
             Some(caret) => format!("{}:{}:{}: {}", self.path, caret.line, caret.column, self.message),
-        }
+        })
     }
 }
 
@@ -97,7 +97,7 @@ impl fmt::Display for PolicyFault {
         f.write_str(&self.one_line())?;
         if let Some(caret) = &self.caret {
             for line in caret.text.lines() {
-                write!(f, "\n | {line}")?;
+                write!(f, "\n | {}", same_width(line))?;
             }
         }
         Ok(())

@@ -106,7 +106,7 @@ pub(super) fn conditions_hold(policy: &Policy, act: &Act<'_, '_>) -> Result<bool
                 let words = format!("matchConditions[{name}]: {words}");
                 trouble.get_or_insert(Trouble::Failed(words));
             }
-            Err(unknown @ (Trouble::Unknown(_) | Trouble::NoNamespace(_))) => {
+            Err(unknown @ (Trouble::GaveUp(_) | Trouble::Unknown(_) | Trouble::NoNamespace(_))) => {
                 trouble.get_or_insert(unknown);
             }
         }
@@ -122,7 +122,9 @@ pub(super) fn troubled(
     trouble: &Trouble,
 ) -> Finding {
     let (judgement, words) = match trouble {
-        Trouble::Failed(words) => (Judgement::Failed, format!("cannot be judged: {words}")),
+        Trouble::Failed(words) | Trouble::GaveUp(words) => {
+            (Judgement::Failed, format!("cannot be judged: {words}"))
+        }
         Trouble::NoNamespace(words) => (Judgement::NoNamespace, format!("cannot be judged: {words}")),
         Trouble::Unknown(fact) => (
             Judgement::Unknown,
@@ -133,13 +135,27 @@ pub(super) fn troubled(
         policy: policy.name.clone(),
         rule: policy.rule(part),
         judgement,
-        actions: match policy.on_failure {
-            OnFailure::Fail => actions,
+        actions: match (policy.on_failure, trouble) {
+            (OnFailure::Fail, _) => actions,
+            // It passes, as the author wants it; but what was too much to look at is the user's to mend.
+            (OnFailure::Ignore, Trouble::GaveUp(_)) => Actions::TOLD,
             // It passes, as the author wants it; that it did is recorded.
-            OnFailure::Ignore => Actions::AUDIT,
+            (OnFailure::Ignore, Trouble::Failed(_) | Trouble::Unknown(_) | Trouble::NoNamespace(_)) => {
+                Actions::AUDIT
+            }
         },
-        path: path.clone(),
+        path: place(trouble, path),
         fault: Fault::bare(Class::Internal, words),
+    }
+}
+
+/// What was too much to look at is the spec, where nothing else is named: an object that was stored so can be labelled.
+fn place(trouble: &Trouble, path: &Path) -> Path {
+    match trouble {
+        Trouble::GaveUp(_) if *path == Path::root() => Path::root().key("spec"),
+        Trouble::GaveUp(_) | Trouble::Failed(_) | Trouble::Unknown(_) | Trouble::NoNamespace(_) => {
+            path.clone()
+        }
     }
 }
 

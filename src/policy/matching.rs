@@ -3,15 +3,14 @@
 //! Decides whether a request matches. Where that depends on labels of a namespace that nobody knows, it says so: a policy
 //! must not be skipped because of something that was never looked at.
 
-use std::collections::BTreeSet;
-
+use apimachinery::labels::Selector;
 use serde_json::Value;
 
 use super::fault::PolicyFault;
 use super::question::{Question, Target};
+use crate::api::LabelSelector;
 use crate::api::v1alpha1::{MatchConstraints, ResourceRule};
-use crate::api::{LabelSelector, LabelSelectorRequirement};
-use crate::field::{Path, quoted};
+use crate::field::{Path, quoted, selector_fault};
 
 /// The label that every namespace has.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
@@ -31,21 +30,9 @@ pub(super) struct Matcher {
     /// Every resource when absent.
     rules: Option<Vec<ResourceRule>>,
     excluded: Vec<ResourceRule>,
-    namespaces: Labels,
-    objects: Labels,
+    namespaces: Selector,
+    objects: Selector,
     exact: bool,
-}
-
-/// What labels must be.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Labels(Vec<(String, Demand)>);
-
-#[derive(Clone, Debug)]
-enum Demand {
-    In(BTreeSet<String>),
-    NotIn(BTreeSet<String>),
-    Exists,
-    DoesNotExist,
 }
 
 impl Matcher {
@@ -66,14 +53,14 @@ impl Matcher {
             &path.key("excludeResourceRules"),
             faults,
         );
-        let mut labels = |raw: &Option<LabelSelector>, name: &'static str| {
+        let mut read = |raw: &Option<LabelSelector>, name: &'static str| {
             raw.as_ref()
-                .map(|raw| Labels::read(raw, &path.key(name), faults))
+                .map(|raw| labels(raw, &path.key(name), faults))
                 .unwrap_or_default()
         };
         Self {
-            namespaces: labels(&raw.namespace_selector, "namespaceSelector"),
-            objects: labels(&raw.object_selector, "objectSelector"),
+            namespaces: read(&raw.namespace_selector, "namespaceSelector"),
+            objects: read(&raw.object_selector, "objectSelector"),
             rules: (!raw.resource_rules.is_empty()).then(|| raw.resource_rules.clone()),
             excluded: raw.exclude_resource_rules.clone(),
             exact: raw.match_policy == "Exact",
@@ -82,7 +69,15 @@ impl Matcher {
 
     /// Tells whether labels of the namespace count, other than the one with its name.
     pub(super) fn asks_for_namespace(&self) -> bool {
-        self.namespaces.0.iter().any(|(key, _)| key != NAME_LABEL)
+        self.namespaces
+            .requirements
+            .iter()
+            .any(|one| one.key != NAME_LABEL)
+    }
+
+    /// Tells whether labels of the object count.
+    pub(super) fn asks_for_labels(&self) -> bool {
+        !self.objects.is_everything()
     }
 
     /// Tells whether a request matches.
@@ -99,24 +94,28 @@ impl Matcher {
     }
 
     fn object_matches(&self, question: &Question<'_>) -> bool {
-        self.objects.0.is_empty()
+        self.objects.is_everything()
             || [question.object, question.old]
                 .into_iter()
                 .flatten()
-                .any(|object| self.objects.fit(object))
+                .any(|object| self.objects.matches_object(object))
     }
 
     fn namespace_matches(&self, question: &Question<'_>) -> Matched {
         let name = question.target.namespace;
-        if self.namespaces.0.is_empty() || name.is_empty() {
+        if self.namespaces.is_everything() || name.is_empty() {
             return Matched::Yes;
         }
-        let known_by_name = self.namespaces.0.iter().all(|(key, _)| key == NAME_LABEL);
+        let known_by_name = self
+            .namespaces
+            .requirements
+            .iter()
+            .all(|one| one.key == NAME_LABEL);
         let selected = match question.namespace {
             Some(namespace) => self
                 .namespaces
-                .select(|key| label(namespace, key).or_else(|| (key == NAME_LABEL).then_some(name))),
-            None if known_by_name => self.namespaces.select(|key| (key == NAME_LABEL).then_some(name)),
+                .matches(|key| label(namespace, key).or_else(|| (key == NAME_LABEL).then_some(name))),
+            None if known_by_name => self.namespaces.matches(|key| (key == NAME_LABEL).then_some(name)),
             None => {
                 return Matched::Unknown(format!("the labels of namespace {} are not known", quoted(name)));
             }
@@ -176,55 +175,15 @@ fn label<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
     object.get("metadata")?.get("labels")?.get(key)?.as_str()
 }
 
-impl Labels {
-    /// Reads a label selector that stands at `path`; one that says nothing selects everything.
-    pub(super) fn read(raw: &LabelSelector, path: &Path, faults: &mut Vec<PolicyFault>) -> Self {
-        let exact = raw.match_labels.iter().flatten();
-        let mut demands: Vec<(String, Demand)> = exact
-            .map(|(key, value)| (key.clone(), Demand::In(BTreeSet::from([value.clone()]))))
-            .collect();
-        for (index, expression) in raw.match_expressions.iter().flatten().enumerate() {
-            match demand(expression) {
-                Ok(demand) => demands.push((expression.key.clone(), demand)),
-                Err(words) => {
-                    faults.push(PolicyFault::at(path.key("matchExpressions").index(index), words));
-                }
-            }
-        }
-        Self(demands)
-    }
-
-    /// Tells whether an object has such labels.
-    pub(super) fn fit(&self, object: &Value) -> bool {
-        self.select(|key| label(object, key))
-    }
-
-    fn select<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
-        self.0.iter().all(|(key, demand)| match (demand, label(key)) {
-            (Demand::In(values), value) => value.is_some_and(|value| values.contains(value)),
-            (Demand::NotIn(values), value) => value.is_none_or(|value| !values.contains(value)),
-            (Demand::Exists, value) => value.is_some(),
-            (Demand::DoesNotExist, value) => value.is_none(),
-        })
-    }
-}
-
-fn demand(raw: &LabelSelectorRequirement) -> Result<Demand, String> {
-    let values: BTreeSet<String> = raw.values.iter().flatten().cloned().collect();
-    match (raw.operator.as_str(), values.is_empty()) {
-        ("In", false) => Ok(Demand::In(values)),
-        ("NotIn", false) => Ok(Demand::NotIn(values)),
-        ("Exists", true) => Ok(Demand::Exists),
-        ("DoesNotExist", true) => Ok(Demand::DoesNotExist),
-        ("In" | "NotIn", true) => Err(format!("operator {} needs values", quoted(&raw.operator))),
-        ("Exists" | "DoesNotExist", false) => {
-            Err(format!("operator {} takes no values", quoted(&raw.operator)))
-        }
-        (other, _) => Err(format!(
-            "unknown operator {}: supported are \"In\", \"NotIn\", \"Exists\", \"DoesNotExist\"",
-            quoted(other)
-        )),
-    }
+/// Reads a label selector that stands at `path`; one that says nothing selects everything.
+pub(super) fn labels(raw: &LabelSelector, path: &Path, faults: &mut Vec<PolicyFault>) -> Selector {
+    Selector::from_object(raw).unwrap_or_else(|found| {
+        faults.extend(found.iter().map(|fault| {
+            let (at, fault) = selector_fault(fault, path);
+            PolicyFault::at(at, fault.to_string())
+        }));
+        Selector::default()
+    })
 }
 
 #[cfg(test)]
@@ -254,6 +213,7 @@ mod tests {
         assert!(faults.is_empty(), "{faults:?}");
         let request = Value::Null;
         matcher.matches(&Question {
+            stop: Default::default(),
             target,
             request: &request,
             object: Some(object),
@@ -339,7 +299,7 @@ mod tests {
             found,
             [
                 "m.resourceRules[0].operations: must not be empty: \"*\" stands for all",
-                "m.objectSelector.matchExpressions[0]: unknown operator \"Is\": supported are \"In\", \"NotIn\", \"Exists\", \"DoesNotExist\"",
+                "m.objectSelector.matchExpressions[0].operator: Unsupported value: \"Is\": supported values: \"In\", \"NotIn\", \"Exists\", \"DoesNotExist\"",
             ]
         );
     }

@@ -27,6 +27,7 @@ mod mutate;
 mod outcome;
 mod patch;
 mod question;
+mod reads;
 mod set;
 mod values;
 

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use json_patch::{Patch, PatchOperation};
 use serde_json::Value;
 
-use super::act::{Act, FactValues, Purse, Trouble, facts, stage};
+use super::act::{Act, FactValues, Purse, Trouble, facts, stage, units};
 use super::compile::{MutationPart, Policy};
 use super::judge::{conditions_hold, matched, troubled};
 use super::matching::Matched;
@@ -87,6 +87,9 @@ fn changes(
     purse: &mut Purse,
 ) -> Result<Vec<PatchOperation>, Failed> {
     let whole = |trouble: Trouble| ("match".to_owned(), trouble);
+    let size = units(object);
+    // The copy that is changed.
+    purse.take(size);
     let mut draft = object.clone();
     let mut all = Vec::new();
     for binding in &policy.bindings {
@@ -97,6 +100,8 @@ fn changes(
         };
         for params in params.map_err(whole)? {
             for mutation in &policy.mutations {
+                // Every mutation sees what the one before it made.
+                purse.take(size.saturating_mul(2));
                 let made = run(policy, mutation, params, (question, &draft, facts), purse);
                 let made = made?;
                 json_patch::patch(&mut draft, &made)

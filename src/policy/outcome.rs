@@ -42,6 +42,11 @@ impl Actions {
         audit: false,
         told: Told::Refused,
     };
+    /// Warns and records.
+    pub(super) const TOLD: Self = Self {
+        audit: true,
+        told: Told::Warned,
+    };
     /// Records.
     pub(super) const AUDIT: Self = Self {
         audit: true,

@@ -15,6 +15,9 @@ pub(super) enum Leave {
     Overwrite,
 }
 
+/// Bytes that the operations of one mutation may add: a copy of a copy of a copy grows without end.
+const MOST_GROWN: usize = 1 << 20;
+
 /// Fields that tell which object it is, or belong to the API server.
 const KEPT: [&str; 9] = [
     "/apiVersion",
@@ -35,8 +38,10 @@ pub(super) fn operations(made: &Value, object: &Value, leave: Leave) -> Result<V
         .map_err(|error| format!("is no list of patch operations: {error}"))?;
     let mut draft = object.clone();
     let mut kept = Vec::new();
+    let mut room = MOST_GROWN;
     for operation in wanted {
         touched(&operation)?;
+        room = grown(&operation, &draft, room)?;
         if let PatchOperation::Test(test) = &operation {
             if draft.pointer(test.path.as_str()).unwrap_or(&Value::Null) != &test.value {
                 return Ok(Vec::new());
@@ -131,6 +136,33 @@ fn adds(operation: &PatchOperation, object: &Value) -> Result<bool, String> {
             "{}: only add and test are possible without allowOverwrite",
             operation.path()
         )),
+    }
+}
+
+/// Returns how much an object may still grow after an operation.
+fn grown(operation: &PatchOperation, object: &Value, room: usize) -> Result<usize, String> {
+    let added = match operation {
+        PatchOperation::Add(add) => Some(&add.value),
+        PatchOperation::Replace(replace) => Some(&replace.value),
+        PatchOperation::Copy(copy) => object.pointer(copy.from.as_str()),
+        PatchOperation::Test(_) | PatchOperation::Remove(_) | PatchOperation::Move(_) => None,
+    };
+    let left = room.checked_sub(added.map_or(0, size));
+    left.ok_or_else(|| format!("{}: adds more than {MOST_GROWN} bytes in all", operation.path()))
+}
+
+/// Returns about how many bytes a value takes.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
+        Value::String(text) => text.len().saturating_add(2),
+        Value::Array(items) => items.iter().map(size).fold(2, usize::saturating_add),
+        Value::Object(fields) => {
+            let members = fields
+                .iter()
+                .map(|(name, value)| name.len().saturating_add(size(value)));
+            members.fold(2, usize::saturating_add)
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use schema::Stop;
 use serde_json::Value;
 
 use super::fact::KnownFacts;
@@ -45,6 +46,8 @@ pub struct Question<'a> {
     pub facts: &'a dyn KnownFacts,
     /// The time of the request: exceptions end by it.
     pub now: Option<Timestamp>,
+    /// Ends the evaluation before it is done; what has no value then is what the failure policy says.
+    pub stop: &'a Stop,
 }
 
 impl fmt::Debug for Question<'_> {

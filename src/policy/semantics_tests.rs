@@ -45,6 +45,7 @@ fn ask<T>(object: &Value, facts: &Value, answer: impl FnOnce(&Question<'_>) -> T
     let request = json!({"operation": "CREATE"});
     let facts = Facts(facts.clone());
     answer(&Question {
+        stop: Default::default(),
         target: Target {
             operation: "CREATE",
             group: "g",
@@ -268,7 +269,7 @@ fn one_policy_that_overruns_is_its_own_finding() {
     assert_eq!(
         said,
         [
-            "deny <nil>: Internal error: cannot be judged: operation cancelled: actual cost limit exceeded [policy/greedy/0]",
+            "deny spec: Internal error: cannot be judged: operation cancelled: actual cost limit exceeded [policy/greedy/0]",
             "deny <nil>: Invalid value: m [policy/p/0]",
         ]
     );

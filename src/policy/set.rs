@@ -206,6 +206,17 @@ impl PolicySet {
             .min()
     }
 
+    /// Returns the set of those policies that are wanted.
+    pub(super) fn only(&self, wanted: impl Fn(&Policy) -> bool) -> Self {
+        let some = self.policies.iter().filter(|(_, policy)| wanted(policy));
+        Self {
+            policies: Arc::new(
+                some.map(|(id, policy)| (id.clone(), Arc::clone(policy)))
+                    .collect(),
+            ),
+        }
+    }
+
     /// Returns the policies in the order of their names.
     pub(super) fn policies(&self) -> impl Iterator<Item = &Policy> {
         self.policies.values().map(Arc::as_ref)

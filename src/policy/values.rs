@@ -85,7 +85,8 @@ impl Fitting {
 
     fn faults_of(&self, value: &Value, place: &dyn Fn(Path) -> Path) -> Vec<Misfit> {
         let errors = self.validator.iter_errors(value).take(MOST_FAULTS);
-        errors.flat_map(|error| self.told(&error, place)).collect()
+        let told = errors.flat_map(|error| self.told(&error, place));
+        told.take(MOST_FAULTS).collect()
     }
 
     /// An error about members that nobody knows speaks of each of them.
@@ -100,7 +101,7 @@ impl Fitting {
                     hint: near.map(|near| format!("did you mean {}?", quoted(near))),
                 }
             };
-            return unexpected.iter().map(one).collect();
+            return unexpected.iter().take(MOST_FAULTS).map(one).collect();
         }
         vec![Misfit {
             path: place(path),

@@ -1,8 +1,10 @@
 //! The report for GitHub Actions: one workflow command a finding, which GitHub shows at its line.
 //!
-//! Decides the escapes of that format. Never a line more than one a finding: what a message holds cannot begin a command.
+//! Decides the escapes of that format. Never a line more than one a finding: what a message holds cannot begin a command, nor act
+//! on the terminal that the log is read in.
 
 use super::model::{Finding, Report, Severity, Spot, Unreadable};
+use crate::field::lines;
 
 pub(super) fn render(report: &Report) -> String {
     let faults = report.unreadable.iter().map(unreadable);
@@ -44,7 +46,7 @@ fn command(level: &str, spot: &Spot, title: &str, message: &str) -> String {
 }
 
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    lines(text).replace('%', "%25").replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {

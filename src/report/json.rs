@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::fingerprint::fingerprints;
 use super::model::{Checked, Finding, Report, Severity, Spot, Subject, Unreadable};
+use crate::field::json_escaped;
 
 pub(super) fn render(report: &Report) -> String {
     let findings: Vec<Value> = report
@@ -28,7 +29,7 @@ pub(super) fn render(report: &Report) -> String {
         "unreadable": report.unreadable.iter().map(unreadable).collect::<Vec<_>>(),
         "objects": report.checked.iter().map(checked).collect::<Vec<_>>(),
     });
-    format!("{page:#}\n")
+    json_escaped(&format!("{page:#}\n"))
 }
 
 fn one(finding: &Finding, fingerprint: &str) -> Value {

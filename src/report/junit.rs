@@ -1,12 +1,13 @@
 //! The report for CI systems that know test results: a suite a file, a case an object.
 //!
-//! Decides what counts as a failure: errors do, warnings and unknowns stand beside the case. What XML cannot hold is left
-//! out, whatever a file says.
+//! Decides what counts as a failure: errors do, warnings and unknowns stand beside the case. What XML cannot hold, and what would
+//! act on a terminal, is written as its number, whatever a file says.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::model::{Finding, Report, Severity, Subject, Unreadable};
+use crate::field;
 
 /// A case is known by the object and by where it begins: two of one name may stand in a file.
 type Case<'a> = (usize, &'a Subject);
@@ -72,7 +73,7 @@ impl Suite<'_> {
     }
 
     fn write(&self, file: &str, out: &mut String) {
-        let (name, errors) = (escaped(file), self.unreadable.len());
+        let (name, errors) = (attribute(file), self.unreadable.len());
         let (tests, failures) = (self.tests(), self.failures());
         put(
             out,
@@ -81,7 +82,7 @@ impl Suite<'_> {
             ),
         );
         for fault in &self.unreadable {
-            let (line, message) = (fault.spot.line, escaped(&fault.message));
+            let (line, message) = (fault.spot.line, attribute(&fault.message));
             put(
                 out,
                 &format!(
@@ -98,7 +99,7 @@ impl Suite<'_> {
 }
 
 fn case(file: &str, subject: &Subject, findings: &[&Finding], out: &mut String) {
-    let (class, name) = (escaped(file), escaped(&subject.to_string()));
+    let (class, name) = (attribute(file), attribute(&subject.to_string()));
     put(
         out,
         &format!("    <testcase classname=\"{class}\" name=\"{name}\""),
@@ -112,7 +113,7 @@ fn case(file: &str, subject: &Subject, findings: &[&Finding], out: &mut String) 
         findings.iter().partition(|finding| fails(finding));
     // Readers of the format expect at most one failure a case; its text holds them all.
     if let [first, ..] = failing.as_slice() {
-        let (rule, message) = (escaped(&first.rule), escaped(&said(first)));
+        let (rule, message) = (attribute(&first.rule), attribute(&said(first)));
         put(
             out,
             &format!("      <failure type=\"{rule}\" message=\"{message}\">"),
@@ -161,18 +162,19 @@ fn put(out: &mut String, text: &str) {
     out.push_str(text);
 }
 
+/// A value of an attribute: a reader of XML makes a blank of a line break that is not written as a reference.
+fn attribute(text: &str) -> String {
+    escaped(text).replace('\n', "&#10;")
+}
+
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in field::lines(text).chars() {
         match letter {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            '\n' => out.push('\n'),
-            '\t' => out.push(' '),
-            '\u{fffe}' | '\u{ffff}' => {}
-            _ if letter.is_control() => {}
             _ => out.push(letter),
         }
     }

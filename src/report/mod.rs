@@ -17,7 +17,6 @@ mod junit;
 mod model;
 mod sarif;
 mod table;
-mod text;
 
 pub use fingerprint::fingerprints;
 pub use model::{Checked, Finding, Ignored, Report, RuleDoc, Severity, Spot, Subject, Unreadable};

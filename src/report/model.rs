@@ -37,8 +37,10 @@ pub struct Spot {
     pub column: usize,
     /// The column behind the last one; the first column itself when nobody knows the end.
     pub end: usize,
-    /// The text of the line.
+    /// The text of the line; of a very long one the part around the column.
     pub excerpt: String,
+    /// The column of the first letter of the excerpt; 0 counts as 1.
+    pub begins: usize,
 }
 
 /// Which object.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::fingerprint::fingerprints;
 use super::model::{Finding, Report, RuleDoc, Severity, Spot, Unreadable};
+use crate::field::json_escaped;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -45,7 +46,7 @@ pub(super) fn render(report: &Report) -> String {
             "results": results,
         }],
     });
-    format!("{log:#}\n")
+    json_escaped(&format!("{log:#}\n"))
 }
 
 fn rule(rule: &RuleDoc) -> Value {

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::model::{Finding, Report, Severity, Spot, Unreadable};
-use super::text::{counted, plain};
+use crate::field::{counted, same_width as plain};
 
 /// Whether colours are wanted, and how much is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl Page {
             return;
         }
         let bar = self.paint(BLUE, "|");
-        let (shown, lead) = cut(&plain(&spot.excerpt), spot.column);
+        let (shown, lead) = cut(&plain(&spot.excerpt), spot);
         let number = self.paint(BLUE, &spot.line.to_string());
         self.line(&format!("{gutter} {bar}"));
         self.line(&format!("{number} {bar} {shown}"));
@@ -185,20 +185,24 @@ fn gutter(spot: &Spot) -> String {
 }
 
 /// Cuts a long line around the column that matters; returns what is shown and how many characters stand before it.
-fn cut(line: &str, column: usize) -> (String, usize) {
-    let before = column.saturating_sub(1);
-    if line.chars().count() <= WIDEST {
-        return (line.to_owned(), before.min(line.chars().count()));
+fn cut(line: &str, spot: &Spot) -> (String, usize) {
+    let (length, hidden) = (line.chars().count(), spot.begins.max(1) - 1);
+    let before = spot.column.saturating_sub(1).saturating_sub(hidden);
+    if length <= WIDEST && hidden == 0 {
+        return (line.to_owned(), before.min(length));
     }
     let skipped = before.saturating_sub(WIDEST / 2);
     let mut shown: String = line.chars().skip(skipped).take(WIDEST).collect();
-    if line.chars().count() > skipped + WIDEST {
+    if length > skipped + WIDEST {
         shown.push('…');
     }
-    if skipped == 0 {
+    if skipped + hidden == 0 {
         return (shown, before);
     }
-    (format!("…{shown}"), before - skipped + 1)
+    (
+        format!("…{shown}"),
+        (before - skipped + 1).min(shown.chars().count() + 1),
+    )
 }
 
 fn colour(severity: Severity) -> &'static str {

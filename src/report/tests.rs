@@ -14,6 +14,7 @@ fn spot(file: &str, line: usize, column: usize, end: usize, excerpt: &str) -> Sp
         column,
         end,
         excerpt: excerpt.to_owned(),
+        begins: 1,
     }
 }
 
@@ -199,8 +200,7 @@ fn junit_has_a_suite_a_file_and_a_case_an_object() {
         <testsuites name="tidegate check" tests="3" failures="1" errors="1">
           <testsuite name="add ons/a:1.yaml" tests="2" failures="1" errors="0">
             <testcase classname="add ons/a:1.yaml" name="ClusterManagementAddOn hello">
-              <failure type="rollout/max-concurrency" message="spec.max: Invalid value: &quot;130%&quot;: must be between 1% and 100%
-        really">add ons/a:1.yaml:8:25: error: spec.max: Invalid value: &quot;130%&quot;: must be between 1% and 100%
+              <failure type="rollout/max-concurrency" message="spec.max: Invalid value: &quot;130%&quot;: must be between 1% and 100%&#10;really">add ons/a:1.yaml:8:25: error: spec.max: Invalid value: &quot;130%&quot;: must be between 1% and 100%
         really [rollout/max-concurrency]
         </failure>
               <system-out>add ons/a:1.yaml:9:5: unknown: spec.x: nobody knows [facts/unknown]

@@ -6,11 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use jiff::Timestamp;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+
+use super::validity::{Fault, Validity};
+use crate::files::read_text;
+
+/// The largest file of a certificate or key, in bytes.
+const LARGEST: u64 = 1 << 20;
 
 /// Why something is no certificate to serve with.
 #[derive(Debug, thiserror::Error)]
@@ -35,11 +42,63 @@ pub enum CertificateError {
     /// The key does not belong to the certificate, or is of a kind that nobody supports.
     #[error("the private key does not fit the certificate")]
     Mismatch(#[source] rustls::Error),
+    /// The first certificate of the chain is none.
+    #[error("cannot parse the first certificate of the chain")]
+    ParseLeaf,
+    /// It has no alternative name, and nobody looks at any other.
+    #[error(
+        "the certificate has no name: it needs a subject alternative name, such as the DNS name of the service"
+    )]
+    Nameless,
+    /// It may not be shown by servers.
+    #[error("the certificate is not for servers: its extended key usage lacks serverAuth")]
+    NotForServers,
+    /// It does not hold now.
+    #[error("the certificate does not hold now: {0}")]
+    OutOfTime(String, &'static str),
+    /// It is for other names.
+    #[error("the certificate is for {found}, not for {wanted}")]
+    OtherNames {
+        /// Its names.
+        found: String,
+        /// What it should be for.
+        wanted: String,
+    },
+    /// What these files hold cannot be served with.
+    #[error("cannot serve with {} and {}", chain.display(), key.display())]
+    UseFiles {
+        /// The file of the chain.
+        chain: PathBuf,
+        /// The file of the key.
+        key: PathBuf,
+        /// Why not.
+        source: Box<Self>,
+    },
+}
+
+impl CertificateError {
+    /// Returns a word for metrics.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::ReadFile { .. } => "unreadable",
+            Self::ParseChain(_) | Self::ParseLeaf | Self::EmptyChain => "no-certificate",
+            Self::ParseKey => "no-key",
+            Self::Mismatch(_) => "mismatch",
+            Self::Nameless => "nameless",
+            Self::NotForServers => "not-for-servers",
+            Self::OutOfTime(_, reason) => reason,
+            Self::OtherNames { .. } => "other-names",
+            Self::UseFiles { source, .. } => source.reason(),
+        }
+    }
 }
 
 /// A certificate chain with its private key.
 #[derive(Clone)]
-pub struct Certificate(Arc<CertifiedKey>);
+pub struct Certificate {
+    key: Arc<CertifiedKey>,
+    validity: Validity,
+}
 
 impl Certificate {
     /// Reads a chain, leaf first, and its key from PEM.
@@ -53,21 +112,73 @@ impl Certificate {
         let Ok(key) = PrivateKeyDer::from_pem_slice(key.as_bytes()) else {
             return Err(CertificateError::ParseKey);
         };
-        let certified = CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider());
-        certified
-            .map(|key| Self(Arc::new(key)))
-            .map_err(CertificateError::Mismatch)
+        let leaf = chain.first().and_then(|leaf| Validity::read(leaf));
+        let validity = leaf.ok_or(CertificateError::ParseLeaf)?;
+        let key = CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider())
+            .map_err(CertificateError::Mismatch)?;
+        if validity.names.is_empty() {
+            return Err(CertificateError::Nameless);
+        }
+        if !validity.serves {
+            return Err(CertificateError::NotForServers);
+        }
+        Ok(Self {
+            key: Arc::new(key),
+            validity,
+        })
+    }
+
+    /// Tells whether the certificate holds at this time.
+    pub fn holds(&self, now: Timestamp) -> Result<(), CertificateError> {
+        self.validity.fault(now).map_or(Ok(()), |fault| {
+            let reason = match fault {
+                Fault::NotYet(_) => "not-yet-valid",
+                Fault::Ended(_) => "expired",
+            };
+            Err(CertificateError::OutOfTime(fault.to_string(), reason))
+        })
+    }
+
+    /// Tells whether the certificate is for this name.
+    pub fn is_for(&self, name: &str) -> Result<(), CertificateError> {
+        if self.validity.covers(name) {
+            return Ok(());
+        }
+        Err(self.other_names(name.to_owned()))
+    }
+
+    /// Tells whether the certificate has a name of another one, whose place it is to take.
+    fn succeeds(&self, other: &Validity) -> Result<(), CertificateError> {
+        if !self.validity.names.is_disjoint(&other.names) {
+            return Ok(());
+        }
+        Err(self.other_names(listed(other)))
+    }
+
+    fn other_names(&self, wanted: String) -> CertificateError {
+        CertificateError::OtherNames {
+            found: listed(&self.validity),
+            wanted,
+        }
+    }
+
+    pub(super) fn validity(&self) -> &Validity {
+        &self.validity
     }
 
     /// Reads a chain and its key from two PEM files.
     pub fn read(chain: &Path, key: &Path) -> Result<Self, CertificateError> {
         let read = |path: &Path| {
-            std::fs::read_to_string(path).map_err(|source| CertificateError::ReadFile {
+            read_text(path, LARGEST).map_err(|source| CertificateError::ReadFile {
                 path: path.to_owned(),
                 source,
             })
         };
-        Self::from_pem(&read(chain)?, &read(key)?)
+        Self::from_pem(&read(chain)?, &read(key)?).map_err(|source| CertificateError::UseFiles {
+            chain: chain.to_owned(),
+            key: key.to_owned(),
+            source: Box::new(source),
+        })
     }
 }
 
@@ -77,23 +188,50 @@ impl std::fmt::Debug for Certificate {
     }
 }
 
+/// Few names are enough to tell what a certificate is for.
+fn listed(validity: &Validity) -> String {
+    let names: Vec<&str> = validity.names.iter().take(5).map(String::as_str).collect();
+    names.join(", ")
+}
+
 /// The certificate in use; new connections see a replacement at once, open ones keep theirs.
 #[derive(Debug)]
-pub(super) struct Shown(ArcSwap<CertifiedKey>);
+pub(super) struct Shown {
+    certificate: ArcSwap<Certificate>,
+    /// The name that callers use, if that is known.
+    name: Option<String>,
+}
 
 impl Shown {
-    pub(super) fn new(certificate: &Certificate) -> Self {
-        Self(ArcSwap::new(Arc::clone(&certificate.0)))
+    pub(super) fn new(certificate: &Certificate, name: Option<String>) -> Result<Self, CertificateError> {
+        if let Some(name) = &name {
+            certificate.is_for(name)?;
+        }
+        Ok(Self {
+            certificate: ArcSwap::from_pointee(certificate.clone()),
+            name,
+        })
     }
 
-    pub(super) fn replace(&self, certificate: &Certificate) {
-        self.0.store(Arc::clone(&certificate.0));
+    pub(super) fn validity(&self) -> Validity {
+        self.certificate.load().validity.clone()
+    }
+
+    /// Shows another one, unless callers could not accept it: then the old one stays, however old it is.
+    pub(super) fn replace(&self, certificate: &Certificate, now: Timestamp) -> Result<(), CertificateError> {
+        certificate.holds(now)?;
+        match &self.name {
+            Some(name) => certificate.is_for(name)?,
+            None => certificate.succeeds(self.certificate.load().validity())?,
+        }
+        self.certificate.store(Arc::new(certificate.clone()));
+        Ok(())
     }
 }
 
 impl ResolvesServerCert for Shown {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.0.load_full())
+        Some(Arc::clone(&self.certificate.load().key))
     }
 }
 

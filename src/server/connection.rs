@@ -2,58 +2,85 @@
 //!
 //! Decides which HTTP a caller speaks (what ALPN settled) and when it is hung up on. Never looks into a request.
 
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use axum::Router;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 use tracing::debug;
 
+use super::callers::Callers;
 use super::head::{HeadDeadline, HeadSignal};
 use super::limits::Limits;
+use super::outbound::Outbound;
+use super::peer::{Life, Overdue};
+use super::places::Place;
+use super::watched::Watched;
+use crate::telemetry::{Closed, Metrics};
 
 const H2_STREAMS: u32 = 250;
 const H2_HEADERS: u32 = 16 << 10;
 const H2_PING: Duration = Duration::from_secs(30);
+/// What one stream, and one connection, may send before it is read.
+const H2_STREAM_WINDOW: u32 = 64 << 10;
+const H2_WINDOW: u32 = 256 << 10;
+const H2_SEND_BUFFER: usize = 16 << 10;
+const H1_BUFFER: usize = 64 << 10;
+/// How long a connection may take to end when somebody else has its place already.
+const GOODBYE: Duration = Duration::from_millis(250);
 
 /// What every connection shares.
 #[derive(Clone)]
 pub(super) struct Hall {
-    pub(super) tls: TlsAcceptor,
+    pub(super) tls: Arc<ArcSwap<rustls::ServerConfig>>,
     pub(super) router: Router,
     pub(super) limits: Limits,
     pub(super) closing: CancellationToken,
+    pub(super) names: Arc<std::collections::BTreeSet<String>>,
+    pub(super) metrics: Metrics,
 }
 
 /// Serves one connection until it ends; a caller's misbehaviour ends it and nothing else.
-pub(super) async fn serve(hall: Hall, tcp: TcpStream) {
+pub(super) async fn serve(hall: Hall, tcp: TcpStream, place: Place) {
+    let life = Arc::clone(place.life());
     let _undelayed = tcp.set_nodelay(true);
-    let tls = match tokio::time::timeout(hall.limits.handshake, hall.tls.accept(tcp)).await {
-        Ok(Ok(tls)) => tls,
-        Ok(Err(error)) => return debug!(%error, "TLS handshake failed"),
-        Err(_) => return debug!("TLS handshake timed out"),
+    let Some(tls) = shaken(&hall, &life, tcp).await else {
+        return;
     };
     let h2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
+    let watched = (Arc::clone(&life), hall.metrics.clone());
+    let tls = Watched::new(tls, watched, h2, hall.limits.write);
     let signal = HeadSignal::default();
     let io = TokioIo::new(HeadDeadline::new(tls, signal.clone(), hall.limits.head));
-    let router = hall.router.clone();
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let (router, signal) = (router.clone(), signal.clone());
+    let (router, asked) = (hall.router.clone(), Arc::clone(&life));
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        let (router, signal, life) = (router.clone(), signal.clone(), Arc::clone(&asked));
+        let asking = life.request(Instant::now());
+        request.extensions_mut().insert(Arc::clone(&life));
         async move {
             if h2 {
                 // One h2 connection carries many requests: only the first is waited for, then pings and bounds watch.
                 signal.stays_open();
-                return router.oneshot(request).await;
+            } else {
+                signal.arrived();
             }
-            signal.arrived();
             let response = router.oneshot(request).await;
-            signal.answered();
+            if !h2 {
+                signal.answered();
+            }
+            let response = response.map(|response| response.map(|body| Outbound::new(body, life)));
+            drop(asking);
             response
         }
     });
@@ -63,34 +90,103 @@ pub(super) async fn serve(hall: Hall, tcp: TcpStream) {
             .timer(TokioTimer::new())
             .max_concurrent_streams(H2_STREAMS)
             .max_header_list_size(H2_HEADERS)
+            .initial_stream_window_size(H2_STREAM_WINDOW)
+            .initial_connection_window_size(H2_WINDOW)
+            .max_send_buf_size(H2_SEND_BUFFER)
             .keep_alive_interval(H2_PING);
         let connection = std::pin::pin!(builder.serve_connection(io, service));
-        finish(connection, &hall.closing, http2::Connection::graceful_shutdown).await;
+        until_it_ends(&hall, &life, connection, http2::Connection::graceful_shutdown).await;
     } else {
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
+            .max_buf_size(H1_BUFFER)
             .header_read_timeout(hall.limits.idle);
         let connection = std::pin::pin!(builder.serve_connection(io, service));
-        finish(connection, &hall.closing, http1::Connection::graceful_shutdown).await;
+        until_it_ends(&hall, &life, connection, http1::Connection::graceful_shutdown).await;
     }
 }
 
-async fn finish<C>(
-    mut connection: std::pin::Pin<&mut C>,
-    closing: &CancellationToken,
-    shut: impl FnOnce(std::pin::Pin<&mut C>),
-) where
-    C: Future<Output = hyper::Result<()>>,
-{
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = closing.cancelled() => {
-            shut(connection.as_mut());
-            connection.await
+/// Shakes hands, and looks at the certificate that the caller has shown if it had to.
+async fn shaken(hall: &Hall, life: &Life, tcp: TcpStream) -> Option<TlsStream<TcpStream>> {
+    let acceptor = TlsAcceptor::from(hall.tls.load_full());
+    let accepted = tokio::select! {
+        accepted = tokio::time::timeout(hall.limits.handshake, acceptor.accept(tcp)) => accepted,
+        () = life.leave.cancelled() => return None,
+    };
+    let refuses = |reason| {
+        hall.metrics.door().closes(reason);
+        None
+    };
+    let tls = match accepted {
+        Ok(Ok(tls)) => tls,
+        Ok(Err(error)) => {
+            debug!(%error, "TLS handshake failed");
+            return refuses(Closed::NoHandshake);
+        }
+        Err(_) => {
+            debug!("TLS handshake timed out");
+            return refuses(Closed::NoHandshake);
         }
     };
-    if let Err(error) = ended {
-        debug!(%error, "connection ended early");
+    if let Some(certificate) = tls.get_ref().1.peer_certificates().and_then(<[_]>::first) {
+        if !Callers::allow(&hall.names, certificate) {
+            debug!("the caller's certificate has none of the names that may ask");
+            return refuses(Closed::WrongName);
+        }
+        life.is_known();
+    }
+    life.shaken(Instant::now());
+    Some(tls)
+}
+
+/// Drives a connection, and ends it when it is time: with a word first, if somebody may be listening.
+async fn until_it_ends<C>(hall: &Hall, life: &Life, mut connection: Pin<&mut C>, shut: impl Fn(Pin<&mut C>))
+where
+    C: Future<Output = hyper::Result<()>>,
+{
+    let mut look = tokio::time::interval(hall.limits.look_every());
+    look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let (mut closing, mut leaving) = (false, false);
+    let mut until: Option<Instant> = None;
+    loop {
+        let now = tokio::select! {
+            ended = connection.as_mut() => {
+                if let Err(error) = ended {
+                    debug!(%error, "connection ended early");
+                }
+                return;
+            }
+            () = hall.closing.cancelled(), if !closing => {
+                closing = true;
+                shut(connection.as_mut());
+                continue;
+            }
+            () = life.leave.cancelled(), if !leaving => {
+                leaving = true;
+                until = Some(Instant::now() + GOODBYE);
+                shut(connection.as_mut());
+                continue;
+            }
+            now = look.tick() => now,
+            () = past(until) => return,
+        };
+        match life.overdue(&hall.limits, now) {
+            Some(Overdue::Cut) => return hall.metrics.door().closes(Closed::SlowReader),
+            Some(Overdue::Leave) if until.is_none() => {
+                hall.metrics.door().closes(Closed::Rested);
+                until = Some(now + hall.limits.write);
+                shut(connection.as_mut());
+            }
+            Some(Overdue::Leave) | None => {}
+        }
+    }
+}
+
+/// Ends at a time, if there is one.
+async fn past(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until).await,
+        None => std::future::pending().await,
     }
 }

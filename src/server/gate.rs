@@ -5,25 +5,30 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use arc_swap::ArcSwap;
+use jiff::Timestamp;
 use rustls::crypto::aws_lc_rs;
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinHandle;
-use tokio_rustls::TlsAcceptor;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-use super::certificate::{Certificate, Shown};
+use super::callers::{Callers, ClientAuthority, PathSecrets};
+use super::certificate::{Certificate, CertificateError, Shown};
 use super::connection::{self, Hall};
+use super::health::Health;
 use super::limits::Limits;
-use super::routes::{self, Decide, Desk};
+use super::places::Places;
+use super::routes::{self, Decide, Desk, Furniture};
+use super::shares::Reserve;
 use super::witness::Witness;
 use crate::admission::{self, Facts, Rulebook};
-use crate::telemetry::Metrics;
+use crate::telemetry::{Closed, Metrics};
+
+const BACKLOG: u32 = 4096;
 
 /// What a gate is started with.
 #[derive(Debug)]
@@ -32,6 +37,12 @@ pub struct GateOptions {
     pub bind: SocketAddr,
     /// Certificate to show.
     pub certificate: Certificate,
+    /// The name that callers use, which every certificate must be for; without one, a new certificate needs a name of the old one.
+    pub name: Option<String>,
+    /// Who may ask.
+    pub callers: Callers,
+    /// What probes hear.
+    pub health: Health,
     /// Facts of the fleet; whoever watches the fleet replaces them.
     pub facts: Arc<ArcSwap<Facts>>,
     /// What the rules do and which policies hold; whoever reads them replaces them.
@@ -56,6 +67,12 @@ pub enum StartError {
     /// TLS cannot be set up.
     #[error("cannot set up TLS")]
     SetUpTls(#[source] rustls::Error),
+    /// The certificate is not for the name that callers use.
+    #[error("cannot show the certificate")]
+    ShowCertificate(#[source] CertificateError),
+    /// There are no threads for decisions.
+    #[error("cannot start the threads for decisions")]
+    StartThreads(#[source] std::io::Error),
 }
 
 /// A running gate.
@@ -63,7 +80,10 @@ pub enum StartError {
 pub struct Gate {
     address: SocketAddr,
     shown: Arc<Shown>,
+    tls: Arc<ArcSwap<rustls::ServerConfig>>,
     desk: Arc<Desk>,
+    health: Health,
+    metrics: Metrics,
     stopping: CancellationToken,
     closing: CancellationToken,
     accepting: JoinHandle<TaskTracker>,
@@ -78,49 +98,56 @@ impl Gate {
 
     /// Starts a gate with other limits.
     pub async fn start_with(options: GateOptions, limits: Limits) -> Result<Self, StartError> {
-        Self::start_deciding(options, limits, admission::decide).await
+        // Listening needs the runtime, and nothing has to be waited for.
+        std::future::ready(Self::start_deciding(options, limits, admission::decide)).await
     }
 
-    pub(super) async fn start_deciding(
+    pub(super) fn start_deciding(
         options: GateOptions,
         limits: Limits,
         decide: Decide,
     ) -> Result<Self, StartError> {
-        let GateOptions {
-            bind,
-            certificate,
-            facts,
-            rulebook,
-            metrics,
-            witness,
-        } = options;
+        admission::prepare();
+        let bind = options.bind;
         let listen = |source| StartError::Listen {
             address: bind,
             source,
         };
-        let listener = TcpListener::bind(bind).await.map_err(listen)?;
+        let listener = listen_at(bind).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let shown = Arc::new(Shown::new(&certificate));
-        let tls = acceptor(Arc::clone(&shown)).map_err(StartError::SetUpTls)?;
-        let desk = Arc::new(Desk::new((facts, rulebook), witness, limits, (decide, metrics)));
+        let shown = Shown::new(&options.certificate, options.name.clone());
+        let shown = Arc::new(shown.map_err(StartError::ShowCertificate)?);
+        let tls = tls(&shown, options.callers.authority.as_ref()).map_err(StartError::SetUpTls)?;
+        let tls = Arc::new(ArcSwap::from_pointee(tls));
+        let (metrics, health) = (options.metrics.clone(), options.health.clone());
         let (stopping, closing) = (CancellationToken::new(), CancellationToken::new());
+        let names = Arc::new(options.callers.names.clone());
+        let certificate = options.certificate.clone();
+        let desk = Arc::new(desk(options, limits, decide).map_err(StartError::StartThreads)?);
         let hall = Hall {
-            tls,
+            tls: Arc::clone(&tls),
             router: routes::router(Arc::clone(&desk)),
             limits,
             closing: closing.clone(),
+            names,
+            metrics: metrics.clone(),
         };
         let accepting = tokio::spawn(accept(listener, hall, stopping.clone()));
         info!(%address, "gate is open");
-        Ok(Self {
+        let gate = Self {
             address,
             shown,
+            tls,
             desk,
+            health,
+            metrics,
             stopping,
             closing,
             accepting,
             limits,
-        })
+        };
+        gate.tell_of(&certificate);
+        Ok(gate)
     }
 
     /// Returns the address that the gate listens on.
@@ -128,16 +155,64 @@ impl Gate {
         self.address
     }
 
-    /// Shows another certificate from the next handshake on.
-    pub fn swap_certificate(&self, certificate: &Certificate) {
-        self.shown.replace(certificate);
-        info!("certificate replaced");
+    /// Shows another certificate from the next handshake on, unless no caller could accept it at this time.
+    pub fn swap_certificate(
+        &self,
+        certificate: &Certificate,
+        now: Timestamp,
+    ) -> Result<(), CertificateError> {
+        self.shown.replace(certificate, now)?;
+        self.tell_of(certificate);
+        info!(until = %certificate.validity().not_after, "certificate replaced");
+        Ok(())
+    }
+
+    /// Returns what is to be said of the certificate's end, when it has come or comes soon.
+    pub fn certificate_ends(&self, now: Timestamp) -> Option<String> {
+        let validity = self.shown.validity();
+        let fault = validity.fault(now).map(|fault| fault.to_string());
+        fault.or_else(|| {
+            validity
+                .ends_soon(now)
+                .then(|| format!("it ends at {}", validity.not_after))
+        })
+    }
+
+    /// Returns where the gate counts what it does.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Notes why a new file of this kind cannot be used, so that what was taken before stays; `None` when it is over.
+    pub fn keeps(&self, what: &'static str, refused: Option<&'static str>) {
+        self.health.keeps(what, refused);
+    }
+
+    fn tell_of(&self, certificate: &Certificate) {
+        let validity = certificate.validity().clone();
+        self.metrics.door().shows_until(validity.not_after.as_second());
+        self.health.shows(validity);
+    }
+
+    /// Asks callers for certificates of another authority from the next handshake on.
+    pub fn swap_authority(&self, authority: &ClientAuthority) -> Result<(), StartError> {
+        let tls = tls(&self.shown, Some(authority)).map_err(StartError::SetUpTls)?;
+        self.tls.store(Arc::new(tls));
+        info!("authority of callers replaced");
+        Ok(())
+    }
+
+    /// Takes other secrets of the path from now on.
+    pub fn swap_secrets(&self, secrets: PathSecrets) {
+        self.desk.secrets.store(Some(Arc::new(secrets)));
+        info!("secrets of the path replaced");
     }
 
     /// Stops: unready first, then no new connections, then the end of the open ones.
     pub async fn shutdown(self) {
-        self.desk.draining.store(true, Ordering::Release);
-        tokio::time::sleep(self.limits.linger).await;
+        self.health.drain();
+        let drained = self.health.drained_for(Instant::now()).unwrap_or_default();
+        tokio::time::sleep(self.limits.linger.saturating_sub(drained)).await;
         self.stopping.cancel();
         self.closing.cancel();
         let Ok(connections) = self.accepting.await else {
@@ -159,40 +234,73 @@ impl std::fmt::Debug for Desk {
     }
 }
 
-fn acceptor(shown: Arc<Shown>) -> Result<TlsAcceptor, rustls::Error> {
+fn desk(options: GateOptions, limits: Limits, decide: Decide) -> std::io::Result<Desk> {
+    // Where nobody can show who it is, nothing is kept for those who have.
+    let reserve = match (&options.callers.authority, &options.callers.secrets) {
+        (None, None) => Reserve::None,
+        (Some(_), _) | (_, Some(_)) => Reserve::Kept,
+    };
+    options.health.rests_on(Arc::clone(&options.facts));
+    let furniture = Furniture {
+        facts: options.facts,
+        rulebook: options.rulebook,
+        decide,
+        health: options.health,
+        secrets: options.callers.secrets,
+        witness: options.witness,
+        metrics: options.metrics,
+    };
+    Desk::new(furniture, limits, reserve)
+}
+
+fn tls(
+    shown: &Arc<Shown>,
+    authority: Option<&ClientAuthority>,
+) -> Result<rustls::ServerConfig, rustls::Error> {
     let provider = Arc::new(aws_lc_rs::default_provider());
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&rustls::version::TLS13])?
-        .with_no_client_auth()
-        .with_cert_resolver(shown);
+    let builder = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?;
+    let builder = match authority {
+        Some(authority) => builder.with_client_cert_verifier(Arc::clone(&authority.0)),
+        None => builder.with_no_client_auth(),
+    };
+    let mut config =
+        builder.with_cert_resolver(Arc::clone(shown) as Arc<dyn rustls::server::ResolvesServerCert>);
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    Ok(config)
+}
+
+/// Newcomers wait in the kernel while a crowd is being accepted: who finds no room there comes back a second later.
+fn listen_at(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 async fn accept(listener: TcpListener, hall: Hall, stopping: CancellationToken) -> TaskTracker {
     let connections = TaskTracker::new();
-    let places = Arc::new(Semaphore::new(hall.limits.connections));
+    let places = Places::new(hall.limits.connections, hall.limits, hall.metrics.clone());
     loop {
-        // A place is taken before a connection is: callers beyond the limit wait in the backlog of the socket.
-        let next = async {
-            let place = Arc::clone(&places).acquire_owned().await;
-            (place, listener.accept().await)
-        };
-        let (place, accepted) = tokio::select! {
-            next = next => next,
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
             () = stopping.cancelled() => return connections,
         };
         match accepted {
-            Ok((tcp, _)) => {
-                let hall = hall.clone();
-                connections.spawn(async move {
-                    connection::serve(hall, tcp).await;
-                    drop(place);
-                });
+            Ok((tcp, from)) => {
+                let Some(place) = places.take(from.ip().into(), Instant::now()) else {
+                    hall.metrics.door().closes(Closed::NoPlace);
+                    continue;
+                };
+                connections.spawn(connection::serve(hall.clone(), tcp, place));
             }
             Err(error) => {
                 // Out of descriptors, most likely: a moment later there may be some again.
                 warn!(%error, "cannot accept a connection");
+                places.give_up_one(Instant::now());
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             }
         }

@@ -79,16 +79,25 @@ impl Authority {
 
     /// Issues a server certificate for these names and addresses.
     pub fn issue<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<Issued, IssueError> {
-        let key = KeyPair::generate()?;
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
         let mut params = CertificateParams::new(names)?;
         params.distinguished_name.push(DnType::CommonName, "tidegate");
-        params.use_authority_key_identifier_extension = true;
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         lives(&mut params, LEAF_LIFE);
+        self.sign(params)
+    }
+
+    /// Issues what `params` say, whether or not it can be served with: PEM of the chain and of the key.
+    pub(super) fn sign_pem(&self, mut params: CertificateParams) -> Result<(String, String), IssueError> {
+        let key = KeyPair::generate()?;
+        params.use_authority_key_identifier_extension = true;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         let chain_pem = params.signed_by(&key, &self.issuer)?.pem();
-        let key_pem = key.serialize_pem();
+        Ok((chain_pem, key.serialize_pem()))
+    }
+
+    fn sign(&self, params: CertificateParams) -> Result<Issued, IssueError> {
+        let (chain_pem, key_pem) = self.sign_pem(params)?;
         let certificate = Certificate::from_pem(&chain_pem, &key_pem)?;
         Ok(Issued {
             certificate,

@@ -4,8 +4,6 @@
 
 use std::time::Duration;
 
-use super::json_bounds::JsonBounds;
-
 /// Bounds of the serving path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -13,27 +11,44 @@ pub struct Limits {
     pub handshake: Duration,
     /// How long the head of a request may take from its first byte; on a new connection, from the handshake.
     pub head: Duration,
-    /// How long a connection may rest between two requests; longer than an API server keeps one.
+    /// How long a connection may rest between two requests, pings or not; longer than an API server keeps one.
     pub idle: Duration,
+    /// How long a connection may live that has never carried a review.
+    pub unproven: Duration,
+    /// How long a caller may take to receive an answer.
+    pub write: Duration,
     /// How long the body of a request may take.
     pub body: Duration,
     /// How long a body may come as slowly as it likes.
     pub body_grace: Duration,
     /// How many bytes of a body must come in each second after that, on average.
     pub body_rate: usize,
-    /// The largest body, in bytes.
+    /// The largest body that is read, in bytes. An API server stores objects of 1.5 MiB, lets 3 MiB in, and sends an update with both
+    /// versions.
     pub body_bytes: usize,
-    /// How many bytes of bodies may be held at once.
+    /// How many bytes of a larger body are let pass by, so that whoever sends it hears the answer.
+    pub discarded_bytes: usize,
+    /// How many bytes of bodies may be held at once; those that have come count, not those that were announced.
     pub buffered_bytes: usize,
-    /// Bounds of the JSON inside a body.
-    pub json: JsonBounds,
-    /// How many connections may be open; further ones wait to be accepted.
+    /// How many connections may be open; a further one takes the place of the one that is missed least.
     pub connections: usize,
-    /// How many requests may be decided at once.
+    /// How many connections one address may have before it goes first when there is no place left.
+    pub modest: usize,
+    /// How many requests may be under way, from their head to their answer.
+    pub requests: usize,
+    /// How many small reviews may be decided at once.
     pub concurrent: usize,
-    /// How many requests may wait for their turn.
+    /// How many large ones; they have threads of their own.
+    pub concurrent_large: usize,
+    /// From how many bytes on a review is large.
+    pub large_bytes: usize,
+    /// How many requests may wait to be decided, of each size.
     pub waiting: usize,
-    /// How long a request may wait for its turn.
+    /// How long a request may take to be decided after it was read, the wait for its turn included.
+    pub decision: Duration,
+    /// How long a decision that was stopped may take to end.
+    pub decision_grace: Duration,
+    /// How long a body may wait for room.
     pub patience: Duration,
     /// How many requests may ask the hub something at once; further ones are answered without.
     pub confirming: usize,
@@ -52,20 +67,37 @@ impl Default for Limits {
             handshake: Duration::from_secs(5),
             head: Duration::from_secs(2),
             idle: Duration::from_secs(100),
+            unproven: Duration::from_secs(10),
+            write: Duration::from_secs(5),
             body: Duration::from_secs(5),
             body_grace: Duration::from_secs(1),
             body_rate: 16 << 10,
-            body_bytes: 3 << 20,
+            body_bytes: 7 << 20,
+            discarded_bytes: 64 << 20,
             buffered_bytes: 64 << 20,
-            json: JsonBounds::default(),
             connections: 512,
+            modest: 16,
+            requests: 1024,
             concurrent: cores * 2,
-            waiting: 64,
+            concurrent_large: cores.div_ceil(2),
+            large_bytes: 64 << 10,
+            waiting: 1024,
+            // The webhooks wait for two seconds; asking the hub and the network need their part of it.
+            decision: Duration::from_millis(1200),
+            decision_grace: Duration::from_millis(150),
             patience: Duration::from_millis(200),
             confirming: 32,
             confirm: Duration::from_millis(150),
             linger: Duration::ZERO,
             drain: Duration::from_secs(10),
         }
+    }
+}
+
+impl Limits {
+    /// How often a connection is looked at; a limit is met a little late, and never early.
+    pub(super) fn look_every(&self) -> Duration {
+        let shortest = self.idle.min(self.unproven).min(self.write);
+        (shortest / 4).clamp(Duration::from_millis(10), Duration::from_secs(1))
     }
 }

@@ -3,25 +3,36 @@
 //! Decides how long, how large and how many a caller may be, and over which TLS. Never knows a rule: what a request
 //! means is asked of `admission::decide`.
 
+mod allowance;
+mod bench;
 mod body;
+mod callers;
 mod certificate;
 mod connection;
-mod exposition;
 mod gate;
 mod head;
+mod health;
+mod hearsay;
 mod issue;
-mod json_bounds;
 mod limits;
+mod outbound;
+mod pages;
+mod peer;
+mod places;
 mod routes;
+mod shares;
 mod turnstile;
+mod validity;
+mod watched;
 mod witness;
 
+pub use callers::{Callers, CallersError, ClientAuthority, PathSecrets};
 pub use certificate::{Certificate, CertificateError};
-pub use exposition::Exposition;
 pub use gate::{Gate, GateOptions, StartError};
+pub use health::Health;
 pub use issue::{Authority, IssueError, Issued};
-pub use json_bounds::JsonBounds;
 pub use limits::Limits;
+pub use pages::{Pages, PagesAt};
 pub use witness::Witness;
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! The four addresses of the gate.
 //!
-//! Decides what is a well-formed question and which HTTP status everything else gets. A panic in a decision ends that
-//! request and nothing else; it answers 500 with the uid, and the failure policy of the webhook does the rest.
+//! Decides what is a well-formed question and which HTTP status everything else gets. An API server takes every other status than
+//! 200 for a webhook that failed, and stores the object where that is ignored: so whatever is a question, and too large, or cannot be
+//! judged in time, is answered with a refusal. A panic in a decision ends that request and nothing else; it answers 500 with the uid,
+//! and the failure policy of the webhook does the rest.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
@@ -16,14 +16,21 @@ use axum::http::{HeaderMap, Request, Response, StatusCode, header};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use jiff::Timestamp;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
 use tracing::error;
 
+use super::bench::Bench;
 use super::body::{self, Broken};
+use super::callers::PathSecrets;
+use super::health::{Health, Word};
 use super::limits::Limits;
+use super::peer::Life;
+use super::shares::{Reserve, Share, Shares};
 use super::turnstile::Turnstile;
-use super::witness::Witness;
-use crate::admission::wire::{self, Review};
-use crate::admission::{self, Door, Facts, MUTATE_PATH, Rulebook, VALIDATE_PATH, Verdict};
+use super::witness::{Asker, Witness};
+use crate::admission::wire::{self, DecodeError, Review, Unjudged};
+use crate::admission::{self, Door, Facts, MUTATE_PATH, Rulebook, Stop, VALIDATE_PATH, Verdict};
 use crate::telemetry::{Metrics, Outcome};
 
 /// The function that answers a question.
@@ -33,75 +40,115 @@ pub(super) type Decide = fn(&admission::Request<'_>, &Facts, &Rulebook) -> Verdi
 pub(super) struct Desk {
     pub(super) facts: Arc<ArcSwap<Facts>>,
     rulebook: Arc<ArcSwap<Rulebook>>,
-    pub(super) decide: Decide,
-    pub(super) draining: AtomicBool,
+    decide: Decide,
+    health: Health,
+    pub(super) secrets: ArcSwapOption<PathSecrets>,
     witness: Option<Witness>,
     limits: Limits,
-    deciding: Turnstile,
+    bench: Bench,
     /// Requests that wait for the hub's word; nobody queues here.
     confirming: Turnstile,
-    /// One place per KiB of body.
-    buffering: Turnstile,
+    /// Bytes of bodies.
+    buffering: Arc<Shares>,
+    /// Requests under way.
+    requests: Arc<Shares>,
     metrics: Metrics,
 }
 
+/// What a desk is made of.
+pub(super) struct Furniture {
+    pub(super) facts: Arc<ArcSwap<Facts>>,
+    pub(super) rulebook: Arc<ArcSwap<Rulebook>>,
+    pub(super) decide: Decide,
+    pub(super) health: Health,
+    pub(super) secrets: Option<PathSecrets>,
+    pub(super) witness: Option<Witness>,
+    pub(super) metrics: Metrics,
+}
+
 impl Desk {
-    pub(super) fn new(
-        (facts, rulebook): (Arc<ArcSwap<Facts>>, Arc<ArcSwap<Rulebook>>),
-        witness: Option<Witness>,
-        limits: Limits,
-        (decide, metrics): (Decide, Metrics),
-    ) -> Self {
-        Self {
+    pub(super) fn new(furniture: Furniture, limits: Limits, reserve: Reserve) -> std::io::Result<Self> {
+        let Furniture {
             facts,
             rulebook,
             decide,
-            draining: AtomicBool::new(false),
+            health,
+            secrets,
+            witness,
+            metrics,
+        } = furniture;
+        Ok(Self {
+            bench: Bench::new(limits, reserve, health.clone(), metrics.clone())?,
+            facts,
+            rulebook,
+            decide,
+            health,
+            secrets: ArcSwapOption::from_pointee(secrets),
             witness,
             limits,
-            deciding: Turnstile::new(limits.concurrent, limits.waiting, limits.patience),
             confirming: Turnstile::new(limits.confirming, 0, limits.patience),
-            buffering: Turnstile::new(
-                limits.buffered_bytes.div_ceil(1024),
-                limits.waiting,
-                limits.patience,
-            ),
+            buffering: Shares::new(limits.buffered_bytes, reserve),
+            requests: Shares::new(limits.requests, reserve),
             metrics,
-        }
+        })
     }
 }
 
 /// Returns the router of the gate.
 pub(super) fn router(desk: Arc<Desk>) -> Router {
-    Router::new()
-        .route(
-            MUTATE_PATH,
-            post(|desk, request| answer(desk, Door::Mutate, request)),
-        )
-        .route(
-            VALIDATE_PATH,
-            post(|desk, request| answer(desk, Door::Validate, request)),
-        )
-        .route("/healthz", get(|| async { plain(StatusCode::OK, "ok") }))
-        .route("/readyz", get(ready))
-        .with_state(desk)
+    let mut router = Router::new()
+        .route("/healthz", get(alive))
+        .route("/readyz", get(ready));
+    for (path, door) in [(MUTATE_PATH, Door::Mutate), (VALIDATE_PATH, Door::Validate)] {
+        let asked = post(move |desk, request| answer(desk, door, request));
+        router = router
+            .route(path, asked.clone())
+            .route(&format!("{path}/{{secret}}"), asked);
+    }
+    router.with_state(desk)
+}
+
+async fn alive(State(desk): State<Arc<Desk>>) -> Response<Body> {
+    spoken(desk.health.alive(Instant::now()))
 }
 
 async fn ready(State(desk): State<Arc<Desk>>) -> Response<Body> {
-    if desk.draining.load(Ordering::Acquire) {
-        return plain(StatusCode::SERVICE_UNAVAILABLE, "shutting down");
+    spoken(desk.health.ready(Timestamp::now()))
+}
+
+/// What a probe gets.
+pub(super) fn spoken(word: Word) -> Response<Body> {
+    match word {
+        Word::Yes(text) => plain(StatusCode::OK, &text),
+        Word::No(text) => plain(StatusCode::SERVICE_UNAVAILABLE, &text),
     }
-    if !desk.facts.load().is_complete() {
-        return plain(StatusCode::SERVICE_UNAVAILABLE, "still reading the fleet");
-    }
-    plain(StatusCode::OK, "ok")
 }
 
 async fn answer(State(desk): State<Arc<Desk>>, door: Door, request: Request<Body>) -> Response<Body> {
-    question(&desk, door, request).await.unwrap_or_else(|refusal| {
-        desk.metrics.turned_away(label(door));
-        refusal
-    })
+    let Some(life) = admitted(&desk, &request) else {
+        desk.metrics.door().wrong_path();
+        // As at any other path: nobody learns from it that there is one.
+        return plain(StatusCode::NOT_FOUND, "");
+    };
+    question(&desk, (door, &life), request)
+        .await
+        .unwrap_or_else(|refusal| {
+            desk.metrics.turned_away(label(door));
+            refusal
+        })
+}
+
+/// Returns the connection of a request, if its path has the secret that it needs.
+fn admitted(desk: &Desk, request: &Request<Body>) -> Option<Arc<Life>> {
+    let life = request.extensions().get::<Arc<Life>>()?;
+    let path = request.uri().path();
+    let offered = path.rsplit('/').next().filter(|_| path.matches('/').count() == 2);
+    match (desk.secrets.load().as_deref(), offered) {
+        (None, None) => {}
+        (Some(secrets), Some(offered)) if secrets.include(offered) => life.is_known(),
+        (None, Some(_)) | (Some(_), _) => return None,
+    }
+    Some(Arc::clone(life))
 }
 
 /// The word for a door in metrics.
@@ -112,93 +159,172 @@ fn label(door: Door) -> &'static str {
     }
 }
 
-async fn question(desk: &Desk, door: Door, request: Request<Body>) -> Result<Response<Body>, Response<Body>> {
+async fn question(
+    desk: &Desk,
+    (door, life): (Door, &Arc<Life>),
+    request: Request<Body>,
+) -> Result<Response<Body>, Response<Body>> {
     if !is_json(request.headers()) {
         return Err(plain(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "the content type must be application/json",
         ));
     }
-    let size = announced(request.headers(), desk.limits.body_bytes).ok_or_else(too_large)?;
-    let _held = desk
-        .buffering
-        .enter(size.div_ceil(1024).max(1))
-        .await
-        .ok_or_else(busy)?;
-    let bytes = read(desk, request).await?;
+    if !is_heard_out(request.headers(), &desk.limits) {
+        return Err(too_large());
+    }
+    let (peer, standing) = (life.peer(), life.standing());
+    let _under_way = desk.requests.one(peer, standing).ok_or_else(busy)?;
+    let mut held = desk.buffering.open(peer, standing);
+    let bytes = read(desk, request, (&mut held, life)).await?;
     if bytes.is_empty() {
         return Err(plain(StatusCode::BAD_REQUEST, "the body is empty"));
     }
-    if let Some(exceeded) = desk.limits.json.exceeded_by(&bytes) {
-        return Err(plain(StatusCode::BAD_REQUEST, exceeded));
-    }
-    let turn = desk.deciding.enter(1).await.ok_or_else(busy)?;
     let begun = Instant::now();
-    let review =
-        Review::decode(&bytes).map_err(|error| plain(StatusCode::BAD_REQUEST, &error.to_string()))?;
-    let mut request = review.request(door);
-    request.circumstances.now = Some(Timestamp::now());
-    let facts = desk.facts.load_full();
-    let mut verdict = decided(desk, &request, &facts);
-    // Whoever waits for the hub must not keep others from being decided.
-    drop(turn);
-    if let Some(first) = verdict.take_if(|first| !first.asks().is_empty()) {
-        verdict = confirmed(desk, &request, &facts, first).await;
-    }
+    let asked = Asked {
+        bytes,
+        door,
+        now: Timestamp::now(),
+        until: begun + desk.limits.decision,
+    };
+    let judged = match judged(desk, life, &asked, desk.facts.load_full()).await {
+        Ok(Judged::Verdict(first)) if first.verdict.is_open() => confirmed(desk, life, &asked, first).await,
+        judged => judged,
+    };
     let counted = Counted {
         door,
         begun,
         metrics: &desk.metrics,
     };
-    Ok(answered(&review, verdict.as_ref(), counted))
+    let answer = match judged {
+        Ok(judged) => answered(&judged, counted).map_err(|told| plain(StatusCode::BAD_REQUEST, &told))?,
+        Err(why) => {
+            counted.unjudged();
+            unjudged(asked.bytes, why, desk.limits.large_bytes).await?
+        }
+    };
+    life.reviewed();
+    Ok(answer)
 }
 
-/// Decides; nothing comes of a decision that panics. Facts, rulebook and request are only read, so that a panic leaves
-/// nothing half-done behind.
-fn decided(desk: &Desk, request: &admission::Request<'_>, facts: &Facts) -> Option<Verdict> {
-    let rulebook = desk.rulebook.load_full();
-    catch_unwind(AssertUnwindSafe(|| (desk.decide)(request, facts, &rulebook))).ok()
+/// A question that has been read.
+#[derive(Clone)]
+struct Asked {
+    bytes: Bytes,
+    door: Door,
+    now: Timestamp,
+    until: Instant,
 }
 
-/// Decides again with what the hub says of the objects in doubt. Where it says nothing in time, the first verdict stands:
-/// it refuses nothing that rests on them.
+/// What came of a question.
+enum Judged {
+    /// A verdict.
+    Verdict(Box<Spoken>),
+    /// A panic.
+    Broken(String),
+    /// The bytes are no question.
+    NoQuestion(DecodeError),
+}
+
+/// A verdict, and on whose question.
+struct Spoken {
+    uid: String,
+    /// Who asks, as JSON; kept while the verdict is open.
+    user: Option<String>,
+    verdict: Verdict,
+}
+
+/// Judges a question on a thread for decisions. Facts, rulebook and request are only read, so that a panic leaves nothing half-done
+/// behind.
+async fn judged(desk: &Desk, life: &Arc<Life>, asked: &Asked, facts: Arc<Facts>) -> Result<Judged, Unjudged> {
+    let work = {
+        let (decide, rulebook, asked) = (desk.decide, desk.rulebook.load_full(), asked.clone());
+        move |stop: &Stop| {
+            let review = match Review::decode(&asked.bytes) {
+                Ok(review) => review,
+                Err(error) => return Judged::NoQuestion(error),
+            };
+            let mut request = review.request(asked.door);
+            request.circumstances.now = Some(asked.now);
+            request.circumstances.stop = stop;
+            let uid = review.uid().to_owned();
+            let Ok(verdict) = catch_unwind(AssertUnwindSafe(|| decide(&request, &facts, &rulebook))) else {
+                return Judged::Broken(uid);
+            };
+            let user = request.circumstances.user.filter(|_| verdict.is_open());
+            Judged::Verdict(Box::new(Spoken {
+                user: user.map(RawValue::get).map(str::to_owned),
+                uid,
+                verdict,
+            }))
+        }
+    };
+    desk.bench
+        .work((asked.bytes.len(), asked.until), life, work)
+        .await
+}
+
+/// Decides again with what the hub says of the objects in doubt, and of what the user may do. Where it says nothing in time, the
+/// first verdict stands: it refuses nothing that rests on an object, and everything that rests on a right.
 async fn confirmed(
     desk: &Desk,
-    request: &admission::Request<'_>,
-    facts: &Facts,
-    first: Verdict,
-) -> Option<Verdict> {
+    life: &Arc<Life>,
+    asked: &Asked,
+    first: Box<Spoken>,
+) -> Result<Judged, Unjudged> {
     let Some(witness) = &desk.witness else {
-        return Some(first);
+        return Ok(Judged::Verdict(first));
     };
     let Some(_place) = desk.confirming.enter(1).await else {
-        return Some(first);
+        return Ok(Judged::Verdict(first));
     };
-    let answers = witness.answers(first.asks(), desk.limits.confirm).await;
+    let asker = Asker {
+        peer: Some(life.peer().address()),
+        user: first.user.as_deref(),
+    };
+    let answers = witness.answers(&first.verdict, asker, desk.limits.confirm).await;
     if answers.is_empty() {
-        return Some(first);
+        return Ok(Judged::Verdict(first));
     }
-    let Some(_turn) = desk.deciding.enter(1).await else {
-        return Some(first);
-    };
-    decided(desk, request, &facts.clone().told(answers))
+    let facts = answers.among(&desk.facts.load());
+    match judged(desk, life, asked, Arc::new(facts)).await {
+        Err(Unjudged::Crowded) => Ok(Judged::Verdict(first)),
+        judged => judged,
+    }
 }
 
-fn answered(review: &Review<'_>, verdict: Option<&Verdict>, counted: Counted<'_>) -> Response<Body> {
-    let encode = |verdict| {
-        let bytes = catch_unwind(AssertUnwindSafe(|| wire::encode(review.uid(), verdict))).ok()?;
-        Some((verdict, bytes))
+fn answered(judged: &Judged, counted: Counted<'_>) -> Result<Response<Body>, String> {
+    let uid = match judged {
+        Judged::NoQuestion(error) => return Err(error.to_string()),
+        Judged::Verdict(spoken) => {
+            let Spoken { uid, verdict, .. } = &**spoken;
+            if let Ok(bytes) = catch_unwind(AssertUnwindSafe(|| wire::encode(uid, verdict))) {
+                counted.verdict(verdict);
+                return Ok(json(StatusCode::OK, bytes));
+            }
+            uid
+        }
+        Judged::Broken(uid) => uid,
     };
-    if let Some((verdict, bytes)) = verdict.and_then(encode) {
-        counted.verdict(verdict);
-        return json(StatusCode::OK, bytes);
-    }
     counted.broken();
-    error!(uid = review.uid(), "a decision panicked");
-    json(
-        StatusCode::INTERNAL_SERVER_ERROR,
-        wire::encode_failure(review.uid()),
-    )
+    error!(uid, "a decision panicked");
+    Ok(json(StatusCode::INTERNAL_SERVER_ERROR, wire::encode_failure(uid)))
+}
+
+/// Answers a question that was not judged. A large one is read apart from the threads that serve connections.
+async fn unjudged(bytes: Bytes, why: Unjudged, large: usize) -> Result<Response<Body>, Response<Body>> {
+    let far = bytes.len() >= large;
+    let encode = move || Review::decode(&bytes).map(|review| wire::encode_unjudged(&review, why));
+    let encoded = if far {
+        tokio::task::spawn_blocking(encode)
+            .await
+            .map_err(|_ended| busy())?
+    } else {
+        encode()
+    };
+    encoded
+        .map(|bytes| json(StatusCode::OK, bytes))
+        .map_err(|error| plain(StatusCode::BAD_REQUEST, &error.to_string()))
 }
 
 /// Where one request is counted.
@@ -209,7 +335,8 @@ struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    /// Both doors see every object: what rules find is counted once, where it is final.
+    /// Both doors see every object that is stored: what rules find is counted once, where it is final. What the first door denies
+    /// never comes to the second.
     fn verdict(self, verdict: &Verdict) {
         let outcome = if verdict.allowed() {
             Outcome::Allowed
@@ -218,7 +345,7 @@ impl Counted<'_> {
         };
         let metrics = self.metrics;
         metrics.admission(label(self.door), outcome, self.begun.elapsed());
-        if self.door == Door::Mutate {
+        if self.door == Door::Mutate && verdict.allowed() {
             return;
         }
         for violation in verdict.violations() {
@@ -232,18 +359,32 @@ impl Counted<'_> {
         }
     }
 
+    fn unjudged(self) {
+        self.metrics
+            .admission(label(self.door), Outcome::Unjudged, self.begun.elapsed());
+    }
+
     fn broken(self) {
         self.metrics
             .admission(label(self.door), Outcome::Broken, self.begun.elapsed());
     }
 }
 
-async fn read(desk: &Desk, request: Request<Body>) -> Result<Bytes, Response<Body>> {
-    let read = body::read(request.into_body(), &desk.limits).await;
+async fn read(
+    desk: &Desk,
+    request: Request<Body>,
+    (held, life): (&mut Share, &Life),
+) -> Result<Bytes, Response<Body>> {
+    let read = body::read(request.into_body(), &desk.limits, held, life).await;
     read.map_err(|broken| match broken {
-        Broken::TooLarge => too_large(),
+        Broken::TooLarge(beginning) => told_too_large(&beginning, desk.limits.body_bytes),
         Broken::TooSlow => plain(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
         Broken::EndedEarly => plain(StatusCode::BAD_REQUEST, "the body ended early"),
+        // Readable as far as it has to be: refused, not left to a failure policy.
+        Broken::NoRoom(beginning) => match wire::early_uid(&beginning) {
+            Some(uid) => json(StatusCode::OK, wire::encode_crowded(&uid)),
+            None => busy(),
+        },
     })
 }
 
@@ -256,13 +397,18 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
-/// Returns how many bytes a body says it has (all that are allowed when it does not say), unless those are too many.
-fn announced(headers: &HeaderMap, most: usize) -> Option<usize> {
+/// Tells whether a body says that it has no more bytes than anybody listens to, or says nothing.
+fn is_heard_out(headers: &HeaderMap, limits: &Limits) -> bool {
     let length = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok());
-    let size = length.and_then(|text| text.parse().ok()).unwrap_or(most);
-    (size <= most).then_some(size)
+    let size: Option<usize> = length.and_then(|text| text.parse().ok());
+    size.is_none_or(|size| size <= limits.discarded_bytes.max(limits.body_bytes))
+}
+
+/// Refuses a question that is too large to be read, and lets a deletion pass: as long as its beginning tells whose answer it is.
+fn told_too_large(beginning: &[u8], most: usize) -> Response<Body> {
+    wire::encode_too_large(beginning, most).map_or_else(too_large, |bytes| json(StatusCode::OK, bytes))
 }
 
 fn too_large() -> Response<Body> {

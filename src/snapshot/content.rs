@@ -37,6 +37,8 @@ pub struct NodePlacement {
 /// The parts of an `AddOnTemplate` that rendering and registration use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Template {
+    /// `spec.addonName`: the only add-on that it is for.
+    pub addon: Name,
     /// `spec.agentSpec`: the body of the work before substitution.
     pub agent: Value,
     /// `spec.registration`; absent and empty differ: an empty list still asks for the path of a kubeconfig.

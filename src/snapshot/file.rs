@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::decode::object as decode;
+use super::index::Mentioned;
 use super::kind::{Kind, ObjectKey};
 use super::mourn::same_besides_features;
 use super::names::Name;
@@ -34,6 +35,7 @@ impl Store {
     pub(super) fn insert_cluster(&mut self, key: &ObjectKey, record: Cluster, touched: &mut Touched) {
         let mut own = Touched::new();
         let name = self.names.share(&key.name);
+        self.departed.remove(&name);
         let mut slot = self.clusters.remove(&name);
         let mut selecting: Vec<Name> = self.selecting(&record).cloned().collect();
         selecting.extend(slot.iter().flat_map(|old| self.selecting(old)).cloned());
@@ -51,6 +53,9 @@ impl Store {
         if let Some(old) = &mut slot {
             // What only admission asks about touches nobody's plan.
             old.facts = Arc::clone(&record.facts);
+        }
+        if slot.is_none() {
+            self.touch_bindings(&key.name, touched);
         }
         let differs = replace(&mut slot, record, |record| &mut record.meta);
         self.clusters.extend(slot.map(|record| (name, record)));
@@ -206,6 +211,8 @@ impl Store {
         match key.kind {
             Kind::Cluster => {
                 if let Some(old) = self.clusters.remove(&key.name) {
+                    self.depart(&key.name);
+                    self.touch_bindings(&key.name, touched);
                     self.published.cluster_changed(&key.name);
                     let mut own = Touched::new();
                     self.file_features(&key.name, Some(&old), None, &mut own);
@@ -242,6 +249,7 @@ impl Store {
             Kind::Work => self.remove_work(&place, touched),
             Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => self.remove_grant(key, touched),
             Kind::SigningRequest => self.remove_request(&key.name, touched),
+            Kind::HubClusterRole | Kind::HubRole => self.remove_hub_role(key, touched),
             Kind::Namespace => {
                 self.namespaces.remove(&key.name);
                 self.published.namespace_changed(&key.name);
@@ -344,25 +352,26 @@ impl Store {
             mentioned.note(&mut self.by_placement, &place, &addon.name);
             for config in &used.configs {
                 mentioned.note(&mut self.by_config, config, &addon.name);
-                self.sights.mention(config);
             }
         }
         let defaults = addon
             .supported
             .iter()
             .filter_map(|supported| supported.config.as_ref());
-        for config in defaults.chain(&addon.configuration) {
+        let common = defaults.chain(&addon.configuration);
+        for config in common.clone() {
             mentioned.note(&mut self.by_config, config, &addon.name);
-            self.sights.mention(config);
         }
+        let placed = addon.placements.iter().flat_map(|used| &used.configs);
+        self.sights.mention_all(common.chain(placed), mentioned);
     }
 
     fn index_instance(&mut self, instance: &Instance, mentioned: Mentioned) {
         mentioned.note(&mut self.by_cluster, &instance.cluster, &instance.addon);
         for config in &instance.configs {
             mentioned.note(&mut self.by_config, config, &instance.addon);
-            self.sights.mention(config);
         }
+        self.sights.mention_all(instance.configs.iter(), mentioned);
     }
 
     /// Returns the works of one add-on on one cluster.
@@ -391,27 +400,6 @@ fn unspoken(addon: &AddOn) -> AddOn {
         }
     }
     addon
-}
-
-/// Whether a record begins or ceases to mention others.
-#[derive(Debug, Clone, Copy)]
-enum Mentioned {
-    Now,
-    NoMore,
-}
-
-impl Mentioned {
-    fn note<K: Ord + Clone, V: Ord + Clone>(
-        self,
-        index: &mut super::index::Mentions<K, V>,
-        key: &K,
-        value: &V,
-    ) {
-        match self {
-            Self::Now => index.add(key, value),
-            Self::NoMore => index.remove(key, value),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -64,9 +64,33 @@ impl<K: Ord + Clone, V: Ord + Clone> Mentions<K, V> {
         values.is_some_and(|values| search(values, value).is_ok())
     }
 
+    /// Returns what is mentioned, sorted.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &K> {
+        self.by_key.keys()
+    }
+
     /// Returns everything that mentions `key`, sorted.
     pub(super) fn of(&self, key: &K) -> impl Iterator<Item = &V> {
         self.by_key.get(key).into_iter().flatten().map(|(value, _)| value)
+    }
+}
+
+/// Whether a record begins or ceases to mention others.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Mentioned {
+    /// It begins to.
+    Now,
+    /// It ceases to.
+    NoMore,
+}
+
+impl Mentioned {
+    /// Counts a mention, or takes one back.
+    pub(super) fn note<K: Ord + Clone, V: Ord + Clone>(self, index: &mut Mentions<K, V>, key: &K, value: &V) {
+        match self {
+            Self::Now => index.add(key, value),
+            Self::NoMore => index.remove(key, value),
+        }
     }
 }
 

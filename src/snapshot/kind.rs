@@ -2,7 +2,10 @@
 //!
 //! Decides how a kind is addressed on the API. Never knows the content of an object.
 
+use serde_json::Value;
+
 use super::names::Name;
+use super::terms;
 
 /// A kind of object that the store knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,6 +38,10 @@ pub enum Kind {
     SigningRequest,
     /// `Namespace`, of which only policies ask
     Namespace,
+    /// `ClusterRole` that is labelled as one that agents may have
+    HubClusterRole,
+    /// `Role` that is labelled so
+    HubRole,
 }
 
 /// How a kind is addressed on the API.
@@ -58,15 +65,32 @@ const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
 const WORK_GROUP: &str = "work.open-cluster-management.io";
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
+/// What a kind is needed for.
+#[derive(Clone, Copy)]
+enum Need {
+    /// There is no hub without it.
+    Always,
+    /// Where the hub serves it.
+    WhereServed,
+    /// The registration of agents.
+    ForRegistration,
+    /// The roles that agents may have.
+    ForRights,
+    /// What policies ask about namespaces.
+    ForPolicies,
+}
+
 impl Kind {
     /// Every kind, in the order in which a start reads them: what others point to comes first.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Cluster,
         Self::Placement,
         Self::Decision,
         Self::DeploymentConfig,
         Self::Template,
         Self::HubConfig,
+        Self::HubClusterRole,
+        Self::HubRole,
         Self::AddOn,
         Self::Instance,
         Self::Work,
@@ -110,7 +134,8 @@ impl Kind {
             Self::HubConfig => cluster_scoped(ADDON_GROUP, "v1alpha1", "AddOnHubConfig", "addonhubconfigs"),
             Self::Work => namespaced(WORK_GROUP, "v1", "ManifestWork", "manifestworks"),
             Self::ServiceAccount => namespaced("", "v1", "ServiceAccount", "serviceaccounts"),
-            Self::Role => namespaced(RBAC_GROUP, "v1", "Role", "roles"),
+            Self::Role | Self::HubRole => namespaced(RBAC_GROUP, "v1", "Role", "roles"),
+            Self::HubClusterRole => cluster_scoped(RBAC_GROUP, "v1", "ClusterRole", "clusterroles"),
             Self::RoleBinding => namespaced(RBAC_GROUP, "v1", "RoleBinding", "rolebindings"),
             Self::SigningRequest => cluster_scoped(
                 "certificates.k8s.io",
@@ -122,11 +147,8 @@ impl Kind {
         }
     }
 
-    /// Returns whether the objects of the kind only serve the registration of agents: a hub that lacks or forbids the
-    /// kind can do without them, and they wait for nobody in their namespace.
-    pub const fn is_for_registration(self) -> bool {
+    const fn need(self) -> Need {
         match self {
-            Self::ServiceAccount | Self::Role | Self::RoleBinding | Self::SigningRequest => true,
             Self::Cluster
             | Self::Placement
             | Self::Decision
@@ -134,15 +156,62 @@ impl Kind {
             | Self::Instance
             | Self::DeploymentConfig
             | Self::Template
-            | Self::HubConfig
-            | Self::Work
-            | Self::Namespace => false,
+            | Self::Work => Need::Always,
+            Self::HubConfig => Need::WhereServed,
+            Self::ServiceAccount | Self::Role | Self::RoleBinding | Self::SigningRequest => {
+                Need::ForRegistration
+            }
+            Self::HubClusterRole | Self::HubRole => Need::ForRights,
+            Self::Namespace => Need::ForPolicies,
         }
+    }
+
+    /// Returns whether the objects of the kind only serve the registration of agents: a hub that lacks or forbids the
+    /// kind can do without them, and they wait for nobody in their namespace.
+    pub const fn is_for_registration(self) -> bool {
+        matches!(self.need(), Need::ForRegistration)
+    }
+
+    /// Returns whether admission asks for facts of the kind. A gate that runs alone reads no other.
+    pub const fn is_for_admission(self) -> bool {
+        !self.is_for_registration() && !matches!(self, Self::Work)
     }
 
     /// Returns whether a hub may withhold the kind: the others can do without it.
     pub const fn may_be_withheld(self) -> bool {
-        self.is_for_registration() || matches!(self, Self::Namespace)
+        matches!(
+            self.need(),
+            Need::ForRegistration | Need::ForRights | Need::ForPolicies
+        )
+    }
+
+    /// Returns whether the kind is about roles that agents may have: read, and never written.
+    pub const fn is_hub_role(self) -> bool {
+        matches!(self.need(), Need::ForRights)
+    }
+
+    /// Returns the word that tells the kind from all others, also where two of them are one on the API.
+    pub const fn word(self) -> &'static str {
+        if matches!(self, Self::HubRole) {
+            return "HubRole";
+        }
+        self.address().kind
+    }
+
+    /// Returns the kind of an object by what manifests call it, if the store knows it.
+    pub fn of_object(object: &Value) -> Option<Self> {
+        let name = object.get("kind").and_then(Value::as_str)?;
+        let labels = object.pointer("/metadata/labels");
+        if name == "Role" && labels.is_some_and(|labels| labels.get(terms::HUB_PERMISSIONS).is_some()) {
+            return Some(Self::HubRole);
+        }
+        Self::ALL.into_iter().find(|kind| kind.word() == name)
+    }
+
+    /// Returns whether there is no hub without the kind (Open Cluster Management's own have no `AddOnHubConfig`). An answer that such a kind is not there is a fault of the hub or of
+    /// the way to it: nobody may conclude from it that there are no objects.
+    pub const fn must_exist(self) -> bool {
+        matches!(self.need(), Need::Always)
     }
 
     /// Returns `group/version` as manifests spell it.

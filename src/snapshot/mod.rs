@@ -14,7 +14,6 @@ mod decode;
 mod digest;
 mod expect;
 mod facts;
-mod farewell;
 mod file;
 mod identity;
 mod index;
@@ -25,6 +24,7 @@ mod pairs;
 mod publish;
 mod record;
 mod registration;
+mod removal;
 mod settings;
 mod sight;
 mod store;
@@ -38,7 +38,6 @@ pub use copied::{copied_digest, copied_record};
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
 pub use facts::*;
-pub use farewell::{FailedHook, Farewell, HookTimeout, TimeoutPolicy};
 pub use identity::{Identity, Mark, marks};
 pub use kind::{ADDON_GROUP, Address, Kind, Lane, ObjectKey};
 pub use names::{Name, Names, order};
@@ -49,11 +48,12 @@ pub use record::{
     PlacementUse, Progression, ProgressionReference, Reference, Said, Signal, Status, Work, Workload,
 };
 pub use registration::{
-    AgentIdentity, Asked, Grant, GrantContent, Holders, KUBE_CLIENT_SIGNER, Permission, Purpose, Registered,
-    Registration, Request, Stage, Subject, agent_groups, agent_user, agent_user_prefix, cluster_groups,
-    rules_digest, token_account, token_role,
+    AgentIdentity, Asked, Danger, Grant, GrantContent, Holders, KUBE_CLIENT_SIGNER, Permission, Purpose,
+    Registered, Registration, Request, RoleFacts, Stage, Subject, Unbindable, agent_groups, agent_user,
+    agent_user_prefix, cluster_groups, read_request, role_key, rules_digest, token_account, token_role,
 };
-pub use settings::{ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Settings, Vocabulary};
+pub use removal::{Absences, FailedHook, Farewell, HookTimeout, Pace, RemovalBudget, TimeoutPolicy};
+pub use settings::{AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Settings, Vocabulary};
 pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
 pub use store::{Event, Place, Store, Touched};
 pub use versions::{MOST_VERSIONS, Oddity, Offer, Versions};

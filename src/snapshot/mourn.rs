@@ -132,6 +132,7 @@ fn gone(name: &Name) -> AddOn {
         configuration: Vec::new(),
         configuration_rollout: Ok(ConfigRollout::UpdateAll),
         paused: Paused::default(),
+        removals_until: None,
         strategy: InstallStrategy::Manual,
         placements: Vec::new(),
         defaults: Vec::new(),

@@ -9,7 +9,7 @@ use super::facts::{
     Completeness, ConfigFacts, ConfigPresence, Facts, GroupFacts, Peer, PeerFacts, PlacementFacts,
     VersionFacts, config_key,
 };
-use super::kind::Kind;
+use super::kind::{Kind, ObjectKey};
 use super::names::Name;
 use super::record::{ConfigRef, Instance};
 use super::sight::Sight;
@@ -35,6 +35,7 @@ struct Changed {
     clusters: BTreeSet<Name>,
     namespaces: BTreeSet<Name>,
     configs: BTreeSet<ConfigRef>,
+    hub_roles: BTreeSet<ObjectKey>,
     peers: BTreeSet<Name>,
 }
 
@@ -58,6 +59,10 @@ impl Published {
 
     pub(super) fn namespace_changed(&mut self, namespace: &Name) {
         self.changed.namespaces.insert(namespace.clone());
+    }
+
+    pub(super) fn hub_role_changed(&mut self, role: &ObjectKey) {
+        self.changed.hub_roles.insert(role.clone());
     }
 
     pub(super) fn config_changed(&mut self, config: &ConfigRef) {
@@ -114,6 +119,9 @@ impl Store {
         for config in &changed.configs {
             news |= self.publish_config(config);
         }
+        for role in &changed.hub_roles {
+            news |= self.publish_hub_role(role);
+        }
         for addon in &changed.peers {
             news |= self.publish_peers(addon);
         }
@@ -125,6 +133,19 @@ impl Store {
     fn publish_addon(&mut self, name: &Name) -> bool {
         let addon = self.addons.get(name).map(|addon| Arc::clone(&addon.facts));
         set(&mut self.published.facts.addons, name, addon)
+    }
+
+    fn publish_hub_role(&mut self, key: &ObjectKey) -> bool {
+        let says = self.hub_roles.get(key).map(|role| role.says);
+        if self.published.facts.hub_roles.get(key) == says.as_ref() {
+            return false;
+        }
+        let known = Arc::make_mut(&mut self.published.facts.hub_roles);
+        match says {
+            Some(says) => known.insert(key.clone(), says),
+            None => known.remove(key),
+        };
+        true
     }
 
     fn publish_peers(&mut self, name: &Name) -> bool {
@@ -139,7 +160,13 @@ impl Store {
             .map(|offer| Arc::from(offer.text()))
             .collect();
         let default = versions.preset().map(|offer| Arc::from(offer.text()));
-        let facts = (!supported.is_empty()).then(|| Arc::new(VersionFacts { supported, default }));
+        let templates = versions.supported().map(|offer| offer.template.name.clone());
+        let facts = VersionFacts {
+            templates: templates.collect(),
+            supported,
+            default,
+        };
+        let facts = (!facts.supported.is_empty()).then(|| Arc::new(facts));
         set(&mut self.published.facts.versions, addon, facts)
     }
 
@@ -213,10 +240,12 @@ impl Store {
         let facts = match (found, self.sight(config)) {
             (Some(found), _) => Some(ConfigPresence::Exists(ConfigFacts {
                 hash: found.hash.clone(),
+                version: found.version.clone(),
                 content: Some(Arc::clone(&found.content)),
             })),
             (None, Sight::Exists { hash, .. }) => Some(ConfigPresence::Exists(ConfigFacts {
                 hash: hash.clone(),
+                version: None,
                 content: None,
             })),
             // Of a kind that is read, what is not there is absent as soon as the kind is complete.
@@ -309,7 +338,7 @@ mod tests {
             Some("4 clusters, 1 progressing, 2 failed, v1=2 v2=1")
         );
         let mark = facts.peers("hello").and_then(|peers| peers.instances.get("c1"));
-        assert_eq!(mark.map(|mark| &**mark), Some("default/all"));
+        assert_eq!(mark.map(|peer| &*peer.installed_by), Some("default/all"));
         instance(&mut store, "c1", "v2", ("False", "UpgradeSucceed"));
         gone(&mut store, Kind::Instance, "c2", "hello");
         let facts = published(&mut store);
@@ -393,7 +422,7 @@ mod tests {
     fn configurations_of_any_kind_are_there_absent_or_unknown() {
         let mut store = Store::new(Settings::default());
         let group = "addon.open-cluster-management.io";
-        let configs = json!([{"group": "", "resource": "secrets", "namespace": "n", "name": "s"}]);
+        let configs = json!([{"group": "", "resource": "configmaps", "namespace": "n", "name": "s"}]);
         put(
             &mut store,
             Kind::AddOn,
@@ -417,7 +446,7 @@ mod tests {
         assert!(matches!(&deployment, ConfigPresence::Exists(found) if found.content.is_some()));
         let missing = config(&facts, group, "addondeploymentconfigs", "e");
         assert_eq!(missing, ConfigPresence::Absent(Absence::Missing));
-        assert_eq!(config(&facts, "", "secrets", "s"), ConfigPresence::Unknown);
+        assert_eq!(config(&facts, "", "configmaps", "s"), ConfigPresence::Unknown);
         let lookout = store.take_lookout().expect("a secret to look at");
         let secret = lookout.begin.first().expect("the secret").clone();
         let mut answer = |answer| {
@@ -429,21 +458,22 @@ mod tests {
         let facts = answer(Answer::Exists(seen.clone()));
         let expected = ConfigFacts {
             hash: seen.hash,
+            version: None,
             content: None,
         };
         assert_eq!(
-            config(&facts, "", "secrets", "s"),
+            config(&facts, "", "configmaps", "s"),
             ConfigPresence::Exists(expected)
         );
         let facts = answer(Answer::Absent(Absence::Missing));
         assert_eq!(
-            config(&facts, "", "secrets", "s"),
+            config(&facts, "", "configmaps", "s"),
             ConfigPresence::Absent(Absence::Missing)
         );
         put(&mut store, Kind::AddOn, "", "hello", json!({"spec": {}}));
         assert!(store.take_lookout().is_some());
         let facts = published(&mut store);
-        assert_eq!(config(&facts, "", "secrets", "s"), ConfigPresence::Unknown);
+        assert_eq!(config(&facts, "", "configmaps", "s"), ConfigPresence::Unknown);
         assert!(
             store.publish(Completeness::all()).is_none(),
             "nothing has changed"

@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use super::farewell::{HookTimeout, TimeoutPolicy};
+use super::removal::{HookTimeout, RemovalBudget, TimeoutPolicy};
+use crate::model::HubNamespaces;
 
 /// The words of the `Progressing` condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,6 +37,16 @@ pub enum ClusterConfigs {
     Rollout,
 }
 
+/// Whom the permissions of an add-on's agent are given to, beside its user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AgentGroups {
+    /// The add-on's agents of the one cluster.
+    #[default]
+    Cluster,
+    /// Also the add-on's agents of all clusters, as current Open Cluster Management does.
+    Stock,
+}
+
 /// What a lifecycle annotation without a value means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EmptyLifecycle {
@@ -47,7 +58,7 @@ pub enum EmptyLifecycle {
 }
 
 /// What the operator chose for all add-ons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The words of the `Progressing` condition.
     pub reasons: Vocabulary,
@@ -63,8 +74,14 @@ pub struct Settings {
     pub discovery_labels: DiscoveryLabels,
     /// How an edit of a cluster's own configuration travels.
     pub cluster_configs: ClusterConfigs,
+    /// Whom permissions are given to.
+    pub agent_groups: AgentGroups,
     /// How long an agent may be unavailable after a change until that is a failure.
     pub startup: Duration,
+    /// How many instances of an add-on may be taken away in a minute.
+    pub removal_budget: RemovalBudget,
+    /// Where agents may have roles on the hub, beside the cluster's namespace and the add-on's own.
+    pub hub_namespaces: HubNamespaces,
 }
 
 impl Default for Settings {
@@ -77,7 +94,10 @@ impl Default for Settings {
             discovery_labels: DiscoveryLabels::default(),
             empty_lifecycle: EmptyLifecycle::default(),
             cluster_configs: ClusterConfigs::default(),
+            agent_groups: AgentGroups::default(),
             startup: Duration::from_mins(2),
+            removal_budget: RemovalBudget::default(),
+            hub_namespaces: HubNamespaces::default(),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::Value;
 
+use super::index::Mentioned;
 use super::kind::Kind;
 use super::names::Name;
 use super::record::{ConfigRef, ConfigType};
@@ -14,6 +15,7 @@ use super::store::{Store, Touched};
 use super::terms;
 use super::view::View;
 use crate::hash::SpecHash;
+use crate::model::{MOST_CONFIG_TYPES, off_limits};
 
 /// How many earlier hashes of an object are remembered.
 const EARLIER: usize = 8;
@@ -75,6 +77,10 @@ pub enum TypeFault {
     },
     /// The hub serves no such type.
     NotServed,
+    /// Objects of this type are never configurations.
+    OffLimits,
+    /// Whoever refers to it refers to more types than are looked at.
+    TooMany,
 }
 
 /// What is known of one reference.
@@ -115,6 +121,8 @@ pub(super) struct Sights {
     faults: BTreeMap<ConfigType, TypeFault>,
     /// References that began or ceased to be mentioned since the last lookout.
     unsettled: BTreeSet<ConfigRef>,
+    /// References beyond the types that one object may refer to, and by how many objects.
+    beyond: BTreeMap<ConfigRef, usize>,
     /// Hashes that an object had before, of kinds known by name as well; the oldest goes first.
     earlier: BTreeMap<ConfigRef, VecDeque<Name>>,
 }
@@ -124,8 +132,35 @@ impl Sights {
     pub(super) fn mention(&mut self, config: &ConfigRef) {
         let is_known = Kind::of_config(&config.of.group, &config.of.resource).is_some();
         let is_whole = !config.of.resource.is_empty() && !config.name.is_empty();
-        if !is_known && is_whole && *config.name != *terms::NO_DEFAULT {
+        let is_barred = off_limits(&config.of.group, &config.of.resource).is_some();
+        if !is_known && is_whole && !is_barred && *config.name != *terms::NO_DEFAULT {
             self.unsettled.insert(config.clone());
+        }
+    }
+
+    /// Notes that an object mentions references, or ceases to: so many types are looked at, in their order, and no more.
+    pub(super) fn mention_all<'c>(&mut self, all: impl Iterator<Item = &'c ConfigRef>, mentioned: Mentioned) {
+        let mut types = BTreeSet::new();
+        let mut references = BTreeSet::new();
+        for config in all {
+            types.insert(&config.of);
+            references.insert(config);
+        }
+        let first: BTreeSet<&ConfigType> = types.into_iter().take(MOST_CONFIG_TYPES).collect();
+        for config in references {
+            if first.contains(&config.of) {
+                self.mention(config);
+                continue;
+            }
+            let count = self.beyond.entry(config.clone()).or_default();
+            *count = match mentioned {
+                Mentioned::Now => count.saturating_add(1),
+                Mentioned::NoMore => count.saturating_sub(1),
+            };
+            if *count == 0 {
+                self.beyond.remove(config);
+                self.mention(config);
+            }
         }
     }
 
@@ -253,6 +288,12 @@ impl Store {
             };
         }
         let sights = &self.sights;
+        if off_limits(&config.of.group, &config.of.resource).is_some() {
+            return Sight::Faulty(TypeFault::OffLimits);
+        }
+        if sights.beyond.contains_key(config) && !sights.wanted.contains(config) {
+            return Sight::Faulty(TypeFault::TooMany);
+        }
         if let Some(fault) = sights.faults.get(&config.of) {
             return Sight::Faulty(*fault);
         }
@@ -333,12 +374,12 @@ mod tests {
     #[test]
     fn only_what_a_spec_mentions_is_looked_at_and_only_while_it_does() {
         let mut store = Store::new(Settings::default());
-        drop(store.apply(addon("a", &[("secrets", "x"), ("secrets", "y")])));
-        drop(store.apply(addon("b", &[("secrets", "x")])));
-        let begin = vec![config("secrets", "x"), config("secrets", "y")];
+        drop(store.apply(addon("a", &[("configmaps", "x"), ("configmaps", "y")])));
+        drop(store.apply(addon("b", &[("configmaps", "x")])));
+        let begin = vec![config("configmaps", "x"), config("configmaps", "y")];
         assert_eq!(store.take_lookout(), Some(Lookout { begin, end: vec![] }));
         drop(store.apply(addon("a", &[])));
-        let end = vec![config("secrets", "y")];
+        let end = vec![config("configmaps", "y")];
         assert_eq!(store.take_lookout(), Some(Lookout { begin: vec![], end }));
         assert_eq!(store.take_lookout(), None);
     }
@@ -359,8 +400,8 @@ mod tests {
     #[test]
     fn an_answer_touches_those_who_refer_to_it_when_it_says_something_new() {
         let mut store = Store::new(Settings::default());
-        drop(store.apply(addon("a", &[("secrets", "x")])));
-        let x = config("secrets", "x");
+        drop(store.apply(addon("a", &[("configmaps", "x")])));
+        let x = config("configmaps", "x");
         assert!(
             store.apply(exists(&x, "early")).is_empty(),
             "nobody has asked yet"
@@ -378,11 +419,48 @@ mod tests {
     }
 
     #[test]
+    fn what_is_never_a_configuration_is_never_looked_at() {
+        let mut store = Store::new(Settings::default());
+        drop(store.apply(addon("a", &[("secrets", "x"), ("events", "y")])));
+        assert_eq!(store.take_lookout(), None);
+        let view = store.view("a").unwrap();
+        assert_eq!(
+            view.sight(&config("secrets", "x")),
+            Sight::Faulty(TypeFault::OffLimits)
+        );
+        assert!(!store.is_unanswered("a"));
+    }
+
+    #[test]
+    fn so_many_types_of_one_object_are_looked_at_and_no_more() {
+        let mut store = Store::new(Settings::default());
+        let types: Vec<String> = (0..3_000).map(|number| format!("things{number:04}")).collect();
+        let configs: Vec<(&str, &str)> = types.iter().map(|of| (&**of, "x")).collect();
+        drop(store.apply(addon("a", &configs)));
+        let begun = store.take_lookout().map(|lookout| lookout.begin.len());
+        assert_eq!(begun, Some(MOST_CONFIG_TYPES));
+        let view = store.view("a").unwrap();
+        assert_eq!(view.sight(&config("things0063", "x")), Sight::Unanswered);
+        assert_eq!(
+            view.sight(&config("things0064", "x")),
+            Sight::Faulty(TypeFault::TooMany)
+        );
+        drop(store.apply(addon("a", &[("things0064", "x")])));
+        let lookout = store.take_lookout().expect("it changes");
+        assert_eq!((lookout.begin.len(), lookout.end.len()), (1, MOST_CONFIG_TYPES));
+        assert_eq!(
+            store.view("a").unwrap().sight(&config("things0064", "x")),
+            Sight::Unanswered
+        );
+        assert!(store.sights.beyond.is_empty());
+    }
+
+    #[test]
     fn a_fault_of_the_type_hides_answers_until_it_is_cured() {
         let mut store = Store::new(Settings::default());
-        drop(store.apply(addon("a", &[("secrets", "x")])));
+        drop(store.apply(addon("a", &[("configmaps", "x")])));
         assert!(store.take_lookout().is_some());
-        let x = config("secrets", "x");
+        let x = config("configmaps", "x");
         drop(store.apply(exists(&x, "one")));
         let fault = |fault| Event::TypeFaulty {
             of: x.of.clone(),

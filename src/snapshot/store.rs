@@ -22,9 +22,12 @@ use super::record::{
 use super::registration::filing::Filed;
 use super::registration::grants::Grant;
 use super::registration::requests::Request;
+use super::registration::roles::HubRole;
+use super::removal::budget::Removals;
+use super::removal::unread::Unread;
 use super::settings::Settings;
 use super::sight::{Answer, Sights, TypeFault};
-use super::troubles::Troubles;
+use super::troubles::{Refusals, Troubles};
 use super::view::View;
 
 /// Namespace and name.
@@ -55,6 +58,11 @@ pub enum Event {
         kind: Kind,
         /// All its objects.
         objects: Vec<Value>,
+    },
+    /// The hub does not show a kind, as if it had no object of it. What is known of it is forgotten.
+    Withheld {
+        /// The kind.
+        kind: Kind,
     },
     /// What the hub said about a configuration of any kind.
     Answered {
@@ -103,7 +111,12 @@ pub struct Store {
     pub(super) grants: Filed<ObjectKey, Grant>,
     /// Certificate signing requests by add-on and name.
     pub(super) requests: Filed<Name, Request>,
+    /// Roles that agents may have.
+    pub(super) hub_roles: BTreeMap<ObjectKey, HubRole>,
+    /// Kinds that the hub does not show.
+    pub(super) withheld: BTreeSet<Kind>,
     pub(super) troubles: Troubles,
+    pub(super) refusals: Refusals,
     pub(super) published: Published,
     /// Add-ons whose object is gone, while something of theirs remains.
     pub(super) gone: BTreeMap<Name, AddOn>,
@@ -111,6 +124,11 @@ pub struct Store {
     pub(super) retired: Retired,
     pub(super) sights: Sights,
     pub(super) changes: Changes,
+    pub(super) removals: Removals,
+    /// Reasons for removals that the hub does not show again.
+    pub(super) unread: Unread,
+    /// Clusters that were seen to go, while something on the hub still stands for them.
+    pub(super) departed: BTreeSet<Name>,
     /// Add-ons that have waited for the event at hand: it woke them up, and need not have changed anything.
     woken: Touched,
     expectations: Expectations,
@@ -136,7 +154,14 @@ impl Store {
                 let key = decode::key(kind, &object);
                 self.delete(&key, &mut touched);
             }
-            Event::Listed { kind, objects } => self.apply_list(kind, &objects, &mut touched),
+            Event::Listed { kind, objects } => {
+                self.shown(kind, true, &mut touched);
+                self.apply_list(kind, &objects, &mut touched);
+            }
+            Event::Withheld { kind } => {
+                self.shown(kind, false, &mut touched);
+                self.apply_list(kind, &[], &mut touched);
+            }
             Event::Answered { config, answer } => self.answer(config, answer, &mut touched),
             Event::TypeFaulty { of, fault } => self.type_fault(&of, fault, &mut touched),
         }
@@ -264,6 +289,7 @@ impl Store {
             Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => self.grant(key).map(|found| &found.meta),
             Kind::SigningRequest => self.request(&key.name).map(|found| &found.meta),
             Kind::Namespace => self.namespaces.get(&key.name).map(|found| &found.meta),
+            Kind::HubClusterRole | Kind::HubRole => self.hub_roles.get(key).map(|found| &found.meta),
         }
     }
 
@@ -278,7 +304,7 @@ impl Store {
     }
 
     /// Returns the keys of all objects of a kind.
-    fn keys(&self, kind: Kind) -> Vec<ObjectKey> {
+    pub(super) fn keys(&self, kind: Kind) -> Vec<ObjectKey> {
         let at = |(namespace, name): &Place| ObjectKey::new(kind, namespace.clone(), name.clone());
         match kind {
             Kind::Cluster => self
@@ -308,6 +334,10 @@ impl Store {
                 .keys()
                 .map(|name| ObjectKey::new(kind, "", name.clone()))
                 .collect(),
+            Kind::HubClusterRole | Kind::HubRole => {
+                let all = self.hub_roles.keys().filter(|key| key.kind == kind);
+                all.cloned().collect()
+            }
             Kind::Instance => {
                 let all = self.instances.values().flat_map(BTreeMap::values);
                 all.map(|found| ObjectKey::new(kind, found.cluster.clone(), found.addon.clone()))
@@ -337,6 +367,7 @@ impl Store {
             Record::Grant(Some((addon, grant))) => self.insert_grant(key, addon, grant, touched),
             Record::Request(Some((addon, request))) => self.insert_request(addon, *request, touched),
             Record::Namespace(record) => self.insert_namespace(&key.name, record),
+            Record::HubRole(record) => self.insert_hub_role(key, record, touched),
             Record::Work(None) | Record::Grant(None) | Record::Request(None) => self.remove(key, touched),
         }
     }

@@ -31,8 +31,18 @@ pub const COPIED_PREFIX: &str = "addon.open-cluster-management.io/";
 /// Label on a role binding that a template's permission made us write: the permission's index. Only role bindings with
 /// this label are changed or deleted.
 pub const PERMISSION: &str = "tidegate.io/permission";
+/// Label on a ClusterRole or Role: agents may have it. Its only value is [`ALLOWED`].
+pub const HUB_PERMISSIONS: &str = "tidegate.io/hub-permissions";
+/// Value of [`HUB_PERMISSIONS`].
+pub const ALLOWED: &str = "allowed";
 /// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
 pub const PAUSED: &str = "tidegate.io/paused";
+/// Annotation on a `ClusterManagementAddOn`: the types that no cluster may override, as `<resource>.<group>`, separated by commas.
+pub const PROTECTED_CONFIGS: &str = "tidegate.io/protected-configs";
+
+/// Annotation on a `ClusterManagementAddOn`: until this time (RFC 3339, at most a day ahead) its removals have no budget and wait
+/// for no proof that clusters are gone.
+pub const REMOVALS_ALLOWED_UNTIL: &str = "tidegate.io/removals-allowed-until";
 
 /// Annotation on a `ManagedClusterAddOn`: `"true"` lets it go without its pre-delete hooks.
 pub const SKIP_HOOKS: &str = "tidegate.io/skip-hooks";

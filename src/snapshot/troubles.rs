@@ -1,7 +1,8 @@
-//! Troubles: writes that the hub refused and will refuse again until somebody changes something.
+//! Troubles: writes that the hub refused and will refuse again until somebody changes something; and what of the last plan of an
+//! add-on broke an invariant, and was not even tried.
 //!
 //! Decides nothing. The shell records them, plans show them in conditions; a trouble is forgotten as soon as its write
-//! succeeds or is no longer planned.
+//! succeeds or is no longer planned, a refusal with the first plan that is sound.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,5 +72,30 @@ impl<'s> View<'s> {
     /// Returns why the hub refuses what was planned for an object.
     pub fn trouble(&self, object: &ObjectKey) -> Option<&'s Name> {
         self.store.troubles.get(&self.addon.name)?.get(object)
+    }
+}
+
+/// The first broken sentence by add-on.
+pub(super) type Refusals = BTreeMap<Name, Name>;
+
+impl Store {
+    /// Records what of the last plan of an add-on was refused, or that nothing was; returns whether that is news.
+    pub fn refuse(&mut self, addon: &Name, sentence: Option<&str>) -> bool {
+        let known = self.refusals.get(addon).map(|known| &**known);
+        if known == sentence {
+            return false;
+        }
+        match sentence {
+            Some(sentence) => self.refusals.insert(addon.clone(), Name::from(sentence)),
+            None => self.refusals.remove(addon),
+        };
+        true
+    }
+}
+
+impl<'s> View<'s> {
+    /// Returns what of the last plan was refused.
+    pub fn refusal(&self) -> Option<&'s Name> {
+        self.store.refusals.get(&self.addon.name)
     }
 }

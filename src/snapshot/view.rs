@@ -67,8 +67,8 @@ impl<'s> View<'s> {
     }
 
     /// Returns the operator's choices.
-    pub fn settings(&self) -> Settings {
-        self.store.settings
+    pub fn settings(&self) -> &'s Settings {
+        &self.store.settings
     }
 
     /// Returns the add-on's instances in order of clusters.

@@ -4,14 +4,16 @@
 //! counts, however it came in. The first fault of a document is the one that is told.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use saphyr_parser::{Event, ScalarStyle, Tag};
 use serde_json::Value;
 
+use super::lines::Lines;
 use super::node::{Content, Entry, Mark, Node, Span};
 use super::parse::Fault;
 use super::scalar::{Wanted, plain};
+use crate::field::quoted;
 
 /// The most values in one document.
 const MOST_NODES: usize = 500_000;
@@ -21,9 +23,9 @@ const DEEPEST: usize = 200;
 const MERGE: &str = "<<";
 
 /// A document under construction.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Builder<'t> {
-    lines: &'t [&'t str],
+    lines: &'t Lines<'t>,
     open: Vec<Frame>,
     anchors: BTreeMap<usize, Node>,
     nodes: usize,
@@ -42,6 +44,8 @@ enum Frame {
         start: Mark,
         anchor: usize,
         entries: Vec<Entry>,
+        /// The names of the entries: looking through the entries for each would take their square.
+        names: BTreeSet<String>,
         merged: Vec<Node>,
         key: Option<(String, Span)>,
     },
@@ -49,11 +53,20 @@ enum Frame {
 
 impl<'t> Builder<'t> {
     /// Returns an empty document of a text with these lines.
-    pub(super) fn of(lines: &'t [&'t str]) -> Self {
+    pub(super) fn of(lines: &'t Lines<'t>) -> Self {
         Self {
             lines,
-            ..Self::default()
+            open: Vec::new(),
+            anchors: BTreeMap::new(),
+            nodes: 0,
+            done: None,
+            fault: None,
         }
+    }
+
+    /// Returns how many values the document has so far.
+    pub(super) fn nodes(&self) -> usize {
+        self.nodes
     }
 
     /// Takes in one event of the document.
@@ -78,6 +91,7 @@ impl<'t> Builder<'t> {
                     start: span.start,
                     anchor,
                     entries: Vec::new(),
+                    names: BTreeSet::new(),
                     merged: Vec::new(),
                     key: None,
                 },
@@ -140,12 +154,7 @@ impl<'t> Builder<'t> {
 
     /// The parser ends a quoted value where the next thing begins; this ends it behind its closing quote.
     fn unpadded(&self, span: Span) -> Span {
-        let line = self
-            .lines
-            .get(span.start.line.saturating_sub(1))
-            .copied()
-            .unwrap_or_default();
-        let mut letters = line.chars().skip(span.start.column.saturating_sub(1));
+        let mut letters = self.lines.from(span.start).chars();
         let Some(quote) = letters.next() else {
             return span;
         };
@@ -215,13 +224,14 @@ impl<'t> Builder<'t> {
                 start,
                 anchor,
                 mut entries,
+                mut names,
                 merged,
                 key: _,
             }) => {
                 let start = entries.first().map_or(start, |first| first.key.start.min(start));
                 let end = close(&entries, |entry| entry.value.span.end, span);
                 for source in merged {
-                    merge(&mut entries, source)?;
+                    merge((&mut entries, &mut names), source)?;
                 }
                 let span = Span { start, end };
                 self.add(
@@ -238,13 +248,19 @@ impl<'t> Builder<'t> {
     fn add(&mut self, node: Node, anchor: usize) -> Result<(), Fault> {
         self.count(1, node.span.start)?;
         if anchor != 0 {
+            // What has a name is kept a second time: names inside each other would keep the same values again and again.
+            self.count(node.size(), node.span.start)?;
             self.anchors.insert(anchor, node.clone());
         }
         match self.open.last_mut() {
             None => self.done = Some(node),
             Some(Frame::List { items, .. }) => items.push(node),
             Some(Frame::Map {
-                entries, merged, key, ..
+                entries,
+                names,
+                merged,
+                key,
+                ..
             }) => {
                 let Some((name, key)) = key.take() else {
                     return Err(fault(node.span.start, "a key must be text"));
@@ -253,11 +269,8 @@ impl<'t> Builder<'t> {
                     merged.push(node);
                     return Ok(());
                 }
-                if let Some(first) = entries.iter().find(|entry| entry.name == name) {
-                    let line = first.key.start.line;
-                    let message =
-                        format!("the key {name:?} stands twice in one mapping, first in line {line}");
-                    return Err(fault(key.start, &message));
+                if !names.insert(name.clone()) {
+                    return Err(twice(entries, &name, key.start));
                 }
                 entries.push(Entry {
                     name,
@@ -280,8 +293,18 @@ impl<'t> Builder<'t> {
     }
 }
 
+fn twice(entries: &[Entry], name: &str, at: Mark) -> Fault {
+    let first = entries.iter().find(|entry| entry.name == name);
+    let line = first.map_or(at.line, |first| first.key.start.line);
+    let name = quoted(name);
+    fault(
+        at,
+        &format!("the key {name} stands twice in one mapping, first in line {line}"),
+    )
+}
+
 /// Adds the entries of a merged mapping that are not there yet.
-fn merge(entries: &mut Vec<Entry>, source: Node) -> Result<(), Fault> {
+fn merge((entries, names): (&mut Vec<Entry>, &mut BTreeSet<String>), source: Node) -> Result<(), Fault> {
     let at = source.span.start;
     let sources = match source.content {
         Content::Map(found) => vec![found],
@@ -295,7 +318,7 @@ fn merge(entries: &mut Vec<Entry>, source: Node) -> Result<(), Fault> {
         Content::Scalar(_) => return Err(fault(at, NO_MERGE)),
     };
     for entry in sources.into_iter().flatten() {
-        if !entries.iter().any(|known| known.name == entry.name) {
+        if names.insert(entry.name.clone()) {
             entries.push(entry);
         }
     }

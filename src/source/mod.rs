@@ -11,13 +11,15 @@
 )]
 
 mod build;
+mod lines;
 mod node;
 mod object;
 mod parse;
 mod place;
 mod scalar;
 
+pub use lines::Lines;
 pub use node::{Content, Entry, Mark, Node, Span};
 pub use object::{Object, objects};
-pub use parse::{Fault, Reading, read};
+pub use parse::{Fault, Reading, read, read_lines};
 pub use place::{Aim, place};

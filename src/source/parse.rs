@@ -6,7 +6,16 @@
 use saphyr_parser::{Event, Parser, ScanError};
 
 use super::build::Builder;
+use super::lines::Lines;
 use super::node::{Mark, Node};
+
+/// The most documents in one text, empty ones among them.
+const MOST_DOCUMENTS: usize = 100_000;
+/// The most values in all documents of one text.
+const MOST_NODES: usize = 2_000_000;
+/// A text that nests deeper is not read on, not even to find its next document: whatever reads it keeps every level that is open, and
+/// two bytes open one.
+const DEEPEST: usize = 10_000;
 
 /// A text that cannot be read, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,12 +37,16 @@ pub struct Reading {
 
 /// Reads a text of one or several documents.
 pub fn read(text: &str) -> Reading {
+    read_lines(&Lines::of(text))
+}
+
+/// Reads a text whose lines are known.
+pub fn read_lines(lines: &Lines<'_>) -> Reading {
     let mut reading = Reading::default();
-    // A mark of the byte order is no part of the text, and moves no column.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut parser = Parser::new_from_str(text);
-    let lines: Vec<&str> = text.lines().collect();
-    let mut builder = Builder::of(&lines);
+    let mut parser = Parser::new_from_str(lines.text());
+    let (mut documents, mut nodes) = (0, 0);
+    let mut depth: usize = 0;
+    let mut builder = Builder::of(lines);
     while let Some(next) = parser.next_event() {
         let (event, span) = match next {
             Ok(next) => next,
@@ -43,30 +56,63 @@ pub fn read(text: &str) -> Reading {
             }
         };
         match event {
-            Event::DocumentStart(_) => builder = Builder::of(&lines),
-            Event::DocumentEnd => match std::mem::replace(&mut builder, Builder::of(&lines)).finish() {
-                Ok(document) => reading.documents.extend(document),
-                Err(fault) => reading.faults.push(fault),
-            },
+            Event::DocumentStart(_) => {
+                documents += 1;
+                if let Some(message) = too_much(documents, nodes) {
+                    let at = mark(&span.start);
+                    reading.faults.push(Fault { at, message });
+                    break;
+                }
+                builder = Builder::of(lines);
+            }
+            Event::DocumentEnd => {
+                nodes += builder.nodes();
+                match std::mem::replace(&mut builder, Builder::of(lines)).finish() {
+                    Ok(document) => reading.documents.extend(document),
+                    Err(fault) => reading.faults.push(fault),
+                }
+            }
             Event::Nothing | Event::StreamStart | Event::StreamEnd => {}
-            Event::Alias(_)
-            | Event::Scalar(..)
-            | Event::SequenceStart(..)
-            | Event::SequenceEnd
-            | Event::MappingStart(..)
-            | Event::MappingEnd => builder.take(event, span),
+            Event::SequenceStart(..) | Event::MappingStart(..) => {
+                depth += 1;
+                builder.take(event, span);
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                depth = depth.saturating_sub(1);
+                builder.take(event, span);
+            }
+            Event::Alias(_) | Event::Scalar(..) => builder.take(event, span),
+        }
+        if depth > DEEPEST {
+            reading.faults.extend(builder.finish().err());
+            break;
         }
     }
     reading
 }
 
+fn too_much(documents: usize, nodes: usize) -> Option<String> {
+    if documents > MOST_DOCUMENTS {
+        return Some(format!(
+            "the file has more than {MOST_DOCUMENTS} documents; write them into several files"
+        ));
+    }
+    let full = nodes >= MOST_NODES;
+    full.then(|| {
+        format!("the documents up to here have {MOST_NODES} values or more; write them into several files")
+    })
+}
+
+fn mark(marker: &saphyr_parser::Marker) -> Mark {
+    Mark {
+        line: marker.line().max(1),
+        column: marker.col() + 1,
+    }
+}
+
 fn fault(error: &ScanError) -> Fault {
-    let marker = error.marker();
     Fault {
-        at: Mark {
-            line: marker.line().max(1),
-            column: marker.col() + 1,
-        },
+        at: mark(error.marker()),
         message: error.info().to_owned(),
     }
 }
@@ -140,6 +186,20 @@ mod tests {
         assert_eq!(faults(&bomb).len(), 1);
         let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
         assert_eq!(faults(&deep).len(), 1);
+    }
+
+    #[test]
+    fn what_nests_without_end_is_not_read_on() {
+        for opening in [": ", "? ", "- "] {
+            let text = |levels: usize| format!("{}\n---\na: 1\n", opening.repeat(levels));
+            let (deep, endless) = (read(&text(300)), read(&text(DEEPEST + 2)));
+            assert_eq!((deep.faults.len(), deep.documents.len()), (1, 1), "{opening}");
+            assert_eq!(
+                (endless.faults.len(), endless.documents.len()),
+                (1, 0),
+                "{opening}"
+            );
+        }
     }
 
     #[test]

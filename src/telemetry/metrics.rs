@@ -4,6 +4,7 @@
 //! a cluster or a user, of which a hub has as many as it likes.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use prometheus_client::encoding::text::encode;
@@ -13,6 +14,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
+
+use super::door::DoorMetrics;
 
 /// What became of an admission request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
@@ -25,6 +28,8 @@ pub enum Outcome {
     Broken,
     /// The request was turned away: too many at once, too large, or not a question.
     TurnedAway,
+    /// The object was not judged in time: refused, unless it only goes.
+    Unjudged,
 }
 
 /// What became of a write to the hub.
@@ -86,11 +91,19 @@ pub struct Metrics {
     leading: Gauge,
     synced: Gauge,
     malformed: Gauge,
+    unread: Family<Resource, Gauge>,
+    doubts: Gauge,
+    absent_clusters: Gauge,
+    removals_held: Gauge,
+    clock_skew: Gauge<f64, AtomicU64>,
+    clock_trusted: Gauge,
+    clock_jumps: Counter,
     policies: Gauge,
     audit_findings: Family<Standing, Gauge>,
     audit_objects: Family<Resource, Gauge>,
     audit_judgements: Counter,
     audit_passes: Histogram,
+    door: DoorMetrics,
 }
 
 /// From 25 µs, about what a small object costs, to a second, when the API server has long given up.
@@ -125,11 +138,19 @@ impl Default for Metrics {
             leading: Gauge::default(),
             synced: Gauge::default(),
             malformed: Gauge::default(),
+            unread: Family::default(),
+            doubts: Gauge::default(),
+            absent_clusters: Gauge::default(),
+            removals_held: Gauge::default(),
+            clock_skew: Gauge::default(),
+            clock_trusted: Gauge::default(),
+            clock_jumps: Counter::default(),
             policies: Gauge::default(),
             audit_findings: Family::default(),
             audit_objects: Family::default(),
             audit_judgements: Counter::default(),
             audit_passes: audit_buckets(),
+            door: DoorMetrics::default(),
         };
         metrics.registry = Arc::new(metrics.register());
         metrics
@@ -187,8 +208,54 @@ impl Metrics {
             "Objects on the hub that cannot be read and are left out",
             self.malformed.clone(),
         );
+        self.register_doubts(&mut all);
         self.register_audit(&mut all);
+        self.door.register(&mut all);
         all
+    }
+
+    fn register_doubts(&self, all: &mut Registry) {
+        all.register(
+            "unread_kinds",
+            "1 while the hub does not list or watch a kind that must exist",
+            self.unread.clone(),
+        );
+        all.register(
+            "absences_open",
+            "1 while nobody knows whether objects are gone that no list shows: nothing is planned",
+            self.doubts.clone(),
+        );
+        all.register(
+            "absent_clusters",
+            "Clusters in which add-ons live, that have no ManagedCluster, and that nobody saw go",
+            self.absent_clusters.clone(),
+        );
+        all.register(
+            "removals_held",
+            "Instances that would go and are held: there is no budget, or nobody believes the reason",
+            self.removals_held.clone(),
+        );
+        all.register_with_unit(
+            "clock_skew",
+            "How far the clock of this machine is ahead of the hub",
+            Unit::Seconds,
+            self.clock_skew.clone(),
+        );
+        all.register(
+            "clock_trusted",
+            "1 while it is known what time it is; nothing is planned otherwise",
+            self.clock_trusted.clone(),
+        );
+        all.register(
+            "clock_jumps",
+            "How often the clock of this machine, or that of the hub, has jumped",
+            self.clock_jumps.clone(),
+        );
+    }
+
+    /// Returns what is counted of connections, certificates and threads.
+    pub fn door(&self) -> &DoorMetrics {
+        &self.door
     }
 
     fn register_audit(&self, all: &mut Registry) {
@@ -271,6 +338,37 @@ impl Metrics {
     pub fn read(&self, synced: bool, malformed: usize) {
         self.synced.set(synced.into());
         self.malformed.set(i64::try_from(malformed).unwrap_or(i64::MAX));
+    }
+
+    /// Notes whether a kind that must exist is read.
+    pub fn reads(&self, resource: &'static str, is_read: bool) {
+        self.unread
+            .get_or_create(&Resource { resource })
+            .set((!is_read).into());
+    }
+
+    /// Notes whether nobody knows what the absence of objects means.
+    pub fn doubts(&self, open: bool) {
+        self.doubts.set(open.into());
+    }
+
+    /// Notes how many clusters are absent that nobody saw go, and how many instances are not taken away although they would go.
+    pub fn holds(&self, absent: usize, removals: usize) {
+        self.absent_clusters
+            .set(i64::try_from(absent).unwrap_or(i64::MAX));
+        self.removals_held
+            .set(i64::try_from(removals).unwrap_or(i64::MAX));
+    }
+
+    /// Notes how far the own clock is ahead of the hub, and whether it is known what time it is.
+    pub fn clock(&self, skew: f64, trusted: bool) {
+        self.clock_skew.set(skew);
+        self.clock_trusted.set(trusted.into());
+    }
+
+    /// Counts a clock that has jumped.
+    pub fn clock_jumped(&self) {
+        self.clock_jumps.inc();
     }
 
     /// Notes how many policies are in force.

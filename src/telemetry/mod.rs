@@ -3,8 +3,10 @@
 //! Decides the form of logs and the names of metrics. Never logs an object, never names one in a metric, and never sends
 //! anything anywhere.
 
+mod door;
 mod logs;
 mod metrics;
 
-pub use logs::{LogError, start_logs};
+pub use door::{Closed, DoorMetrics};
+pub use logs::{LogError, LogForm, start_logs};
 pub use metrics::{Metrics, Outcome, Written};

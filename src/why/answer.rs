@@ -1,6 +1,6 @@
 //! What `why` answers: chains, and the causes that clusters share.
 //!
-//! Decides nothing.
+//! Decides what counts as ready and what as well: a wait that ends by itself is no fault.
 
 use jiff::Timestamp;
 
@@ -57,12 +57,61 @@ impl Link {
     }
 }
 
+/// What a cause means for whoever asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grade {
+    /// Somebody has to act.
+    Fault,
+    /// It takes its time: until then, where that is known.
+    Waits(Option<Timestamp>),
+    /// The add-on is not there, and nobody wants it there.
+    Absent,
+    /// The cluster is ready, and keeps what it has because somebody wants it so.
+    Meant,
+}
+
 /// Why a chain stops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cause {
     pub(super) doc: &'static CauseDoc,
     /// What exactly, in words that clusters may share.
     pub(super) detail: String,
+    pub(super) grade: Grade,
+    /// What to type; absent where the kind of the cause alone decides it.
+    pub(super) command: Option<String>,
+}
+
+impl Cause {
+    pub(super) fn new(doc: &'static CauseDoc, detail: impl Into<String>) -> Self {
+        Self {
+            doc,
+            detail: detail.into(),
+            grade: Grade::Fault,
+            command: None,
+        }
+    }
+
+    pub(super) fn graded(mut self, grade: Grade) -> Self {
+        self.grade = grade;
+        self
+    }
+
+    /// Returns the same cause as a wait for as long as it may take, and as a fault after that.
+    pub(super) fn within(self, end: Option<Timestamp>, now: Timestamp) -> Self {
+        match end {
+            Some(end) if now < end => self.graded(Grade::Waits(Some(end))),
+            Some(_) | None => self,
+        }
+    }
+
+    pub(super) fn typing(mut self, command: impl Into<String>) -> Self {
+        self.command = Some(command.into());
+        self
+    }
+
+    pub(super) fn is_fault(&self) -> bool {
+        self.grade == Grade::Fault
+    }
 }
 
 /// The add-on on one cluster.
@@ -74,10 +123,21 @@ pub struct Chain {
     pub links: Vec<Link>,
     /// Id of the cause; none when all is well.
     pub cause: Option<&'static str>,
+    /// What the cause means; none when all is well.
+    pub grade: Option<Grade>,
     /// What exactly.
     pub detail: String,
+    /// What to type.
+    pub command: String,
     /// Since when the add-on has been in this state there.
     pub since: Option<Timestamp>,
+}
+
+impl Chain {
+    /// Returns whether the add-on is there as it should be.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.grade, None | Some(Grade::Meant))
+    }
 }
 
 /// Clusters that share a cause.
@@ -85,8 +145,12 @@ pub struct Chain {
 pub struct Group {
     /// The cause.
     pub cause: &'static CauseDoc,
+    /// What it means.
+    pub grade: Grade,
     /// What exactly.
     pub detail: String,
+    /// What to type, for the first of the clusters.
+    pub command: String,
     /// The clusters, sorted; none when the add-on as a whole is concerned.
     pub clusters: Vec<String>,
 }
@@ -96,12 +160,18 @@ pub struct Group {
 pub struct Answer {
     /// The add-on.
     pub addon: String,
+    /// Whether the add-on is going, or gone but for what is left of it.
+    pub leaving: bool,
     /// When this was so.
     pub at: Timestamp,
+    /// The cluster that was asked about.
+    pub asked: Option<String>,
     /// How many clusters have or should have it.
     pub clusters: usize,
     /// How many of them have it as it should be.
     pub ready: usize,
+    /// How many of them wait for what comes by itself.
+    pub waiting: usize,
     /// The causes, the one of most clusters first.
     pub groups: Vec<Group>,
     /// The chain of the cluster that was asked about, or of the first cluster of each cause.
@@ -111,6 +181,25 @@ pub struct Answer {
 impl Answer {
     /// Returns whether everything that was asked about is as it should be.
     pub fn is_ready(&self) -> bool {
-        self.groups.is_empty() && self.chains.iter().all(|chain| chain.cause.is_none())
+        let meant = |group: &Group| group.grade == Grade::Meant || self.is_let_be(group.grade);
+        let let_be =
+            |chain: &Chain| chain.is_ready() || chain.grade.is_some_and(|grade| self.is_let_be(grade));
+        self.groups.iter().all(meant) && self.chains.iter().all(let_be)
+    }
+
+    /// Returns whether nobody has to act: everything is as it should be, or comes to be so by itself.
+    pub fn is_well(&self) -> bool {
+        let grades = self.groups.iter().map(|group| group.grade);
+        let mut grades = grades.chain(self.chains.iter().filter_map(|chain| chain.grade));
+        grades.all(|grade| match grade {
+            Grade::Fault => false,
+            Grade::Waits(_) | Grade::Meant => true,
+            Grade::Absent => self.is_let_be(grade),
+        })
+    }
+
+    /// Whoever asks about one cluster asks whether the add-on is there.
+    fn is_let_be(&self, grade: Grade) -> bool {
+        grade == Grade::Absent && self.asked.is_none()
     }
 }

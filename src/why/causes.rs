@@ -39,15 +39,36 @@ causes! {
         "The placement controller writes PlacementDecisions. Without them nothing is known, so nothing changes. See the \
          conditions of the Placement, the ManagedClusterSetBindings of its namespace, and whether the controller runs.",
         "see the conditions of the Placement and the bindings of its namespace";
+    BINDING_MISSING = "why/cluster-set-unbound",
+        "A placement may choose from no cluster set.",
+        "A Placement sees the clusters of the ManagedClusterSets that are bound to its namespace by a ManagedClusterSetBinding. \
+         There is no binding that counts, so it can decide for nobody.",
+        "bind a cluster set to the namespace of the Placement";
+    ADDON_DELETING = "why/addon-deleting",
+        "The ClusterManagementAddOn is being deleted.",
+        "What is going away gets nothing new. Its ManagedClusterAddOns go first, with their hooks; finalizers say whom it \
+         waits for.",
+        "delete what is left of it, or see the finalizers of what does not go";
+    SELF_MANAGED = "why/self-managed",
+        "The add-on manages itself, so the hub installs it nowhere.",
+        "Its annotation addon.open-cluster-management.io/lifecycle is neither absent nor addon-manager. Then the install strategy is \
+         for the add-on's own manager to follow; it has not, or there is none, because the value is a slip.",
+        "run the add-on's own manager, or let the hub manage the add-on";
+    NOBODY = "why/nobody-selected",
+        "No cluster has the add-on, and none is to get it.",
+        "Nothing is selected: no placement has decided for a cluster, no label matches, or, with the install strategy Manual, \
+         nobody has created a ManagedClusterAddOn. An add-on that is nowhere is not ready.",
+        "select clusters in spec.installStrategy, or create a ManagedClusterAddOn in the namespace of a cluster";
     NOT_SELECTED = "why/not-selected",
         "Nothing selects the cluster.",
         "None of the placements of the add-on has decided for the cluster, and nobody has created a ManagedClusterAddOn \
          there by hand. Compare the predicates and tolerations of the Placement with the labels and taints of the cluster.",
-        "compare the Placement's predicates and tolerations with the cluster's labels and taints";
+        "let a placement or a label select the cluster, or create a ManagedClusterAddOn in its namespace";
     CLUSTER_MISSING = "why/cluster-missing",
-        "The cluster is selected, but the hub has no ManagedCluster of that name.",
-        "A decision outlived its cluster, or names one that never joined. Nothing is installed until it exists.",
-        "let the cluster join, or have its placement decide again";
+        "The hub has no ManagedCluster of that name.",
+        "A decision or a ManagedClusterAddOn outlived its cluster, or names one that never joined. Nothing is installed until \
+         it exists, and what is reported there is out of date.",
+        "let the cluster join, or have its placement decide again, or delete the ManagedClusterAddOn";
     CLUSTER_LEAVING = "why/cluster-leaving",
         "The ManagedCluster is being deleted.",
         "A cluster that leaves gets nothing new. What is on it goes with it.",
@@ -64,6 +85,16 @@ causes! {
         "Nothing selects the cluster any more; the add-on is about to go.",
         "It stays for the decision grace, so that a placement that flaps removes nothing. Select the cluster again to keep it.",
         "select the cluster again if the add-on should stay";
+    REMOVAL_HELD = "why/removal-held",
+        "Nothing selects the cluster any more, but the add-on does not go yet.",
+        "So many instances would go that something else may be wrong: a selector, a scheduler, or a hub that does not show its \
+         clusters. Some go every minute; where clusters are absent that nobody saw go, none does.",
+        "annotate the ClusterManagementAddOn with tidegate.io/removals-allowed-until=<time> if all of them shall go";
+    REMOVAL_UNCONFIRMED = "why/removal-unconfirmed",
+        "Nothing selects the cluster any more, but the reasons cannot be read again.",
+        "Before an instance is taken away, the add-on, its placements, their decisions and the cluster are read by name. The hub \
+         refuses one of them or does not answer, so the instance stays. The object and the answer are named.",
+        "let the controllers read the object that is named, or see why the hub does not answer";
     DELETING = "why/deleting",
         "The ManagedClusterAddOn is being deleted.",
         "What is going away gets nothing new; it is created again afterwards if the cluster is still selected. Finalizers \
@@ -78,6 +109,11 @@ causes! {
         "The name of the add-on does not fit into a label.",
         "Clusters tell by a label that they have an add-on; this name is too long for one. Everything else works.",
         "choose a shorter name";
+    WORK_NOT_REMOVED = "why/work-not-removed",
+        "The cluster's agent has not let go of a work.",
+        "The work is being deleted. Its agent takes what it deployed off the cluster and then removes its finalizer; until then the work \
+         stays.",
+        "see whether the cluster is available and its work agent runs";
     UNSUPPORTED = "why/unsupported-config",
         "A configuration has a type that the add-on does not support.",
         "The ManagedClusterAddOn refers to a type that stands neither in spec.supportedConfigs nor in \
@@ -97,11 +133,55 @@ causes! {
         "No template offers the version that is asked for.",
         "Versions come from the label addon.open-cluster-management.io/version of the AddOnTemplates for this add-on.",
         "ask for a version that exists, or create its AddOnTemplate";
+    PAUSED = "why/rollout-paused",
+        "Somebody has paused the rollout.",
+        "The annotation tidegate.io/paused of the ClusterManagementAddOn names the placement, or all of them. What is under way goes on; \
+         nothing new starts until the annotation is taken away.",
+        "take the placement out of the annotation when the pause is over";
+    SLOT = "why/waits-for-slot",
+        "The cluster waits until others have made room.",
+        "Only so many clusters of the placement change at once. The clusters that take the slots are named; each gives its slot back when \
+         it is done and has stayed successful for minSuccessTime, or when it has failed. Where each of them is at fault, so is the wait.",
+        "see to the clusters that take the slots";
+    TURN_OF_GROUP = "why/waits-for-group",
+        "The cluster waits for decision groups that go first.",
+        "Mandatory groups go before all others, and with ProgressivePerGroup every group before the next. The groups and their clusters \
+         that are not done yet are named. Where one of them is at fault, so is the wait.",
+        "see to the clusters of the groups that go first";
+    FAILURES = "why/too-many-failures",
+        "The rollout has stopped: more clusters failed than it tolerates.",
+        "Nothing new starts while more clusters have failed, or have taken longer than progressDeadline, than maxFailures tolerates. \
+         It goes on as soon as enough of them have recovered, or have got another configuration.",
+        "mend the clusters that failed, return to what they had, or raise maxFailures";
+    ROLLOUT_STRATEGY = "why/rollout-strategy",
+        "A rollout strategy has no meaning.",
+        "Until it has one, clusters keep what they have: to guess could change all of them at once.",
+        "correct the rollout strategy in the ClusterManagementAddOn";
+    OUTSIDE = "why/outside-rollout",
+        "A change is only meant for other clusters.",
+        "With RollingUpdateWithPlacement a change of spec.configuration reaches the clusters of one placement. The others keep what they \
+         have, and are ready with it.",
+        "nothing; name a wider placement, or UpdateAll, when the change shall reach every cluster";
+    DEADLINE = "why/progress-deadline",
+        "The cluster has taken longer than the rollout allows.",
+        "The agent has not confirmed the configuration within progressDeadline. The cluster counts as failed for the rollout; it still may \
+         come to be ready, and then it counts as that.",
+        "see what the cluster's agent does";
     TURN = "why/rollout-holds",
         "The rollout holds the cluster back.",
         "It is not the cluster's turn: the budget is spent, a group has to soak, too many clusters have failed, or somebody \
          has paused the rollout. The cluster keeps what it has.",
         "look at the clusters that the rollout waits for";
+    RENDERING = "why/rendering-failed",
+        "The works of the add-on cannot be made.",
+        "The AddOnTemplate, or what it is filled in with, is wrong: a variable that has no value, a manifest that is no object, too large, or \
+         twice the same. This is mended on the hub; the agent has nothing to do with it.",
+        "correct the AddOnTemplate, or the configuration that it is filled in with";
+    NOT_DEPLOYED = "why/not-deployed",
+        "Nobody has deployed the add-on on the cluster.",
+        "No AddOnTemplate makes its works, so the add-on's own manager has to: it writes them and says so in the condition \
+         ManifestApplied. It has not.",
+        "see whether the add-on's own manager runs, or list an AddOnTemplate in spec.supportedConfigs";
     WORK_MISSING = "why/work-missing",
         "The cluster has no ManifestWork of the add-on.",
         "Nothing has been rendered for it yet: the controllers are behind or not running, or the add-on deploys its works \
@@ -132,6 +212,16 @@ causes! {
         "The agent of the add-on is not done.",
         "It has been given everything and has not said that it runs well.",
         "look at the add-on's agent on the cluster";
+    REGISTRATION = "why/not-registered",
+        "The agent of the add-on has not got what it needs on the hub.",
+        "Its identity or its permissions could not be written. The message says which and why.",
+        "see the message and the spec.registration of the AddOnTemplate";
+    REFUSED = "why/plan-refused",
+        "Tidegate has refused a part of its own plan.",
+        "Every plan is checked against invariants that are written without the planner. What broke one is not written, everything \
+         else is, and the plan is made again and again. Nothing that anybody wrote on the hub is wrong because of it: this is a \
+         fault of Tidegate.",
+        "report it with the sentence and a dump: tidegate snapshot";
     CONDITION = "why/condition",
         "A condition of the ManagedClusterAddOn says that something is wrong.",
         "Somebody else than these controllers has written it: the add-on's own manager, or the registration agent.",

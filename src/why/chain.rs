@@ -1,36 +1,49 @@
 //! The chain of one cluster: add-on, placement, configurations, instance, works, workloads.
 //!
-//! Decides where it stops. The first link that cannot pass on what the one before it says is the one to open.
+//! Decides where it stops. The first link that cannot pass on what the one before it says is the one to open. A wait that ends by itself
+//! stops nothing.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use serde_json::Value;
 
-use super::answer::{Cause, Chain, Link};
+use super::answer::{Cause, Chain, Grade, Link};
 use super::causes;
-use super::{wait, work};
+use super::links::{cluster_link, since};
+use super::said::Said;
+use super::seats::Seats;
+use super::turn::{LATE, Stages, deadline, under_way_since};
+use super::{command, ending, wait, work};
 use crate::api::names::conditions;
 use crate::offline::Hub;
-use crate::plan::{State, Wait};
-use crate::snapshot::{
-    Cluster, Condition, Instance, Kind, Lifecycle, ObjectKey, PlacementUse, Reference, Status, View,
-};
+use crate::plan::{Wait, WaitOn};
+use crate::snapshot::{Cluster, Condition, InstallStrategy, Instance, Status, View};
 
-/// How many letters of a hash are shown.
-const SHORT: usize = 8;
+/// What a cluster waits for, by the reason and the message of its condition and by its group.
+pub(super) type Turns = RefCell<BTreeMap<[String; 3], Cause>>;
 
 /// Everything that the chains of one add-on share.
 pub(super) struct Case<'a> {
     pub(super) hub: &'a Hub,
     pub(super) view: View<'a>,
     pub(super) waits: &'a [Wait],
+    pub(super) said: &'a Said,
+    pub(super) seats: Seats,
+    /// The clusters from which the plan takes the add-on.
+    pub(super) going: BTreeSet<String>,
+    pub(super) now: Timestamp,
+    /// How far everybody is; found out when somebody waits for others.
+    pub(super) stages: OnceCell<Stages>,
+    /// What was found out about clusters that wait for the same.
+    pub(super) turns: Turns,
 }
 
 impl Case<'_> {
     /// Returns the chain of one cluster.
     pub(super) fn chain(&self, cluster: &str) -> (Chain, Option<Cause>) {
         let mut links = vec![self.addon()];
-        let used = self.placements(cluster);
-        links.extend(used.iter().map(|used| self.placement(used, cluster)));
+        links.extend(self.placement_links(cluster));
         let instance = self.view.instance(cluster);
         for reference in instance
             .into_iter()
@@ -38,15 +51,18 @@ impl Case<'_> {
         {
             links.push(self.config(reference, cluster, instance));
         }
-        let cause = self.follow(cluster, instance, used.is_empty(), &mut links);
-        let nowhere = cause.is_some() && !links.iter().any(|link| link.stops);
-        if let Some(last) = links.last_mut().filter(|_| nowhere) {
-            last.stops = true;
-        }
+        let cause = self.follow(cluster, instance, &mut links);
+        settle_stops(&mut links, cause.as_ref());
+        let addon = &*self.view.addon.name;
         let chain = Chain {
             cluster: cluster.to_owned(),
             links,
             cause: cause.as_ref().map(|cause| cause.doc.id),
+            grade: cause.as_ref().map(|cause| cause.grade),
+            command: cause
+                .as_ref()
+                .map(|cause| command::of(cause, addon, Some(cluster)))
+                .unwrap_or_default(),
             detail: cause
                 .as_ref()
                 .map(|cause| cause.detail.clone())
@@ -56,13 +72,7 @@ impl Case<'_> {
         (chain, cause)
     }
 
-    fn follow(
-        &self,
-        cluster: &str,
-        instance: Option<&Instance>,
-        unselected: bool,
-        links: &mut Vec<Link>,
-    ) -> Option<Cause> {
+    fn follow(&self, cluster: &str, instance: Option<&Instance>, links: &mut Vec<Link>) -> Option<Cause> {
         let mine = self
             .waits
             .iter()
@@ -70,35 +80,191 @@ impl Case<'_> {
         let held = wait::heaviest(mine);
         let known = self.view.cluster(cluster);
         let Some(instance) = instance else {
-            links.push(cluster_link(cluster, known).stopping());
-            let nobody = || Cause {
-                doc: causes::NOT_SELECTED,
-                detail: "no placement of the add-on has decided for the cluster".to_owned(),
-            };
-            let behind = || Cause {
-                doc: causes::WORK_MISSING,
-                detail: "the ManagedClusterAddOn has not been created yet".to_owned(),
-            };
-            return Some(held.map_or_else(|| if unselected { nobody() } else { behind() }, wait::cause));
+            return Some(self.without_instance(cluster, held, links));
         };
-        links.push(instance_link(instance));
-        if let Some(wait) = held.filter(|wait| !wait::is_about_the_agent(&wait.on)) {
-            mark(links, wait);
+        links.push(self.instance_link(instance));
+        if let Some(cause) = self.leaving(cluster, held, instance) {
+            if let Some(addon) = links.first_mut() {
+                addon.stops = true;
+            }
             self.works(cluster, links);
-            return Some(wait::cause(wait));
+            return Some(cause);
         }
         if instance.meta.deleting {
-            return Some(Cause {
-                doc: causes::DELETING,
-                detail: "the ManagedClusterAddOn is being deleted".to_owned(),
-            });
+            // An add-on that is wanted again waits for this end, too; what holds the end says more.
+            let own = self
+                .waits
+                .iter()
+                .filter(|wait| wait.cluster.as_deref() == Some(cluster));
+            let hook = own.into_iter().find(|wait| matches!(wait.on, WaitOn::Hook(_)));
+            return Some(self.held_instance(instance, hook.or(held), links));
         }
-        if let Some(cause) = unreachable(known) {
+        let mut note = None;
+        if let Some(wait) = held.filter(|wait| !wait::is_about_the_agent(&wait.on)) {
+            let cause = self.held(instance, wait);
+            if cause.grade != Grade::Meant {
+                mark(links, wait, &cause);
+                self.works(cluster, links);
+                return Some(cause);
+            }
+            note = Some(cause);
+        }
+        if let Some(cause) = away(known) {
             links.push(cluster_link(cluster, known).stopping());
             return Some(cause);
         }
-        let found = self.works(cluster, links);
-        found.or_else(|| held.map(wait::cause)).or_else(|| said(instance))
+        if self.view.addon.meta.deleting {
+            self.works(cluster, links);
+            return Some(self.left_over(instance));
+        }
+        self.below(instance, held.filter(|_| note.is_none()), note.is_some(), links)
+            .or(note)
+    }
+
+    /// What the objects below the instance say that has everything it is to have.
+    fn below(
+        &self,
+        instance: &Instance,
+        held: Option<&Wait>,
+        is_meant: bool,
+        links: &mut Vec<Link>,
+    ) -> Option<Cause> {
+        let words = self.said.words(instance);
+        let stalled = words
+            .iter()
+            .find(|word| word.kind == conditions::STALLED && word.status == Status::True);
+        if let Some(stalled) = stalled.filter(|stalled| stalled.reason == "RenderingFailed") {
+            // `Stalled` refers to the condition that has the sentence.
+            let whole = words.iter().find(|word| word.kind == conditions::PROGRESSING);
+            let message = &whole.unwrap_or(stalled).message;
+            let cause = Self::rendering(instance, message, links);
+            self.works(&instance.cluster, links);
+            return Some(cause);
+        }
+        let found = self
+            .works(&instance.cluster, links)
+            .or_else(|| held.map(wait::cause));
+        let is_late = stalled.is_some_and(|stalled| stalled.reason == LATE);
+        let Some(found) = found else {
+            let meant = is_meant.then_some(conditions::CONFIGURED);
+            return self.said.wrong(instance, self.view.addon.managed, meant);
+        };
+        let is_silent = found.doc == causes::NOT_REPORTED || found.doc == causes::AGENT;
+        if is_late {
+            let doc = if is_silent { causes::DEADLINE } else { found.doc };
+            let detail = format!("{}; the progressDeadline of the rollout is over", found.detail);
+            return Some(Cause { doc, detail, ..found });
+        }
+        if !is_silent {
+            return Some(found);
+        }
+        // Whoever has just got something needs a moment to say so.
+        let begun = under_way_since(&words);
+        let late = begun.and_then(|begun| deadline(self.home(&instance.cluster)?, begun));
+        let end = self.patience(begun).into_iter().chain(late).min();
+        Some(found.within(end, self.now))
+    }
+
+    /// A template that cannot be rendered is mended on the hub.
+    fn rendering(instance: &Instance, message: &str, links: &mut [Link]) -> Cause {
+        let mut references = instance.references.iter();
+        let template = references.find(|one| &*one.config.of.resource == "addontemplates");
+        let Some(template) = template else {
+            return Cause::new(causes::RENDERING, message);
+        };
+        let beginning = format!("{} {}", template.config.of, template.config.name);
+        if let Some(link) = links.iter_mut().find(|link| link.object == beginning) {
+            link.stops = true;
+        }
+        Cause::new(
+            causes::RENDERING,
+            format!("AddOnTemplate {}: {message}", template.config.name),
+        )
+        .typing(command::get("addontemplate", ("", &template.config.name)))
+    }
+
+    fn without_instance(&self, cluster: &str, held: Option<&Wait>, links: &mut Vec<Link>) -> Cause {
+        if self.view.addon.meta.deleting {
+            return self
+                .held_works(cluster, links)
+                .unwrap_or_else(ending::nothing_left);
+        }
+        links.push(cluster_link(cluster, self.view.cluster(cluster)).stopping());
+        match held {
+            Some(wait) if matches!(wait.on, WaitOn::OptedOut) => self.opted_out(cluster),
+            Some(wait) => wait::cause(wait),
+            None => self.absent(cluster),
+        }
+    }
+
+    /// What holds an instance before its agent has anything to do.
+    fn held(&self, instance: &Instance, wait: &Wait) -> Cause {
+        let WaitOn::Rollout(told) = &wait.on else {
+            return wait::cause(wait);
+        };
+        let words = self.said.words(instance);
+        let configured = words.iter().find(|word| word.kind == conditions::CONFIGURED);
+        let (reason, message) =
+            configured.map_or(("", ""), |word| (word.reason.as_str(), word.message.as_str()));
+        let groups: Vec<String> = self
+            .seats
+            .of_cluster(&instance.cluster)
+            .iter()
+            .map(|seat| format!("{} {}", seat.placement, seat.group_text()))
+            .collect();
+        let key = [reason.to_owned(), format!("{message} {told}"), groups.join(" ")];
+        if let Some(known) = self.turns.borrow().get(&key) {
+            return known.clone();
+        }
+        let cause = self.turn(instance, told);
+        self.turns.borrow_mut().insert(key, cause.clone());
+        cause
+    }
+
+    pub(super) fn stages(&self) -> &Stages {
+        self.stages.get_or_init(|| Stages::of(self))
+    }
+
+    /// Tells whether the add-on is to be installed on a cluster.
+    pub(super) fn selects(&self, cluster: &str) -> bool {
+        let addon = self.view.addon;
+        match &addon.strategy {
+            InstallStrategy::Placements => self.seats.home(cluster).is_some(),
+            InstallStrategy::Labels(Some(selector)) => self
+                .view
+                .cluster(cluster)
+                .is_some_and(|cluster| addon.managed && cluster.is_matched_by(selector)),
+            InstallStrategy::Manual
+            | InstallStrategy::Labels(None)
+            | InstallStrategy::BadLabels(_)
+            | InstallStrategy::Other(_) => false,
+        }
+    }
+
+    /// Why an instance is still there that goes as soon as it may. What holds it is known to whoever takes it away: a plan that is made
+    /// here has the budget of a minute in which nothing went.
+    fn leaving(&self, cluster: &str, held: Option<&Wait>, instance: &Instance) -> Option<Cause> {
+        let waits_for_budget = held.is_some_and(|wait| matches!(wait.on, WaitOn::RemovalBudget(..)));
+        let goes = self.going.contains(cluster) && !instance.meta.deleting;
+        if !goes && !waits_for_budget {
+            return None;
+        }
+        if let Some(told) = self
+            .view
+            .addon
+            .conditions
+            .iter()
+            .find_map(|one| self.held_by(one))
+        {
+            return Some(told);
+        }
+        // What takes a cluster away says more than that its add-on goes.
+        let known = self.view.cluster(cluster);
+        let stays = known.is_some_and(|cluster| !cluster.meta.deleting);
+        (goes && stays).then(|| {
+            let detail = "nothing keeps the add-on on the cluster; it goes with the next plan";
+            Cause::new(causes::GRACE, detail).graded(Grade::Waits(None))
+        })
     }
 
     fn works(&self, cluster: &str, links: &mut Vec<Link>) -> Option<Cause> {
@@ -111,135 +277,56 @@ impl Case<'_> {
         cause
     }
 
-    fn addon(&self) -> Link {
-        let addon = self.view.addon;
-        let managed = match &addon.lifecycle {
-            Lifecycle::Managed => "managed by the hub".to_owned(),
-            Lifecycle::Empty if addon.managed => "managed by the hub".to_owned(),
-            Lifecycle::Empty => "manages itself".to_owned(),
-            Lifecycle::Own(by) => format!("manages itself (lifecycle {by:?})"),
+    /// What the controllers say about removals that they hold.
+    fn held_by(&self, condition: &Condition) -> Option<Cause> {
+        if &*condition.kind != conditions::STALLED || condition.status != Status::True {
+            return None;
+        }
+        let doc = match &*condition.reason {
+            "RemovalHeld" | "ClustersAbsent" => causes::REMOVAL_HELD,
+            "RemovalUnconfirmed" => causes::REMOVAL_UNCONFIRMED,
+            _ => return None,
         };
-        let ready = addon
-            .conditions
-            .iter()
-            .find(|condition| &*condition.kind == conditions::READY);
-        let ready = ready.map_or_else(String::new, |condition| {
-            format!("; Ready {}: {}", condition.status.as_str(), condition.message)
-        });
-        Link::new(
-            format!("ClusterManagementAddOn {}", addon.name),
-            format!("{managed}{ready}"),
-        )
-    }
-
-    /// The placements of the add-on that have decided for the cluster.
-    fn placements(&self, cluster: &str) -> Vec<&PlacementUse> {
-        let uses = self.view.addon.placements.iter();
-        uses.filter(|used| self.group(used, cluster).is_some()).collect()
-    }
-
-    fn group(&self, used: &PlacementUse, cluster: &str) -> Option<String> {
-        let mut decisions = self.view.decisions(&used.namespace, &used.name);
-        let decision = decisions.find(|decision| decision.clusters.iter().any(|name| **name == *cluster))?;
-        Some(match &*decision.group_name {
-            "" => format!("group {}", decision.group_index),
-            name => format!("group {} {name:?}", decision.group_index),
+        let cause = Cause::new(doc, &*condition.message);
+        Some(if doc == causes::REMOVAL_HELD {
+            cause.typing(self.let_removals_go())
+        } else {
+            cause
         })
     }
 
-    fn placement(&self, used: &PlacementUse, cluster: &str) -> Link {
-        let group = self.group(used, cluster).unwrap_or_default();
-        let mut says = format!("{group}; {}", self.strategy(used));
-        let progression = self.view.addon.progressions.iter().flatten();
-        let mut mine =
-            progression.filter(|found| found.namespace == used.namespace && found.name == used.name);
-        let said = mine.find_map(|found| {
-            found
-                .conditions
-                .iter()
-                .find(|condition| &*condition.kind == conditions::PROGRESSING)
-        });
-        if let Some(condition) = said {
-            says.push_str("; ");
-            says.push_str(&condition.message);
-        }
-        Link::new(format!("Placement {}/{}", used.namespace, used.name), says)
+    /// The command that lets removals go for an hour.
+    pub(super) fn let_removals_go(&self) -> String {
+        let hour = jiff::SignedDuration::from_hours(1);
+        let until = self.now.saturating_add(hour).unwrap_or(self.now);
+        let until = Timestamp::from_second(until.as_second()).unwrap_or(until);
+        format!(
+            "kubectl annotate clustermanagementaddon {} --overwrite {}={until}",
+            command::quoted(&self.view.addon.name),
+            crate::snapshot::terms::REMOVALS_ALLOWED_UNTIL
+        )
     }
+}
 
-    /// The strategy as its author wrote it: the store keeps only its meaning.
-    fn strategy(&self, used: &PlacementUse) -> String {
-        if let Err(why) = &used.rollout {
-            return format!("the rollout strategy has no meaning: {why}");
+/// A chain stops somewhere where somebody has to act, and nowhere else.
+fn settle_stops(links: &mut [Link], cause: Option<&Cause>) {
+    let is_stopped = cause.is_some_and(|cause| matches!(cause.grade, Grade::Fault | Grade::Absent));
+    if !is_stopped {
+        for link in links {
+            link.stops = false;
         }
-        let key = ObjectKey::new(Kind::AddOn, "", self.view.addon.name.clone());
-        let uses = self
-            .hub
-            .object(&key)
-            .and_then(|object| object.pointer("/spec/installStrategy/placements"));
-        let written = uses
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .find(|written| {
-                let text = |name: &str| written.get(name).and_then(Value::as_str);
-                text("namespace") == Some(&*used.namespace) && text("name") == Some(&*used.name)
-            });
-        let strategy = written.and_then(|written| written.get("rolloutStrategy"));
-        let kind = strategy
-            .and_then(|strategy| strategy.get("type"))
-            .and_then(Value::as_str)
-            .unwrap_or("All");
-        let block =
-            strategy.and_then(|strategy| strategy.as_object()?.values().find(|value| value.is_object()));
-        let mut says = kind.to_owned();
-        for (name, value) in block.and_then(Value::as_object).into_iter().flatten() {
-            if !value.is_array() && !value.is_object() {
-                let value = value.to_string();
-                says.extend([" ", name, " ", value.trim_matches('"')]);
-            }
-        }
-        says
+        return;
     }
-
-    fn config(&self, reference: &Reference, cluster: &str, instance: Option<&Instance>) -> Link {
-        let config = &reference.config;
-        let addon = self.view.addon;
-        let mut uses = addon
-            .placements
-            .iter()
-            .filter(|used| self.group(used, cluster).is_some());
-        let level = if instance.is_some_and(|instance| instance.configs.contains(config)) {
-            "cluster"
-        } else if uses.any(|used| used.configs.contains(config)) {
-            "placement"
-        } else {
-            "default"
-        };
-        let applied = reference
-            .applied
-            .as_ref()
-            .map_or("nothing", |applied| &applied.hash);
-        let says = if reference.is_applied() {
-            format!("level {level}; {} applied", short(&reference.desired))
-        } else {
-            format!(
-                "level {level}; desired {}, applied {}",
-                short(&reference.desired),
-                short(applied)
-            )
-        };
-        let place = if config.namespace.is_empty() {
-            config.name.to_string()
-        } else {
-            format!("{}/{}", config.namespace, config.name)
-        };
-        Link::new(format!("{} {place}", config.of), says)
+    if !links.iter().any(|link| link.stops)
+        && let Some(last) = links.last_mut()
+    {
+        last.stops = true;
     }
 }
 
 /// A wait that is about an object stops the chain at that object.
-fn mark(links: &mut [Link], wait: &Wait) {
-    let text = wait.to_string();
+fn mark(links: &mut [Link], wait: &Wait, cause: &Cause) {
+    let text = format!("{wait} {}", cause.detail);
     let named = |link: &Link| {
         let name = link.object.split_once(' ').map_or("", |(_, name)| name);
         name.contains('/') && text.contains(name)
@@ -253,103 +340,21 @@ fn mark(links: &mut [Link], wait: &Wait) {
     }
 }
 
-fn instance_link(instance: &Instance) -> Link {
-    let word = |kind: &str| {
-        let condition = instance.condition(kind)?;
-        Some(format!(
-            "{kind} {} {}: {}",
-            condition.status.as_str(),
-            condition.reason,
-            condition.message
-        ))
-    };
-    let said: Vec<String> = [
-        conditions::PROGRESSING,
-        conditions::AVAILABLE,
-        conditions::DEGRADED,
-    ]
-    .into_iter()
-    .filter_map(word)
-    .collect();
-    let said = if said.is_empty() {
-        "no conditions yet".to_owned()
-    } else {
-        said.join("; ")
-    };
-    Link::new(
-        format!("ManagedClusterAddOn {}/{}", instance.cluster, instance.addon),
-        said,
-    )
-}
-
-fn cluster_link(name: &str, cluster: Option<&Cluster>) -> Link {
-    let says = match cluster {
-        None => "does not exist".to_owned(),
-        Some(cluster) => {
-            let accepted = if cluster.accepted {
-                "accepted"
-            } else {
-                "not accepted"
-            };
-            let available = cluster.available.map_or("not reported", Status::as_str);
-            let why = cluster
-                .unknown
-                .as_ref()
-                .map_or_else(String::new, |(reason, message)| format!(" ({reason}: {message})"));
-            format!("{accepted}, available {available}{why}")
+/// Why nothing that is reported of a cluster counts: it is not there, goes, or nobody hears of it.
+pub(super) fn away(cluster: Option<&Cluster>) -> Option<Cause> {
+    let (doc, detail) = match cluster {
+        None => (causes::CLUSTER_MISSING, "the cluster has no ManagedCluster"),
+        Some(cluster) if cluster.meta.deleting => {
+            (causes::CLUSTER_LEAVING, "the ManagedCluster is being deleted")
         }
+        Some(cluster) if !cluster.accepted => (causes::NOT_ACCEPTED, "the hub has not accepted the cluster"),
+        Some(cluster) => match cluster.available {
+            Some(Status::True) => return None,
+            Some(Status::False | Status::Unknown) => {
+                (causes::UNREACHABLE, "the hub does not hear of the cluster")
+            }
+            None => (causes::UNREACHABLE, "the cluster has never reported to the hub"),
+        },
     };
-    Link::new(format!("ManagedCluster {name}"), says)
-}
-
-fn unreachable(cluster: Option<&Cluster>) -> Option<Cause> {
-    let cluster = cluster?;
-    match cluster.available {
-        None | Some(Status::True) => None,
-        Some(Status::False | Status::Unknown) => Some(Cause {
-            doc: causes::UNREACHABLE,
-            detail: "the hub does not hear of the cluster".to_owned(),
-        }),
-    }
-}
-
-/// What conditions say when nothing else does.
-fn said(instance: &Instance) -> Option<Cause> {
-    let is = |kind: &str, status: Status| {
-        instance
-            .condition(kind)
-            .filter(|condition| condition.status == status)
-    };
-    let failed =
-        |condition: &&Condition| State::is_failure(&condition.reason) || condition.status == Status::True;
-    let progressing = instance.condition(conditions::PROGRESSING).filter(failed);
-    let bad = progressing
-        .or_else(|| is(conditions::AVAILABLE, Status::False))
-        .or_else(|| is(conditions::AVAILABLE, Status::Unknown))
-        .or_else(|| is(conditions::DEGRADED, Status::True))?;
-    Some(Cause {
-        doc: causes::CONDITION,
-        detail: format!(
-            "{} {} {}: {}",
-            bad.kind,
-            bad.status.as_str(),
-            bad.reason,
-            bad.message
-        ),
-    })
-}
-
-fn since(instance: Option<&Instance>) -> Option<Timestamp> {
-    let kinds = [conditions::PROGRESSING, conditions::AVAILABLE];
-    let since = kinds
-        .into_iter()
-        .filter_map(|kind| instance?.condition(kind)?.since);
-    since.max()
-}
-
-fn short(hash: &str) -> String {
-    if hash.is_empty() {
-        return "nothing".to_owned();
-    }
-    hash.chars().take(SHORT).collect()
+    Some(Cause::new(doc, detail))
 }

@@ -13,12 +13,19 @@
 mod answer;
 mod causes;
 mod chain;
+mod command;
+mod ending;
 mod find;
+mod links;
+mod nobody;
 mod render;
+mod said;
+mod seats;
+mod turn;
 mod wait;
 mod work;
 
-pub use answer::{Answer, Chain, Group, Link, Unknown};
+pub use answer::{Answer, Chain, Grade, Group, Link, Unknown};
 pub use causes::{CAUSES, CauseDoc};
 pub use find::why;
 pub use render::{json, text};

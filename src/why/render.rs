@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Chain, Group};
+use super::answer::{Answer, Chain, Grade, Group};
 use crate::field::{counted, one_line};
 
 /// The most clusters that are listed by name.
@@ -26,13 +26,9 @@ pub fn text(answer: &Answer, one: bool) -> String {
         }
         return out;
     }
-    let (addon, ready, clusters) = (&answer.addon, answer.ready, answer.clusters);
-    line(
-        &mut out,
-        &format!("{addon}: {ready} of {} ready", counted(clusters, "cluster")),
-    );
+    line(&mut out, &headline(answer));
     for group in &answer.groups {
-        put_group(&mut out, group);
+        put_group(&mut out, answer, group);
         let chain = answer
             .chains
             .iter()
@@ -45,26 +41,68 @@ pub fn text(answer: &Answer, one: bool) -> String {
     out
 }
 
-fn put_chain(out: &mut String, answer: &Answer, chain: &Chain) {
-    let state = if chain.cause.is_some() {
-        "NOT READY"
-    } else {
-        "READY"
+fn headline(answer: &Answer) -> String {
+    let (addon, ready, clusters) = (&answer.addon, answer.ready, counted(answer.clusters, "cluster"));
+    if answer.leaving {
+        return format!("{addon}: is being deleted, and something of it is left on {clusters}");
+    }
+    let waiting = match answer.waiting {
+        0 => String::new(),
+        1 => ", 1 waits".to_owned(),
+        more => format!(", {more} wait"),
     };
+    format!("{addon}: {ready} of {clusters} ready{waiting}")
+}
+
+fn put_chain(out: &mut String, answer: &Answer, chain: &Chain) {
     let since = chain
         .since
         .map_or_else(String::new, |since| format!(" for {}", ago(since, answer.at)));
-    line(
-        out,
-        &format!("{} on {}: {state}{since}", answer.addon, chain.cluster),
-    );
+    let state = match chain.grade {
+        None | Some(Grade::Meant) => format!("READY{since}"),
+        Some(Grade::Fault) => format!("NOT READY{since}"),
+        Some(Grade::Waits(until)) => format!("WAITS{}", ending(until, answer.at)),
+        Some(Grade::Absent) => "not installed".to_owned(),
+    };
+    line(out, &format!("{} on {}: {state}", answer.addon, chain.cluster));
     put_links(out, chain);
-    if let Some(cause) = chain.cause {
-        line(out, &format!("cause: {}", chain.detail));
+    let Some((cause, grade)) = chain.cause.zip(chain.grade) else {
+        return;
+    };
+    let label = match grade {
+        Grade::Fault => "cause: ",
+        Grade::Waits(_) | Grade::Absent | Grade::Meant => "why:   ",
+    };
+    line(out, &format!("{label}{}", chain.detail));
+    if shows_cure(grade, cause) {
         let doc = super::CAUSES.iter().find(|doc| doc.id == cause);
         line(out, &format!("fix:   {}", doc.map_or("", |doc| doc.fix)));
-        line(out, &format!("code:  {cause} (tidegate explain {cause})"));
+        line(out, &format!("       {}", chain.command));
     }
+    line(out, &format!("code:  {cause} (tidegate explain {cause})"));
+}
+
+/// What ends by itself needs no cure, but for a pause, which somebody has to end.
+fn shows_cure(grade: Grade, cause: &str) -> bool {
+    match grade {
+        Grade::Fault | Grade::Absent | Grade::Meant => true,
+        Grade::Waits(_) => cause == super::causes::PAUSED.id,
+    }
+}
+
+/// Returns until when a wait lasts, and how long that is.
+fn ending(until: Option<Timestamp>, now: Timestamp) -> String {
+    until.map_or_else(String::new, |until| {
+        let left = ago(now, until);
+        let second = Timestamp::from_second(until.as_second()).unwrap_or(until);
+        let day = |at: Timestamp| at.as_second().div_euclid(86_400);
+        let text = second.to_string();
+        let time = text.split_once('T').filter(|_| day(until) == day(now));
+        match time {
+            Some((_, time)) => format!(" until {} UTC ({left})", time.trim_end_matches('Z')),
+            None => format!(" until {text} ({left})"),
+        }
+    })
 }
 
 fn put_others(out: &mut String, group: &Group) {
@@ -91,14 +129,21 @@ fn put_others(out: &mut String, group: &Group) {
     }
 }
 
-fn put_group(out: &mut String, group: &Group) {
+fn put_group(out: &mut String, answer: &Answer, group: &Group) {
     let who = if group.clusters.is_empty() {
         "the add-on".to_owned()
     } else {
         counted(group.clusters.len(), "cluster")
     };
     line(out, "");
-    line(out, &format!("{who}: {}", group.detail));
+    let state = match group.grade {
+        Grade::Fault => String::new(),
+        Grade::Waits(until) if group.clusters.len() == 1 => format!("waits{}; ", ending(until, answer.at)),
+        Grade::Waits(until) => format!("wait{}; ", ending(until, answer.at)),
+        Grade::Absent => "not installed; ".to_owned(),
+        Grade::Meant => "ready; ".to_owned(),
+    };
+    line(out, &format!("{who}: {state}{}", group.detail));
     if !group.clusters.is_empty() {
         let named: Vec<&str> = group
             .clusters
@@ -117,7 +162,10 @@ fn put_group(out: &mut String, group: &Group) {
 }
 
 fn put_cure(out: &mut String, group: &Group) {
-    line(out, &format!("  fix:  {}", group.cause.fix));
+    if shows_cure(group.grade, group.cause.id) {
+        line(out, &format!("  fix:  {}", group.cause.fix));
+        line(out, &format!("        {}", group.command));
+    }
     line(out, &format!("  code: {}", group.cause.id));
 }
 
@@ -163,16 +211,35 @@ fn ago(since: Timestamp, now: Timestamp) -> String {
 pub fn json(answer: &Answer) -> Value {
     let groups = answer.groups.iter().map(|group| {
         json!({"code": group.cause.id, "summary": group.cause.summary, "fix": group.cause.fix,
+            "command": group.command, "state": state(Some(group.grade)), "until": until(Some(group.grade)),
             "detail": group.detail, "clusters": group.clusters})
     });
     json!({
         "addon": answer.addon,
         "at": answer.at.to_string(),
         "ready": answer.is_ready(),
-        "clusters": {"total": answer.clusters, "ready": answer.ready},
+        "well": answer.is_well(),
+        "leaving": answer.leaving,
+        "clusters": {"total": answer.clusters, "ready": answer.ready, "waiting": answer.waiting},
         "causes": groups.collect::<Vec<_>>(),
         "chains": answer.chains.iter().map(chain).collect::<Vec<_>>(),
     })
+}
+
+fn state(grade: Option<Grade>) -> &'static str {
+    match grade {
+        None | Some(Grade::Meant) => "ready",
+        Some(Grade::Fault) => "not-ready",
+        Some(Grade::Waits(_)) => "waits",
+        Some(Grade::Absent) => "not-installed",
+    }
+}
+
+fn until(grade: Option<Grade>) -> Option<String> {
+    match grade {
+        Some(Grade::Waits(until)) => until.map(|until| until.to_string()),
+        None | Some(Grade::Fault | Grade::Absent | Grade::Meant) => None,
+    }
 }
 
 fn chain(chain: &Chain) -> Value {
@@ -182,7 +249,10 @@ fn chain(chain: &Chain) -> Value {
         .map(|link| json!({"object": link.object, "says": link.says, "stops": link.stops}));
     json!({
         "cluster": chain.cluster,
-        "ready": chain.cause.is_none(),
+        "ready": chain.is_ready(),
+        "state": state(chain.grade),
+        "until": until(chain.grade),
+        "command": chain.command,
         "code": chain.cause,
         "detail": chain.detail,
         "since": chain.since.map(|since| since.to_string()),

@@ -2,16 +2,41 @@
 //!
 //! Decides the order in which waits count: what can never move before what only takes its time.
 
-use super::answer::Cause;
+use super::answer::{Cause, Grade};
 use super::causes::{self, CauseDoc};
+use super::command::{describe, get, quoted};
 use crate::plan::{Wait, WaitOn};
 
 /// Returns the cause of a wait, without the cluster's name.
 pub(super) fn cause(wait: &Wait) -> Cause {
     let text = Wait::addon(wait.on.clone()).to_string();
-    Cause {
-        doc: doc(&wait.on),
-        detail: text,
+    let cause = Cause::new(doc(&wait.on), text).graded(grade(&wait.on));
+    let command = if let WaitOn::Placement(namespace, _) = &wait.on {
+        Some(format!("kubectl get placements -n {}", quoted(namespace)))
+    } else if let WaitOn::Decision(namespace, name) | WaitOn::MaySelect(namespace, name) = &wait.on {
+        Some(describe("placement", (namespace, name)))
+    } else if let WaitOn::Config(config, _) | WaitOn::Content(config) = &wait.on {
+        let place = (&*config.namespace, &*config.name);
+        Some(get(&config.of.to_string(), place))
+    } else if let WaitOn::Reason(object, _) = &wait.on {
+        let place = (&*object.namespace, &*object.name);
+        Some(get(object.kind.address().resource, place))
+    } else {
+        None
+    };
+    Cause { command, ..cause }
+}
+
+/// Only what ends by itself is no fault.
+fn grade(on: &WaitOn) -> Grade {
+    if let WaitOn::Grace(due) = on {
+        Grade::Waits(Some(*due))
+    } else if matches!(on, WaitOn::ClusterDeletion) {
+        Grade::Waits(None)
+    } else if matches!(on, WaitOn::OptedOut) {
+        Grade::Absent
+    } else {
+        Grade::Fault
     }
 }
 
@@ -44,14 +69,19 @@ fn rank(on: &WaitOn) -> u8 {
         | WaitOn::Acceptance
         | WaitOn::OptedOut
         | WaitOn::Grace(_)
-        | WaitOn::Hook(_) => 0,
+        | WaitOn::RemovalBudget(..)
+        | WaitOn::Reason(..)
+        | WaitOn::MaySelect(..)
+        | WaitOn::Absences(..)
+        | WaitOn::Hook(_)
+        | WaitOn::Refused(_) => 0,
     }
 }
 
 fn doc(on: &WaitOn) -> &'static CauseDoc {
     match on {
         WaitOn::Placement(..) => causes::PLACEMENT_MISSING,
-        WaitOn::Decision(..) => causes::PLACEMENT_UNDECIDED,
+        WaitOn::Decision(..) | WaitOn::MaySelect(..) => causes::PLACEMENT_UNDECIDED,
         WaitOn::Cluster => causes::CLUSTER_MISSING,
         WaitOn::ClusterDeletion => causes::CLUSTER_LEAVING,
         WaitOn::Deletion => causes::DELETING,
@@ -63,9 +93,39 @@ fn doc(on: &WaitOn) -> &'static CauseDoc {
         WaitOn::Acceptance => causes::NOT_ACCEPTED,
         WaitOn::OptedOut => causes::OPTED_OUT,
         WaitOn::Grace(_) => causes::GRACE,
+        WaitOn::RemovalBudget(..) | WaitOn::Absences(..) => causes::REMOVAL_HELD,
+        WaitOn::Reason(..) => causes::REMOVAL_UNCONFIRMED,
         WaitOn::Content(_) => causes::CONTENT,
         WaitOn::Agent(_) => causes::AGENT,
         WaitOn::Hook(_) => causes::HOOK,
         WaitOn::Label => causes::LABEL,
+        WaitOn::Refused(_) => causes::REFUSED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::why::command;
+
+    #[test]
+    fn a_plan_that_was_refused_is_a_fault_of_this_program_and_says_what_to_report() {
+        let told = cause(&Wait::addon(WaitOn::Refused("2 would move".to_owned())));
+        assert_eq!((told.doc, told.grade), (causes::REFUSED, Grade::Fault));
+        assert!(told.detail.contains("Tidegate's own fault") && told.detail.contains("2 would move"));
+        assert_eq!(
+            command::of(&told, "hello", None),
+            "tidegate snapshot --output hub.json"
+        );
+    }
+
+    #[test]
+    fn only_what_ends_by_itself_is_no_fault() {
+        let grade = |on: WaitOn| cause(&Wait::addon(on)).grade;
+        let due = jiff::Timestamp::UNIX_EPOCH;
+        assert_eq!(grade(WaitOn::Grace(due)), Grade::Waits(Some(due)));
+        assert_eq!(grade(WaitOn::OptedOut), Grade::Absent);
+        assert_eq!(grade(WaitOn::RemovalBudget(1, due)), Grade::Fault);
+        assert_eq!(grade(WaitOn::Placement("n".into(), "p".into())), Grade::Fault);
     }
 }

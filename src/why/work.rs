@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::answer::{Cause, Link};
 use super::causes;
+use super::command::{describe, get, quoted};
 use crate::offline::Hub;
 use crate::snapshot::{Kind, ObjectKey, Signal, Status, Work, Workload};
 
@@ -37,7 +38,11 @@ pub(super) fn follow<'w>(
 }
 
 fn one(work: &Work) -> Option<Cause> {
-    let because = |doc, detail: String| Some(Cause { doc, detail });
+    let look = get("manifestwork", (&work.namespace, &work.name));
+    let because = |doc, detail: String| Some(Cause::new(doc, detail).typing(look.clone()));
+    if work.meta.deleting {
+        return because(causes::WORK_MISSING, "the work is being deleted".to_owned());
+    }
     let applied = work.applied.as_ref().filter(|signal| signal.current);
     match applied.map(|signal| signal.status) {
         None => {
@@ -58,9 +63,14 @@ fn one(work: &Work) -> Option<Cause> {
         }
     }
     if let Some(workload) = work.workloads.iter().find(|workload| is_short(workload)) {
-        return because(
-            causes::WORKLOAD,
-            format!("{} is not ready", workload_name(workload)),
+        let name = workload_name(workload);
+        let resource = workload.resource.strip_suffix('s').unwrap_or(&workload.resource);
+        let look = describe(resource, (&workload.namespace, &workload.name));
+        return Some(
+            Cause::new(causes::WORKLOAD, format!("{name} is not ready")).typing(format!(
+                "{look}   # with the kubeconfig of cluster {}",
+                quoted(&work.namespace)
+            )),
         );
     }
     let available = work.available.as_ref().filter(|signal| signal.current);
@@ -70,7 +80,11 @@ fn one(work: &Work) -> Option<Cause> {
             message,
             ..
         }) => because(causes::UNAVAILABLE, message.to_string()),
-        Some(_) | None => None,
+        None => because(
+            causes::NOT_REPORTED,
+            "no report on whether the resources of the work are available".to_owned(),
+        ),
+        Some(_) => None,
     }
 }
 

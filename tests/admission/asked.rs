@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use tidegate::admission::{Circumstances, Door, Operation, Request, Rulebook, Verdict, decide};
 use tidegate::api::v1alpha1::ClusterManagementAddOnSpec;
 use tidegate::model::ConfigType;
-use tidegate::snapshot::{AddonFacts, Completeness, Event, Facts, Kind, ObjectKey, Settings, Store};
+use tidegate::snapshot::{
+    AddonFacts, Completeness, Event, Facts, Kind, MayBind, Name, ObjectKey, Settings, Store, role_key,
+};
 
 /// What is asked about one object.
 #[derive(Clone, Debug)]
@@ -38,6 +40,16 @@ impl Asked {
 
     /// Asks at one of the doors, under a rulebook.
     pub(crate) fn under(&self, rulebook: &Rulebook, door: Door, facts: &Facts) -> Verdict {
+        self.as_told(rulebook, (door, Circumstances::default()), facts)
+    }
+
+    /// The same, with what else is told of the request.
+    pub(crate) fn as_told(
+        &self,
+        rulebook: &Rulebook,
+        (door, circumstances): (Door, Circumstances<'_>),
+        facts: &Facts,
+    ) -> Verdict {
         let text = |name: &str| {
             self.object
                 .get(name)
@@ -70,7 +82,7 @@ impl Asked {
             object: Some(&object),
             old: old.as_deref(),
             dry_run: false,
-            circumstances: Circumstances::default(),
+            circumstances,
         };
         let verdict = decide(&request, facts, rulebook);
         let dry = decide(
@@ -119,6 +131,8 @@ pub(crate) struct WrittenFacts {
     pub(crate) objects: Vec<Value>,
     /// What the hub itself says about objects: `Kind namespace/name`, and whether it exists.
     pub(crate) asked_hub: BTreeMap<String, bool>,
+    /// What the hub says the one who asks may bind: `Kind name namespace`, without the namespace everywhere.
+    pub(crate) may_bind: BTreeMap<String, bool>,
 }
 
 impl Default for WrittenFacts {
@@ -134,6 +148,7 @@ impl Default for WrittenFacts {
             installed: BTreeMap::new(),
             objects: Vec::new(),
             asked_hub: BTreeMap::new(),
+            may_bind: BTreeMap::new(),
         }
     }
 }
@@ -155,6 +170,14 @@ impl WrittenFacts {
         for (addon, versions) in &self.versions {
             facts = facts.with_versions(addon, versions.iter().map(String::as_str));
         }
+        let rights = self.may_bind.iter().map(|(text, may)| {
+            let mut words = text.split(' ');
+            let (kind, name) = (words.next().expect("a kind"), words.next().expect("a name"));
+            let namespace = Name::from(words.next().unwrap_or_default());
+            let role = role_key(kind, &namespace, &name.into()).expect("a kind of role");
+            (MayBind { role, namespace }, *may)
+        });
+        facts = facts.entitled(rights.collect());
         if self.asked_hub.is_empty() {
             return facts;
         }
@@ -171,12 +194,14 @@ impl WrittenFacts {
         let objects = self.written_objects();
         if objects.is_empty() {
             // Nobody has written about these kinds, so that their absence means nothing.
-            const UNWRITTEN: [Kind; 5] = [
+            const UNWRITTEN: [Kind; 7] = [
                 Kind::Cluster,
                 Kind::Placement,
                 Kind::DeploymentConfig,
                 Kind::Template,
                 Kind::HubConfig,
+                Kind::HubClusterRole,
+                Kind::HubRole,
             ];
             let written = Kind::ALL.into_iter().filter(|kind| !UNWRITTEN.contains(kind));
             let known = if self.complete {
@@ -191,7 +216,7 @@ impl WrittenFacts {
         }
         let mut store = Store::new(Settings::default());
         for (number, mut object) in objects.into_iter().enumerate() {
-            let kind = kind_of(object["kind"].as_str().expect("a kind"));
+            let kind = Kind::of_object(&object).expect("a kind of the store");
             object["metadata"]["uid"] = json!(format!("uid-{number}"));
             object["metadata"]["resourceVersion"] = json!((number + 1).to_string());
             drop(store.apply(Event::Applied { kind, object }));

@@ -66,6 +66,7 @@ fn example(title: String, section: &str, shared: &WrittenFacts) -> Example {
     let (mut asked, mut answer) = (None, None);
     for (kind, body) in blocks(section) {
         let body = body.replace("<450 KiB of text>", &"x".repeat(450 << 10));
+        let body = body.replace("<10,001 empty objects>", &vec!["{}"; 10_001].join(", "));
         let mut ask = |operation, subresource, old: Option<Value>| {
             asked = Some(Asked {
                 operation,

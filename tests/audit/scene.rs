@@ -20,6 +20,9 @@ use tokio::sync::watch;
 
 const ADDON: &str = "addon.open-cluster-management.io/v1alpha1";
 
+/// Longer than a turn of the audit, by far.
+pub(crate) const A_WHILE: Duration = Duration::from_millis(800);
+
 /// A tide and an audit.
 pub(crate) struct Audited {
     client: Client,
@@ -208,6 +211,16 @@ pub(crate) fn policy(name: &str, expression: &str) -> Rulebook {
         policies: loaded.set,
         ..Rulebook::default()
     }
+}
+
+/// Starts an audit of a hub with something wrong on it.
+pub(crate) async fn started() -> (TestHub, Audited) {
+    let hub = hub().await;
+    for object in objects() {
+        store(&hub, &object).await;
+    }
+    let audited = Audited::start(hub.client()).await;
+    (hub, audited)
 }
 
 /// Looks again and again until there is something to see.

@@ -119,12 +119,12 @@ fn generated_files_are_what_the_binary_prints() {
     {
         let name = entry.file_name().to_string_lossy().into_owned();
         same_as_committed(
-            &format!("manifests/crds/{name}"),
+            &format!("manifests/crds/ours/{name}"),
             &std::fs::read_to_string(entry.path()).expect("text"),
         );
         seen.push(name);
     }
-    let committed = std::fs::read_dir(repository("manifests/crds"))
+    let committed = std::fs::read_dir(repository("manifests/crds/ours"))
         .expect("committed")
         .count();
     assert_eq!(seen.len(), committed, "no file is left over: {seen:?}");

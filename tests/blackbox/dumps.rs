@@ -2,6 +2,8 @@
 //!
 //! One hub for all of them; never asserts the words of a condition, the stories do.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::Value;
 
 use crate::rig::{Dev, Run, run};
@@ -52,6 +54,7 @@ fn a_hub_explains_itself_and_what_a_change_would_do() {
     let taken = at(&dev, &["snapshot", "-o", &dump]);
     assert!(taken.ok, "{}", taken.stderr);
     dump_is_complete_and_has_no_secrets(&dev, &dump);
+    dump_is_for_its_owner_and_goes_through_no_link(&dev, &dump, &path("link.json"));
     why_ends_at_the_cluster_that_refuses(&dev, &dump);
     plan_tells_the_waves_of_a_change(&dump, &path("change.yaml"));
     check_knows_what_the_hub_has(&dev, &dump, &path("mca.yaml"));
@@ -75,6 +78,23 @@ fn dump_is_complete_and_has_no_secrets(dev: &Dev, dump: &str) {
     };
     let again = at(dev, &["snapshot"]);
     assert_eq!(line(&text), line(&again.stdout));
+}
+
+fn dump_is_for_its_owner_and_goes_through_no_link(dev: &Dev, dump: &str, link: &str) {
+    let mode = std::fs::metadata(dump).expect("written").permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+    let before = std::fs::read_to_string(dump).expect("text");
+    std::os::unix::fs::symlink(dump, link).expect("a link");
+    for place in [link, "/dev/full", "/"] {
+        let refused = at(dev, &["snapshot", "-o", place]);
+        assert_eq!(refused.code, Some(2), "{place}: {}", refused.stderr);
+        assert!(refused.stderr.contains(place), "{}", refused.stderr);
+    }
+    assert_eq!(
+        std::fs::read_to_string(dump).expect("text"),
+        before,
+        "the old one stays"
+    );
 }
 
 fn why_ends_at_the_cluster_that_refuses(dev: &Dev, dump: &str) {
@@ -161,6 +181,17 @@ fn plan_tells_the_waves_of_a_change(dump: &str, change: &str) {
         refused.stdout
     );
     assert_eq!(run(&["plan", change]).code, Some(2), "a manifest is no dump");
+    let warned = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: AddOnHubConfig\nmetadata: {name: a}\nspec: {desiredVersion: v99}\n---\napiVersion: addon.open-cluster-management.io/v1alpha1\nkind: ManagedClusterAddOn\nmetadata: {name: helloworld, namespace: cluster1}\nspec: {configs: [{group: addon.open-cluster-management.io, resource: addondeploymentconfigs, namespace: default, name: nowhere}]}\n";
+    std::fs::write(change, warned).expect("writable");
+    let allowed = run(&["plan", dump, "--change", change, "-o", "json"]);
+    assert!(
+        allowed.ok && json(&allowed)["addons"].is_array(),
+        "{}",
+        allowed.stderr
+    );
+    assert!(allowed.stderr.contains("config/not-found"), "{}", allowed.stderr);
+    let usage = run(&["plan"]);
+    assert!(usage.stderr.contains("--live"), "{}", usage.stderr);
 }
 
 fn check_knows_what_the_hub_has(dev: &Dev, dump: &str, file: &str) {

@@ -4,16 +4,25 @@
 
 mod admission;
 mod audit;
+mod break_glass;
 mod command_line;
+mod definitions;
 mod dumps;
+mod ending;
 mod enforcement;
+mod faults;
+mod files;
 mod gitops;
+mod hostile;
 mod kill;
 mod main_job;
 mod namespaces;
+mod rest;
 mod rig;
 mod robust;
+mod rollouts;
 mod seeds;
 mod serve;
 mod server_side;
 mod tools;
+mod versions;

@@ -45,13 +45,45 @@ fn the_demo_add_on_gets_ready_on_every_cluster() {
         );
     }
 
-    let table = dev.kubectl(&["get", "mca", "-A"]);
-    assert!(
-        table.stdout.starts_with("NAMESPACE") && table.stdout.contains("PROGRESSING"),
-        "{}",
-        table.stdout
+    let table = |args: &[&str]| {
+        let printed = dev.kubectl(&[&["get"], args].concat()).stdout;
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        printed.lines().map(words).collect::<Vec<_>>()
+    };
+    // REASON is that of Ready. Ages differ.
+    let mut plain = vec!["NAMESPACE NAME AVAILABLE DEGRADED PROGRESSING READY REASON".to_owned()];
+    plain.extend((1..=5).map(|n| format!("cluster{n} helloworld True False True Ready")));
+    assert_eq!(table(&["mca", "-A"]), plain);
+    let wide = table(&["mca", "-A", "-o", "wide"]);
+    assert_eq!(
+        wide.first().map(String::as_str),
+        Some("NAMESPACE NAME AVAILABLE DEGRADED PROGRESSING READY REASON DESIRED CURRENT AGE")
     );
-    assert_eq!(table.stdout.lines().count(), 6, "{}", table.stdout);
+    let addons = table(&["cma", "-o", "wide"]).join("\n");
+    assert!(addons.contains("READY REASON AGE VERSION MESSAGE"), "{addons}");
+    assert!(addons.contains("5 of 5 clusters are ready"), "{addons}");
+    versions_stand_in_the_tables(&dev);
+}
+
+fn versions_stand_in_the_tables(dev: &Dev) {
+    let template = r#"{"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "AddOnTemplate",
+        "metadata": {"name": "other-v1", "labels": {"addon.open-cluster-management.io/version": "v1.2.3"}},
+        "spec": {"addonName": "other", "agentSpec": {"workload": {"manifests": []}}}}"#;
+    let applied = dev.apply(template);
+    assert!(applied.ok, "{}", applied.stderr);
+    let printed = dev.kubectl(&["get", "addontemplates", "other-v1"]).stdout;
+    let lines: Vec<Vec<&str>> = printed
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(
+        lines.first().map(|line| line.join(" ")).as_deref(),
+        Some("NAME ADDON NAME VERSION AGE")
+    );
+    let row = lines
+        .get(1)
+        .map(|line| line.iter().take(3).copied().collect::<Vec<_>>());
+    assert_eq!(row, Some(vec!["other-v1", "other", "v1.2.3"]));
 }
 
 #[test]

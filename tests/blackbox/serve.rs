@@ -2,7 +2,8 @@
 //!
 //! The hub is the dev hub alone: neither gate nor controllers are in it before the program under test comes.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -46,6 +47,83 @@ async fn it_guards_and_drives_a_hub_that_is_already_there() {
     });
     fleet.shutdown().await;
     hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn its_halves_run_as_two_processes() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (hub, kubeconfig) = defined_hub(folder.path()).await;
+    let options = FleetOptions {
+        clusters: 2,
+        ..FleetOptions::default()
+    };
+    let fleet = Fleet::start(hub.client(), options)
+        .await
+        .expect("the clusters start");
+    let minor = hub.minor().await.expect("a version");
+    let authority = Authority::generate().expect("an authority");
+    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
+    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
+    issued.write(&chain, &key).expect("writable");
+    tokio::task::block_in_place(|| {
+        let words = ["--progressing-reasons", "ocm", "--metrics", "127.0.0.1:0"];
+        let mut controllers = Serve::half("controllers", &kubeconfig, &words);
+        let health = controllers.url.strip_prefix("controllers health=http://");
+        let health = health.expect("no port for admission is told").to_owned();
+        for path in ["healthz", "readyz"] {
+            assert_eq!(page(&health, &format!("/{path}")), Some((200, "ok".to_owned())));
+        }
+        let files = [chain.to_string_lossy(), key.to_string_lossy()];
+        let words = [
+            "--bind",
+            "127.0.0.1:0",
+            "--linger",
+            "0",
+            "--certificate",
+            &files[0],
+            "--key",
+            &files[1],
+            "--metrics",
+            "127.0.0.1:0",
+        ];
+        let mut gate = Serve::half("gate", &kubeconfig, &words);
+        let told = gate.url.strip_prefix("gate=").expect("an address");
+        let (url, metrics) = told
+            .split_once(" metrics=http://")
+            .expect("metrics are told of, too");
+        let url = url.to_owned();
+        assert_eq!(page(metrics, "/metrics").map(|(status, _)| status), Some(200));
+        let endpoint = Endpoint::Url(url);
+        let webhooks = if minor < 28 {
+            configurations_without_conditions(&endpoint, Some(authority.ca_pem()))
+        } else {
+            configurations(&endpoint, Some(authority.ca_pem()))
+        };
+        guards_and_drives(&webhooks, &kubeconfig);
+        gate.end();
+        controllers.end();
+    });
+    fleet.shutdown().await;
+    hub.shutdown().await;
+}
+
+#[test]
+fn flags_of_the_other_half_are_refused() {
+    for (args, flag) in [
+        (["--only", "gate", "--elect", "tidegate/leader"], "--elect"),
+        (
+            ["--only", "controllers", "--certificate", "tls.crt"],
+            "--certificate",
+        ),
+    ] {
+        let ended = run(&[&["serve"], &args[..]].concat());
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(
+            ended.stderr.contains(flag) && ended.stderr.contains("leave it out"),
+            "{}",
+            ended.stderr
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -188,6 +266,29 @@ fn a_missing_certificate_or_hub_is_said_in_one_line() {
     );
 }
 
+/// Starts `tidegate serve`; returns it, and what it says behind `READY`.
+pub(crate) fn serving(command: &mut Command) -> (Child, String) {
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("stdout is piped"))
+        .read_line(&mut line)
+        .expect("it prints a line");
+    let told = line.trim().strip_prefix("READY ").map(str::to_owned);
+    (child, told.expect("it says that it is ready"))
+}
+
+/// Returns the status and the text of a page on plain HTTP.
+pub(crate) fn page(address: &str, path: &str) -> Option<(u16, String)> {
+    let mut tcp = TcpStream::connect(address).ok()?;
+    tcp.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
+    write!(tcp, "GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").ok()?;
+    let mut all = String::new();
+    tcp.read_to_string(&mut all).ok()?;
+    let status = all.split(' ').nth(1)?.parse().ok()?;
+    let (_, text) = all.split_once("\r\n\r\n")?;
+    Some((status, text.trim().to_owned()))
+}
+
 /// A running `tidegate serve`; ended when dropped.
 pub(crate) struct Serve {
     child: Child,
@@ -199,39 +300,33 @@ impl Serve {
         Self::start_at("127.0.0.1:0", kubeconfig, chain, key)
     }
 
-    pub(crate) fn start_at(bind: &str, kubeconfig: &Path, chain: &Path, key: &Path) -> Self {
-        let mut child = tidegate()
-            .args([
-                "serve",
-                "--bind",
-                bind,
-                "--linger",
-                "0",
-                "--progressing-reasons",
-                "ocm",
-                "--kubeconfig",
-            ])
-            .arg(kubeconfig)
-            .arg("--certificate")
-            .arg(chain)
-            .arg("--key")
-            .arg(key)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the binary starts");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("stdout is piped"))
-            .read_line(&mut line)
-            .expect("it prints a line");
-        let url = line
-            .trim()
-            .strip_prefix("READY gate=")
-            .expect("it says that it is ready")
-            .to_owned();
+    /// Starts one half; `url` is what it says behind `READY`.
+    fn half(only: &str, kubeconfig: &Path, rest: &[&str]) -> Self {
+        let (child, url) = serving(
+            tidegate()
+                .args(["serve", "--only", only, "--kubeconfig"])
+                .arg(kubeconfig)
+                .args(rest),
+        );
         Self { child, url }
     }
 
-    fn end(&mut self) {
+    pub(crate) fn start_at(bind: &str, kubeconfig: &Path, chain: &Path, key: &Path) -> Self {
+        let (child, told) = serving(
+            tidegate()
+                .args(["serve", "--bind", bind, "--linger", "0"])
+                .args(["--progressing-reasons", "ocm", "--kubeconfig"])
+                .arg(kubeconfig)
+                .arg("--certificate")
+                .arg(chain)
+                .arg("--key")
+                .arg(key),
+        );
+        let url = told.strip_prefix("gate=").expect("an address").to_owned();
+        Self { child, url }
+    }
+
+    pub(crate) fn end(&mut self) {
         let sent = Command::new("kill")
             .args(["-TERM", &self.child.id().to_string()])
             .status()

@@ -75,7 +75,8 @@ impl Agents {
         self.mood(&key.namespace) == Mood::Offline
     }
 
-    fn mood(&self, cluster: &str) -> Mood {
+    /// Returns the mood of a cluster's agent.
+    pub(crate) fn mood(&self, cluster: &str) -> Mood {
         self.moods.get(cluster).copied().unwrap_or_default()
     }
 

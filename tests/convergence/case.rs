@@ -5,7 +5,8 @@
 use super::agents::Mood;
 use super::dice::Dice;
 use super::mutant::Mutant;
-use super::user::{AddonSpec, Pace, Step, addon_spec, random};
+use super::spec::{AddonSpec, Install};
+use super::user::{Ending, Step, groups, random};
 
 /// What may go wrong between the manager and the hub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,19 +52,8 @@ pub(crate) struct Case {
     pub(crate) steps: Vec<(u32, Step)>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) mutant: Mutant,
+    pub(crate) ending: Ending,
 }
-
-/// How changes travel.
-const PACES: [Pace; 8] = [
-    Pace::All,
-    Pace::Progressive(1, 0, 0, 0, false),
-    Pace::Progressive(2, 0, 0, 1, false),
-    Pace::Progressive(2, 5, 0, 1, true),
-    Pace::Progressive(3, 0, 30, 1, false),
-    Pace::PerGroup(0, 0, 0),
-    Pace::PerGroup(3, 20, 1),
-    Pace::PerGroup(0, 0, 2),
-];
 
 impl Case {
     /// Returns the case of a seed.
@@ -75,27 +65,42 @@ impl Case {
         let mut steps: Vec<(u32, Step)> = (0..clusters).map(|n| (0, Step::Join(n))).collect();
         let everybody = u8::try_from(dice.below(256)).unwrap_or(0) | 1;
         let spec = AddonSpec {
-            manual: false,
-            ..addon_spec(&mut dice, &PACES)
+            install: Install::Placements,
+            ..AddonSpec::any(&mut dice)
         };
+        // What a human made stays on a cluster that opts out.
+        if dice.happens(30) {
+            let n = dice.below(clusters);
+            steps.extend([Step::Make(n), Step::OptOut(n, true)].map(|step| (0, step)));
+        }
         let start = [
             Step::Config(0, 1),
             Step::Config(1, 1),
             Step::Template(0, 1),
-            Step::Decide(0, everybody, dice.happens(40)),
+            Step::Newer(1),
+            Step::Decide(0, everybody, groups(&mut dice)),
             Step::Addon(spec),
         ];
         steps.extend(start.map(|step| (0, step)));
         for edition in 2..(6 + u32::try_from(dice.below(14)).unwrap_or(0)) {
             let pause = dice.pick(&[0, 20, 200, 1_500, 4_000, 9_000, 20_000]);
-            steps.push((pause, random(&mut dice, clusters, edition, &PACES)));
+            steps.push((pause, random(&mut dice, clusters, edition)));
         }
+        let ending = dice.pick(&[
+            Ending::Well,
+            Ending::Well,
+            Ending::Well,
+            Ending::Failing,
+            Ending::Failing,
+            Ending::Paused,
+        ]);
         Self {
             seed,
             clusters,
             steps,
             faults,
             mutant,
+            ending,
         }
     }
 
@@ -111,8 +116,8 @@ impl Case {
     /// Writes the case as a plan script.
     pub(crate) fn script(&self) -> String {
         let mut lines = vec![format!(
-            "# seed {}, faults: {:?}, bug put in: {:?}",
-            self.seed, self.faults, self.mutant
+            "# seed {}, faults: {:?}, bug put in: {:?}, ending: {:?}",
+            self.seed, self.faults, self.mutant, self.ending
         )];
         for (pause, step) in &self.steps {
             if *pause > 0 {
@@ -121,7 +126,7 @@ impl Case {
             if !matches!(step, Step::Feel(_, Mood::Offline)) {
                 lines.push("settle".to_owned());
             }
-            lines.extend(super::user::lines(step));
+            lines.extend(super::script::lines(step));
         }
         lines.push("settle".to_owned());
         lines.dedup();

@@ -6,13 +6,19 @@
 mod agents;
 mod case;
 mod dice;
+mod ended;
 mod hub;
 mod manager;
 mod memos;
 mod mutant;
+mod script;
 mod settled;
 mod shrink;
 mod sim;
+mod spec;
+#[path = "../support/status_table.rs"]
+mod status_table;
+mod tables;
 mod user;
 mod watchdog;
 
@@ -24,6 +30,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use case::Case;
 use mutant::Mutant;
 use sim::Sim;
+use user::Ending;
 
 /// Seeds of an ordinary run.
 const SEEDS: u64 = 2_000;
@@ -45,7 +52,12 @@ pub(crate) fn run(case: &Case) -> Result<usize, Failure> {
     let judged = catch_unwind(AssertUnwindSafe(|| {
         sim.run()?;
         sim.restart()?;
-        settled::compare(&sim.hub, case)
+        ended::judge(&sim.hub, &sim.agents)?;
+        // What a story leaves broken or kept depends on when it happened.
+        if case.ending == Ending::Well && ended::is_plain(&sim.hub) {
+            settled::compare(&sim.hub, case)?;
+        }
+        Ok(())
     }));
     let verdict = judged.unwrap_or_else(|_| Err("panic: the planner or the simulator panicked".to_owned()));
     let writes = sim.writes;

@@ -14,6 +14,7 @@ use tidegate::snapshot::{Event, Expected, Kind, Lane, Name, ObjectKey, Settings,
 use super::hub::{Hub, Object, Part, Refusal, text};
 use super::memos::Memos;
 use super::mutant::{Mutant, hurried, prune_hand_made};
+use super::tables::contradiction;
 
 /// How long events are gathered.
 const COALESCE: SignedDuration = SignedDuration::from_millis(100);
@@ -271,6 +272,7 @@ impl Manager {
         if let Some(broken) = plan::check(&view, &plan, now).first() {
             return Err(format!("invariant: {broken}"));
         }
+        plan.actions.iter().try_for_each(contradiction)?;
         if let Some(at) = plan.recheck_at.filter(|_| self.mutant != Mutant::ForgetRecheck) {
             self.touch(addon, at.max(now));
         }

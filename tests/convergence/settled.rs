@@ -89,10 +89,10 @@ fn users_objects(ended: &Hub) -> Hub {
     hub
 }
 
-/// Whether placements give the add-on: otherwise the mark says only who gave it once.
+/// Whether placements or labels give the add-on: otherwise the mark says only who gave it once.
 fn is_placed(hub: &Hub) -> bool {
     let addon = hub.get(&ObjectKey::new(Kind::AddOn, "", ADDON));
-    addon.is_some_and(|addon| text(addon, "/spec/installStrategy/type") == "Placements")
+    addon.is_some_and(|addon| text(addon, "/spec/installStrategy/type") != "Manual")
 }
 
 fn picture(hub: &Hub) -> BTreeMap<String, String> {

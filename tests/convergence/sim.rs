@@ -121,7 +121,7 @@ impl Sim {
             self.turn()?;
         }
         let steps: Vec<Step> = self.case.steps.iter().map(|(_, step)| step.clone()).collect();
-        for step in closing(&steps, self.case.clusters) {
+        for step in closing(&steps, self.case.clusters, self.case.ending) {
             self.user(&step);
         }
         // The storm outlives the user: what fails now, no event will bring up again.

@@ -8,30 +8,35 @@ use tidegate::snapshot::{Kind, ObjectKey};
 use super::agents::{Agents, Mood};
 use super::dice::Dice;
 use super::hub::{Hub, is_deleting, text};
+use super::spec::{AddonSpec, LABEL};
 
-const GROUP: &str = "addon.open-cluster-management.io";
+pub(crate) const GROUP: &str = "addon.open-cluster-management.io";
 pub(crate) const ADDON: &str = "hello";
+/// The template of version v2.
+pub(crate) const NEWER: &str = "hello-two";
+const VERSION: &str = "addon.open-cluster-management.io/version";
 const LEAVE: &str = "cluster.open-cluster-management.io/api-resource-cleanup";
 /// Clusters of the largest world.
 pub(crate) const CLUSTERS: usize = 8;
 
-/// How the changes of a placement travel.
+/// How a scheduler groups the clusters of a placement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pace {
-    All,
-    /// So many at once, soak in seconds, deadline in seconds (0: none), how many may fail, canaries first.
-    Progressive(u8, u8, u8, u8, bool),
-    /// Soak in seconds, deadline in seconds (0: none), how many may fail.
-    PerGroup(u8, u8, u8),
+pub(crate) enum Groups {
+    One,
+    /// The first cluster is the group "canary".
+    Canary,
+    /// Every cluster is a group; the first is "canary".
+    Each,
 }
 
-/// What a ClusterManagementAddOn says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct AddonSpec {
-    /// The second placement, with a configuration of its own.
-    pub(crate) second: bool,
-    pub(crate) manual: bool,
-    pub(crate) pace: [Pace; 2],
+/// What a story leaves as it is in the end, and everything else is put right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Well,
+    /// Agents that failed last fail for ever.
+    Failing,
+    /// What was paused last stays paused.
+    Paused,
 }
 
 /// Something that a user, a scheduler or a cluster does.
@@ -39,14 +44,19 @@ pub(crate) struct AddonSpec {
 pub(crate) enum Step {
     Join(usize),
     Leave(usize),
-    /// Placement, clusters as bits, and whether the first of them is the canary group.
-    Decide(usize, u8, bool),
+    /// Placement, clusters as bits, and how they are grouped.
+    Decide(usize, u8, Groups),
     /// The scheduler writes its decisions anew: deletes them now, and decides later.
     Undecide(usize),
     ForgetPlacement(usize),
     Config(usize, u32),
     DropConfig(usize),
     Template(u8, u32),
+    /// The template of the newer version.
+    Newer(u32),
+    /// The version that a user chooses for a cluster: none, v1 or v2.
+    Choose(usize, u8),
+    Label(usize, bool),
     Addon(AddonSpec),
     DropAddon,
     /// A user gives the add-on of a cluster its own configuration, or takes it back.
@@ -54,8 +64,8 @@ pub(crate) enum Step {
     Make(usize),
     DropInstance(usize),
     OptOut(usize, bool),
-    /// Every rollout of the add-on is paused, or goes on.
-    Pause(bool),
+    /// What is paused: nothing, the first placement, everything.
+    Pause(u8),
     EditWork(usize),
     DropWork(usize),
     Feel(usize, Mood),
@@ -65,29 +75,29 @@ pub(crate) fn cluster(n: usize) -> String {
     format!("c{}", n + 1)
 }
 
-fn placement(n: usize) -> String {
+pub(crate) fn placement(n: usize) -> String {
     format!("p{n}")
 }
 
-fn config(n: usize) -> Value {
+pub(crate) fn config(n: usize) -> Value {
     json!({"group": GROUP, "resource": "addondeploymentconfigs", "name": format!("config{n}"), "namespace": "default"})
 }
 
 /// Returns a step, and whether it is one that a random user would take.
-pub(crate) fn random(dice: &mut Dice, clusters: usize, edition: u32, paces: &[Pace]) -> Step {
+pub(crate) fn random(dice: &mut Dice, clusters: usize, edition: u32) -> Step {
     let n = dice.below(clusters);
     let which = dice.below(2);
     let mask = u8::try_from(dice.below(256)).unwrap_or(0);
-    match dice.below(43) {
+    match dice.below(52) {
         0 | 1 => Step::Join(n),
         2 => Step::Leave(n),
-        3..=8 => Step::Decide(which, mask, dice.happens(40)),
+        3..=8 => Step::Decide(which, mask, groups(dice)),
         9 | 10 => Step::Undecide(which),
         11 => Step::ForgetPlacement(which),
         12..=18 => Step::Config(which, edition),
         19 => Step::DropConfig(which),
         20..=22 => Step::Template(u8::try_from(dice.below(4)).unwrap_or(0), edition),
-        23..=25 => Step::Addon(addon_spec(dice, paces)),
+        23..=25 => Step::Addon(AddonSpec::any(dice)),
         26 => Step::DropAddon,
         27..=29 => Step::Own(n, dice.happens(60)),
         30 => Step::Make(n),
@@ -95,73 +105,54 @@ pub(crate) fn random(dice: &mut Dice, clusters: usize, edition: u32, paces: &[Pa
         33 => Step::EditWork(n),
         34 => Step::DropWork(n),
         35 => Step::OptOut(n, dice.happens(60)),
-        36 | 37 => Step::Pause(dice.happens(60)),
+        36 | 37 => Step::Pause(dice.pick(&[0, 0, 1, 2])),
+        38..=40 => Step::Choose(n, dice.pick(&[0, 1, 1, 2])),
+        41 | 42 => Step::Newer(edition),
+        43 | 44 => Step::Label(n, dice.happens(50)),
         _ => Step::Feel(
             n,
-            dice.pick(&[Mood::Well, Mood::Failing, Mood::Unavailable, Mood::Offline]),
+            dice.pick(&[
+                Mood::Well,
+                Mood::Failing,
+                Mood::Failing,
+                Mood::Unavailable,
+                Mood::Offline,
+            ]),
         ),
     }
 }
 
-pub(crate) fn addon_spec(dice: &mut Dice, paces: &[Pace]) -> AddonSpec {
-    AddonSpec {
-        second: dice.happens(60),
-        manual: dice.happens(10),
-        pace: [dice.pick(paces), dice.pick(paces)],
-    }
+pub(crate) fn groups(dice: &mut Dice) -> Groups {
+    dice.pick(&[Groups::One, Groups::One, Groups::Canary, Groups::Each])
 }
 
 /// Carries a step out on the hub.
 pub(crate) fn act(hub: &mut Hub, agents: &mut Agents, step: &Step) {
     match step {
-        Step::Join(n) => join(hub, &cluster(*n)),
-        Step::Leave(n) => {
-            hub.delete(&ObjectKey::new(Kind::Cluster, "", cluster(*n)), None)
-                .ok();
-        }
-        Step::Decide(which, mask, grouped) => decide(hub, *which, *mask, *grouped),
+        Step::Decide(which, mask, groups) => decide(hub, *which, *mask, *groups),
         Step::Undecide(which) => undecide(hub, *which),
         Step::ForgetPlacement(which) => {
-            hub.delete(
-                &ObjectKey::new(Kind::Placement, "default", placement(*which)),
-                None,
-            )
-            .ok();
+            remove(hub, Kind::Placement, "default", &placement(*which));
             undecide(hub, *which);
         }
         Step::Config(which, edition) => hub.put(Kind::DeploymentConfig, &config_object(*which, *edition)),
         Step::DropConfig(which) => {
-            let key = ObjectKey::new(Kind::DeploymentConfig, "default", format!("config{which}"));
-            hub.delete(&key, None).ok();
+            remove(hub, Kind::DeploymentConfig, "default", &format!("config{which}"));
         }
         Step::Template(variant, edition) => hub.put(Kind::Template, &template(*variant, *edition)),
-        Step::Addon(spec) => hub.put(Kind::AddOn, &addon(spec)),
-        Step::DropAddon => {
-            hub.delete(&ObjectKey::new(Kind::AddOn, "", ADDON), None).ok();
-        }
-        Step::Own(n, own) => own_config(hub, &cluster(*n), *own),
-        Step::Make(n) => {
-            let metadata = json!({"name": ADDON, "namespace": cluster(*n)});
-            hub.create(Kind::Instance, json!({"metadata": metadata, "spec": {}}))
-                .ok();
-        }
-        Step::DropInstance(n) => {
-            hub.delete(&ObjectKey::new(Kind::Instance, cluster(*n), ADDON), None)
-                .ok();
-        }
-        Step::OptOut(n, out) => {
-            let addon = if *out { json!(ADDON) } else { Value::Null };
-            let key = ObjectKey::new(Kind::Cluster, "", cluster(*n));
-            annotate(hub, &key, "tidegate.io/opt-out", &addon);
-        }
+        Step::Newer(edition) => hub.put(Kind::Template, &newer(*edition)),
+        Step::Addon(spec) => hub.put(Kind::AddOn, &spec.object()),
+        Step::DropAddon => remove(hub, Kind::AddOn, "", ADDON),
         Step::Pause(paused) => {
-            let everything = if *paused { json!("*") } else { Value::Null };
-            annotate(
-                hub,
-                &ObjectKey::new(Kind::AddOn, "", ADDON),
-                "tidegate.io/paused",
-                &everything,
-            );
+            let what = [Value::Null, json!("default/p0"), json!("*")][usize::from(*paused)].clone();
+            let patch = json!({"metadata": {"annotations": {"tidegate.io/paused": what}}});
+            edit(hub, Kind::AddOn, "", &patch);
+        }
+        Step::Join(n) | Step::Leave(n) | Step::OptOut(n, _) | Step::Label(n, _) | Step::Feel(n, _) => {
+            act_on_cluster(hub, agents, &cluster(*n), step);
+        }
+        Step::Own(n, _) | Step::Make(n) | Step::DropInstance(n) | Step::Choose(n, _) => {
+            act_on_instance(hub, &cluster(*n), step);
         }
         Step::EditWork(n) => edit_works(hub, &cluster(*n)),
         Step::DropWork(n) => {
@@ -169,13 +160,83 @@ pub(crate) fn act(hub: &mut Hub, agents: &mut Agents, step: &Step) {
                 hub.delete(&key, None).ok();
             }
         }
-        Step::Feel(n, mood) => agents.feel(hub, &cluster(*n), *mood),
     }
 }
 
-fn annotate(hub: &mut Hub, key: &ObjectKey, name: &str, value: &Value) {
-    let patch = json!({"metadata": {"annotations": {(name): value}}});
-    hub.patch(key, &patch, super::hub::Part::Main, None).ok();
+fn act_on_cluster(hub: &mut Hub, agents: &mut Agents, name: &str, step: &Step) {
+    let mark = |hub: &mut Hub, field: &str, key: &str, value: Value| {
+        let of = ObjectKey::new(Kind::Cluster, "", name);
+        let patch = json!({"metadata": {(field): {(key): value}}});
+        hub.patch(&of, &patch, super::hub::Part::Main, None).ok();
+    };
+    match step {
+        Step::Join(_) => join(hub, name),
+        Step::Leave(_) => remove(hub, Kind::Cluster, "", name),
+        Step::OptOut(_, out) => {
+            let addon = if *out { json!(ADDON) } else { Value::Null };
+            mark(hub, "annotations", "tidegate.io/opt-out", addon);
+        }
+        Step::Label(_, on) => {
+            let value = if *on { json!("prod") } else { Value::Null };
+            mark(hub, "labels", LABEL, value);
+        }
+        Step::Feel(_, mood) => {
+            agents.feel(hub, name, *mood);
+            hear(hub, name, *mood != Mood::Offline);
+        }
+        _ => {}
+    }
+}
+
+fn act_on_instance(hub: &mut Hub, cluster: &str, step: &Step) {
+    match step {
+        Step::Own(_, own) => {
+            let configs = if *own { json!([config(1)]) } else { json!([]) };
+            edit(
+                hub,
+                Kind::Instance,
+                cluster,
+                &json!({"spec": {"configs": configs}}),
+            );
+        }
+        Step::Make(_) => {
+            let metadata = json!({"name": ADDON, "namespace": cluster});
+            hub.create(Kind::Instance, json!({"metadata": metadata, "spec": {}}))
+                .ok();
+        }
+        Step::DropInstance(_) => remove(hub, Kind::Instance, cluster, ADDON),
+        Step::Choose(_, version) => {
+            let patch = json!({"spec": {"desiredVersion": chosen(*version)}});
+            edit(hub, Kind::Instance, cluster, &patch);
+        }
+        _ => {}
+    }
+}
+
+fn remove(hub: &mut Hub, kind: Kind, namespace: &str, name: &str) {
+    hub.delete(&ObjectKey::new(kind, namespace, name), None).ok();
+}
+
+/// Patches the add-on, or its instance on a cluster.
+fn edit(hub: &mut Hub, kind: Kind, namespace: &str, patch: &Value) {
+    let key = ObjectKey::new(kind, namespace, ADDON);
+    hub.patch(&key, patch, super::hub::Part::Main, None).ok();
+}
+
+/// Whether the hub hears of a cluster.
+fn hear(hub: &mut Hub, name: &str, heard: bool) {
+    let key = ObjectKey::new(Kind::Cluster, "", name);
+    if hub.get(&key).is_none() {
+        return;
+    }
+    let (status, reason) = if heard {
+        ("True", "Up")
+    } else {
+        ("Unknown", "Silent")
+    };
+    let condition = json!({"type": "ManagedClusterConditionAvailable", "status": status, "reason": reason, "message": "",
+        "lastTransitionTime": "2030-01-01T00:00:00Z"});
+    hub.put_status(&key, &json!({"conditions": [condition]}));
 }
 
 fn join(hub: &mut Hub, name: &str) {
@@ -184,19 +245,17 @@ fn join(hub: &mut Hub, name: &str) {
         return;
     }
     hub.open_namespace(name);
-    let metadata = json!({"name": name, "finalizers": [LEAVE]});
+    let metadata = json!({"name": name, "finalizers": [LEAVE], "labels": {(LABEL): "prod"}});
     hub.create(
         Kind::Cluster,
         json!({"metadata": metadata, "spec": {"hubAcceptsClient": true}}),
     )
     .ok();
-    let condition = json!({"type": "ManagedClusterConditionAvailable", "status": "True", "reason": "Up", "message": "",
-        "lastTransitionTime": "2030-01-01T00:00:00Z"});
-    hub.put_status(&key, &json!({"conditions": [condition]}));
+    hear(hub, name, true);
 }
 
 /// Clusters that exist only: a scheduler knows no others.
-fn decide(hub: &mut Hub, which: usize, mask: u8, grouped: bool) {
+fn decide(hub: &mut Hub, which: usize, mask: u8, groups: Groups) {
     let exists = |n: &usize| {
         let key = ObjectKey::new(Kind::Cluster, "", cluster(*n));
         hub.get(&key).is_some_and(|found| !is_deleting(found))
@@ -206,21 +265,31 @@ fn decide(hub: &mut Hub, which: usize, mask: u8, grouped: bool) {
     let name = placement(which);
     let spec = json!({"metadata": {"name": name, "namespace": "default"}, "spec": {}});
     hub.put(Kind::Placement, &spec);
-    let (canary, rest) = clusters.split_at(usize::from(grouped).min(clusters.len()));
-    let groups = [("canary", canary), ("", rest)];
-    let groups = groups.iter().filter(|(name, _)| grouped || name.is_empty());
-    for (index, (group, clusters)) in groups.enumerate() {
-        write_decision(hub, &name, (index, group), clusters);
+    let (canary, rest) = clusters.split_at(usize::from(groups != Groups::One).min(clusters.len()));
+    let mut grouped: Vec<(String, Vec<String>)> = Vec::new();
+    if groups != Groups::One {
+        grouped.push(("canary".to_owned(), canary.to_vec()));
     }
-    if !grouped {
-        hub.delete(
-            &ObjectKey::new(Kind::Decision, "default", format!("{name}-decision-2")),
-            None,
-        )
-        .ok();
+    match groups {
+        Groups::One | Groups::Canary => grouped.push((String::new(), rest.to_vec())),
+        Groups::Each => grouped.extend(rest.iter().map(|one| (format!("of-{one}"), vec![one.clone()]))),
+    }
+    for number in grouped.len()..=CLUSTERS {
+        hub.delete(&decision(&name, number), None).ok();
+    }
+    for (index, (group, clusters)) in grouped.iter().enumerate() {
+        write_decision(hub, &name, (index, group), clusters);
     }
     let counted = json!({"numberOfSelectedClusters": clusters.len()});
     hub.put_status(&ObjectKey::new(Kind::Placement, "default", name), &counted);
+}
+
+fn decision(placement: &str, index: usize) -> ObjectKey {
+    ObjectKey::new(
+        Kind::Decision,
+        "default",
+        format!("{placement}-decision-{}", index + 1),
+    )
 }
 
 fn write_decision(hub: &mut Hub, placement: &str, group: (usize, &str), clusters: &[String]) {
@@ -241,10 +310,8 @@ fn write_decision(hub: &mut Hub, placement: &str, group: (usize, &str), clusters
 }
 
 fn undecide(hub: &mut Hub, which: usize) {
-    for number in 1..=2 {
-        let name = format!("{}-decision-{number}", placement(which));
-        hub.delete(&ObjectKey::new(Kind::Decision, "default", name), None)
-            .ok();
+    for index in 0..=CLUSTERS {
+        hub.delete(&decision(&placement(which), index), None).ok();
     }
 }
 
@@ -254,7 +321,7 @@ fn config_object(which: usize, edition: u32) -> Value {
     json!({"metadata": {"name": format!("config{which}"), "namespace": "default"}, "spec": {"customizedVariables": variables}})
 }
 
-fn template(variant: u8, edition: u32) -> Value {
+pub(crate) fn template(variant: u8, edition: u32) -> Value {
     let data = match variant {
         0 | 1 => json!({"message": "{{MESSAGE}}", "template": format!("template-{edition}")}),
         2 => json!({"message": "{{MESSAGE}}", "cluster": "{{CLUSTER_NAME}}"}),
@@ -269,62 +336,18 @@ fn template(variant: u8, edition: u32) -> Value {
         json!([first])
     };
     let spec = json!({"addonName": ADDON, "agentSpec": {"workload": {"manifests": manifests}}});
-    json!({"metadata": {"name": ADDON}, "spec": spec})
+    let labels = json!({VERSION: "v1"});
+    json!({"metadata": {"name": ADDON, "labels": labels}, "spec": spec})
 }
 
-fn strategy(pace: Pace) -> Value {
-    let seconds = |field: &str, of: u8| (of > 0).then(|| (field.to_owned(), json!(format!("{of}s"))));
-    let block = |soak: u8, deadline: u8, failures: u8, more: Value| {
-        let mut block = more;
-        if let Some(fields) = block.as_object_mut() {
-            fields.extend(seconds("minSuccessTime", soak));
-            fields.extend(seconds("progressDeadline", deadline));
-            fields.insert("maxFailures".to_owned(), json!(failures));
-        }
-        block
-    };
-    match pace {
-        Pace::All => json!({"type": "All"}),
-        Pace::Progressive(at_once, soak, deadline, failures, canary) => {
-            let groups = if canary {
-                json!([{"groupName": "canary"}])
-            } else {
-                json!([])
-            };
-            let more = json!({"maxConcurrency": at_once, "mandatoryDecisionGroups": groups});
-            json!({"type": "Progressive", "progressive": block(soak, deadline, failures, more)})
-        }
-        Pace::PerGroup(soak, deadline, failures) => {
-            json!({"type": "ProgressivePerGroup", "progressivePerGroup": block(soak, deadline, failures, json!({}))})
-        }
-    }
+pub(crate) fn newer(edition: u32) -> Value {
+    let mut template = template(0, edition);
+    template["metadata"] = json!({"name": NEWER, "labels": {VERSION: "v2"}});
+    template
 }
 
-fn addon(spec: &AddonSpec) -> Value {
-    let mut placements =
-        vec![json!({"name": "p0", "namespace": "default", "rolloutStrategy": strategy(spec.pace[0])})];
-    if spec.second {
-        placements.push(
-            json!({"name": "p1", "namespace": "default", "configs": [config(1)],
-            "rolloutStrategy": strategy(spec.pace[1])}),
-        );
-    }
-    let install = if spec.manual {
-        json!({"type": "Manual"})
-    } else {
-        json!({"type": "Placements", "placements": placements})
-    };
-    let defaults = json!([
-        {"group": GROUP, "resource": "addontemplates", "defaultConfig": {"name": ADDON}},
-        {"group": GROUP, "resource": "addondeploymentconfigs", "defaultConfig": {"name": "config0", "namespace": "default"}}]);
-    json!({"metadata": {"name": ADDON}, "spec": {"supportedConfigs": defaults, "installStrategy": install}})
-}
-
-fn own_config(hub: &mut Hub, cluster: &str, own: bool) {
-    let key = ObjectKey::new(Kind::Instance, cluster, ADDON);
-    let configs = if own { json!([config(1)]) } else { json!([]) };
-    let patch = json!({"spec": {"configs": configs}});
-    hub.patch(&key, &patch, super::hub::Part::Main, None).ok();
+pub(crate) fn chosen(version: u8) -> Value {
+    [Value::Null, json!("v1"), json!("v2")][usize::from(version)].clone()
 }
 
 fn works(hub: &Hub, cluster: &str) -> Vec<ObjectKey> {
@@ -343,17 +366,27 @@ fn edit_works(hub: &mut Hub, cluster: &str) {
 }
 
 /// What the last steps must leave behind, so that the end does not depend on the way: everything that is referred to exists,
-/// and everything is decided.
-pub(crate) fn closing(steps: &[Step], clusters: usize) -> Vec<Step> {
+/// and everything is decided. What a story leaves broken stays so where its `ending` says so.
+pub(crate) fn closing(steps: &[Step], clusters: usize, ending: Ending) -> Vec<Step> {
     let last = |is: &dyn Fn(&Step) -> Option<Step>| steps.iter().rev().find_map(is);
-    let mut closing: Vec<Step> = (0..clusters).map(|n| Step::Feel(n, Mood::Well)).collect();
-    closing.push(Step::Pause(false));
+    let fails = |n: usize| {
+        let felt = last(&|step| matches!(step, Step::Feel(of, _) if *of == n).then(|| step.clone()));
+        felt == Some(Step::Feel(n, Mood::Failing))
+    };
+    let stays = |n: usize| ending == Ending::Failing && fails(n);
+    let mut closing: Vec<Step> = (0..clusters)
+        .filter(|n| !stays(*n))
+        .map(|n| Step::Feel(n, Mood::Well))
+        .collect();
+    if ending != Ending::Paused {
+        closing.push(Step::Pause(0));
+    }
     for which in 0..2 {
         let decided = last(&|step| match step {
             Step::Decide(of, ..) if *of == which => Some(step.clone()),
             _ => None,
         });
-        closing.push(decided.unwrap_or(Step::Decide(which, 0, false)));
+        closing.push(decided.unwrap_or(Step::Decide(which, 0, Groups::One)));
         let configured = last(&|step| match step {
             Step::Config(of, _) if *of == which => Some(step.clone()),
             _ => None,
@@ -365,71 +398,13 @@ pub(crate) fn closing(steps: &[Step], clusters: usize) -> Vec<Step> {
         Step::Template(variant, _) => Some(*variant < 3),
         _ => None,
     };
-    if steps.iter().rev().find_map(renders) == Some(false) {
+    if steps.iter().rev().find_map(renders) != Some(true) {
         closing.push(Step::Template(0, 1));
     }
-    closing
-}
-
-/// Writes a step in the words of the plan scripts; what they have no word for becomes a comment.
-pub(crate) fn lines(step: &Step) -> Vec<String> {
-    let given = |kind: &str, mut object: Value| {
-        object["kind"] = json!(kind);
-        vec!["given".to_owned(), format!("  {object}")]
-    };
-    match step {
-        Step::Join(n) => vec![format!("cluster add {}", cluster(*n))],
-        Step::Leave(n) => vec![format!("cluster leave {}", cluster(*n))],
-        Step::Decide(which, mask, grouped) => {
-            let names: Vec<String> = (0..CLUSTERS)
-                .filter(|n| mask & (1 << n) != 0)
-                .map(cluster)
-                .collect();
-            let names = if names.is_empty() {
-                "none".to_owned()
-            } else {
-                names.join(" ")
-            };
-            let mut lines = vec![format!("placement {} {names}", placement(*which))];
-            lines.extend(grouped.then(|| "# the first of them is the decision group \"canary\"".to_owned()));
-            lines
-        }
-        Step::Undecide(which) => vec![format!("placement {} undecided", placement(*which))],
-        Step::ForgetPlacement(which) => vec![format!("placement {} deleted", placement(*which))],
-        Step::Config(which, edition) => vec![format!(
-            "config set config{which} MESSAGE=config{which}-{edition}"
-        )],
-        Step::DropConfig(which) => vec![format!("delete AddOnDeploymentConfig default/config{which}")],
-        Step::Template(variant, edition) => given("AddOnTemplate", template(*variant, *edition)),
-        Step::Addon(spec) => given("ClusterManagementAddOn", addon(spec)),
-        Step::DropAddon => vec![format!("delete ClusterManagementAddOn {ADDON}")],
-        Step::Own(n, own) => {
-            let configs = if *own { json!([config(1)]) } else { json!([]) };
-            let metadata = json!({"name": ADDON, "namespace": cluster(*n)});
-            given(
-                "ManagedClusterAddOn",
-                json!({"metadata": metadata, "spec": {"configs": configs}}),
-            )
-        }
-        Step::Make(n) => {
-            let metadata = json!({"name": ADDON, "namespace": cluster(*n)});
-            given("ManagedClusterAddOn", json!({"metadata": metadata, "spec": {}}))
-        }
-        Step::DropInstance(n) => vec![format!("delete ManagedClusterAddOn {}/{ADDON}", cluster(*n))],
-        Step::OptOut(n, out) => vec![format!(
-            "# annotation tidegate.io/opt-out of {}: {out}",
-            cluster(*n)
-        )],
-        Step::Pause(paused) => vec![format!("# annotation tidegate.io/paused of the add-on: {paused}")],
-        Step::EditWork(n) => vec![format!("work edited {}", cluster(*n))],
-        Step::DropWork(n) => vec![format!("work deleting {}", cluster(*n))],
-        Step::Feel(n, mood) => vec![match mood {
-            Mood::Well => format!("work applied {}", cluster(*n)),
-            Mood::Failing => format!("work failed {} \"quota exceeded\"", cluster(*n)),
-            Mood::Unavailable => format!("work unavailable {}", cluster(*n)),
-            Mood::Offline => format!("# the agent of {} goes offline", cluster(*n)),
-        }],
+    if !steps.iter().any(|step| matches!(step, Step::Newer(_))) {
+        closing.push(Step::Newer(1));
     }
+    closing
 }
 
 /// Returns the text that the works of a configuration's edition carry.

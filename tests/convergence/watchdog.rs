@@ -12,6 +12,7 @@ use tidegate::snapshot::{Kind, ObjectKey};
 
 use super::hub::{Hub, Object, is_deleting, text};
 use super::manager::{Seen, Tried};
+use super::spec::amount_of;
 use super::user::{ADDON, message_of};
 
 const MARK: &str = "tidegate.io/installed-by";
@@ -172,10 +173,14 @@ fn crowded(hub: &Hub, tried: &Tried) -> Option<String> {
         .seen
         .0
         .get(&ObjectKey::new(Kind::AddOn, "", object.name.clone()))?;
+    if text(addon, "/spec/installStrategy/type") != "Placements" {
+        return None;
+    }
     let homes = homes(&tried.seen, addon);
     let home = homes.get(&*object.namespace)?;
     let strategy = &home.strategy["progressive"];
-    let limit = strategy["maxConcurrency"].as_u64()?;
+    let own = homes.values().filter(|other| other.index == home.index);
+    let limit = amount_of(&strategy["maxConcurrency"], own.count())?;
     let canaries = strategy["mandatoryDecisionGroups"]
         .as_array()
         .is_some_and(|groups| !groups.is_empty());
@@ -193,8 +198,7 @@ fn crowded(hub: &Hub, tried: &Tried) -> Option<String> {
                 .is_some_and(|instance| in_flight(instance) && !has_own_configs(instance) && !leaves)
         })
         .count();
-    (flying > usize::try_from(limit).unwrap_or(usize::MAX))
-        .then(|| format!("{flying} clusters are in flight, and {limit} may be"))
+    (flying > limit.max(1)).then(|| format!("{flying} clusters are in flight, and {limit} may be"))
 }
 
 /// While a placement is not decided, nobody can tell which clusters are its own.

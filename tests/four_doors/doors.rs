@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
-use tidegate::admission::{Door, Operation, Rulebook, Verdict};
+use tidegate::admission::{Circumstances, Door, Operation, Rulebook, UnknownFacts, Verdict};
 use tidegate::audit::{KINDS, Standing, judge};
 use tidegate::check::{Background, Base, File, MissingFacts, check};
 use tidegate::field::{Violation, Warning};
@@ -65,8 +65,18 @@ impl Answer {
     }
 }
 
-pub(crate) fn at_decide(example: &Example, facts: &Facts) -> Answer {
-    let verdict: Verdict = example.asked.at(Door::Mutate, facts);
+pub(crate) fn at_decide(example: &Example, facts: &Facts, unknown: UnknownFacts) -> Answer {
+    let alone = Circumstances {
+        unknown,
+        ..Circumstances::default()
+    };
+    let verdict: Verdict = match unknown {
+        UnknownFacts::Fail => example.asked.at(Door::Mutate, facts),
+        UnknownFacts::SetAside => {
+            let rulebook = Rulebook::default();
+            example.asked.as_told(&rulebook, (Door::Mutate, alone), facts)
+        }
+    };
     let patch = serde_json::to_value(verdict.patch()).expect("a patch is JSON");
     Answer {
         allowed: verdict.allowed(),

@@ -65,8 +65,7 @@ pub(crate) fn of(facts: &WrittenFacts) -> Hub {
     }
     let fleet = facts.written_objects();
     for mut object in fleet.iter().cloned() {
-        let kind = object["kind"].as_str().expect("a kind");
-        let known = Kind::ALL.into_iter().find(|known| known.address().kind == kind);
+        let known = Kind::of_object(&object);
         object["apiVersion"] = known.expect("a kind of the store").api_version().into();
         put(object);
     }

@@ -46,6 +46,9 @@ impl Scene {
             witness: None,
             bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             certificate: issued.certificate().clone(),
+            name: None,
+            callers: tidegate::server::Callers::default(),
+            health: tidegate::server::Health::default(),
             facts: tide.facts(),
             rulebook: Arc::default(),
         };

@@ -1,6 +1,10 @@
-//! The lines of plan scripts that are about the ends of add-ons: what agents report of pre-delete hooks, what is left on the hub.
+//! The lines of plan scripts that are about the ends of add-ons: what agents report of pre-delete hooks, what is left on the hub, and
+//! what `tidegate why` says.
 //!
 //! Never decides when a hook ends.
+
+#[path = "asked.rs"]
+mod asked;
 
 use std::fmt::Write as _;
 
@@ -72,6 +76,7 @@ impl Teller {
     pub(crate) fn act_on_end(&mut self, words: &[&str], line: &str) {
         match words {
             ["hook", outcome, names @ ..] => self.act_on_hook(outcome, names, line),
+            ["why", clusters @ ..] => asked::why(self, clusters),
             _ => self.show_everything(),
         }
     }

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use serde_json::{Value, json};
 use tidegate::plan::Answer;
-use tidegate::snapshot::{Kind, ObjectKey, agent_groups, agent_user};
+use tidegate::snapshot::{Event, Kind, ObjectKey, agent_groups, agent_user};
 
 use super::{Teller, condition_line, key, unknown};
 use crate::world::World;
@@ -25,6 +25,18 @@ impl World {
     pub(crate) fn refuse(&mut self, addon: &str, key: ObjectKey, why: &str) {
         self.store.trouble(&addon.into(), key.clone(), why);
         self.refused.insert(key);
+    }
+
+    /// Lets the hub show nothing of a kind.
+    pub(crate) fn withhold(&mut self, kind: Kind) {
+        self.store.apply(Event::Withheld { kind });
+    }
+
+    /// Lets the hub show a kind again.
+    pub(crate) fn disclose(&mut self, kind: Kind) {
+        let all = self.objects.iter().filter(|(key, _)| key.kind == kind);
+        let objects = all.map(|(_, object)| object.clone()).collect();
+        self.store.apply(Event::Listed { kind, objects });
     }
 
     /// Accepts writes of an object again.
@@ -56,10 +68,10 @@ pub(crate) fn act(teller: &mut Teller, words: &[&str], line: &str) {
 /// Returns the line for an answer to a request.
 pub(crate) fn describe(object: &ObjectKey, answer: &Answer) -> String {
     match answer {
-        Answer::Approve(_) => format!("  approve {object}"),
+        Answer::Approve(..) => format!("  approve {object}"),
         Answer::Sign(signing) => format!(
             "  sign {object} with {}/{}",
-            signing.ca_namespace, signing.ca_name
+            signing.signer.namespace, signing.signer.name
         ),
     }
 }

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use tidegate::plan::{self, Action, Answer, Memo, Plan, Revision};
 use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
 
+#[path = "../support/status_table.rs"]
+mod status_table;
+
 /// A decision group: name and index, unless it carries no labels, and its clusters.
 pub(crate) type Group<'a> = (Option<(&'a str, u32)>, Vec<String>);
 
@@ -224,6 +227,7 @@ impl World {
                         status(&self.objects[object]),
                         "an unchanged status was written: {object}"
                     );
+                    self.contradicts_nothing(object);
                 }
                 Action::Delete { object, before, .. } => {
                     self.check(object, before);
@@ -241,10 +245,21 @@ impl World {
         }
     }
 
+    /// A status that was written is one of those that there are.
+    fn contradicts_nothing(&self, object: &ObjectKey) {
+        let written = &self.objects[object]["status"];
+        let wrong = match object.kind {
+            Kind::Instance => status_table::instance(written),
+            Kind::AddOn => status_table::addon(written),
+            _ => None,
+        };
+        assert_eq!(wrong, None, "{object}");
+    }
+
     fn certify(&mut self, object: &ObjectKey, before: &Revision, answer: &Answer) {
         self.check(object, before);
         let status = match answer {
-            Answer::Approve(patch) => patch["status"].clone(),
+            Answer::Approve(patch, _) => patch["status"].clone(),
             Answer::Sign(_) => json!({"certificate": "c2lnbmVk"}),
         };
         self.put_status(object, &status);

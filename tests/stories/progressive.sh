@@ -33,7 +33,7 @@ apply_addon <<YAML
         progressive:
           mandatoryDecisionGroups: [{groupName: prod-canary-west}, {groupName: prod-canary-east}]
           maxConcurrency: 50%
-          minSuccessTime: 3s
+          minSuccessTime: 10s
           progressDeadline: 10m
           maxFailures: 1
 YAML

@@ -63,8 +63,14 @@ impl Walk {
             }
             (Atom::Map(map), Value::Object(members)) => self.members(members, map),
             (Atom::List(list), Value::Array(items)) => self.items(items, list),
-            (Atom::Map(_), _) => self.refuse(format!("expected map, got &{{{}}}", golang::plain(value))),
-            (Atom::List(_), _) => self.refuse(format!("expected list, got &{{{}}}", golang::plain(value))),
+            (Atom::Map(_), _) => self.refuse(format!(
+                "expected map, got &{{{}}}",
+                apimachinery::print::plain(value)
+            )),
+            (Atom::List(_), _) => self.refuse(format!(
+                "expected list, got &{{{}}}",
+                apimachinery::print::plain(value)
+            )),
         }
     }
 
@@ -111,9 +117,12 @@ fn misfit(scalar: Scalar, value: &Value) -> Option<String> {
         return None;
     }
     let got = match scalar {
-        Scalar::Number => golang::type_name(value).to_owned(),
-        Scalar::Text => format!("&value.valueUnstructured{{Value:{}}}", golang::syntax(value)),
-        Scalar::Boolean | Scalar::Any => format!("&{{{}}}", golang::plain(value)),
+        Scalar::Number => apimachinery::print::type_name(value).to_owned(),
+        Scalar::Text => format!(
+            "&value.valueUnstructured{{Value:{}}}",
+            apimachinery::print::syntax(value)
+        ),
+        Scalar::Boolean | Scalar::Any => format!("&{{{}}}", apimachinery::print::plain(value)),
     };
     Some(format!("expected {what}, got {got}"))
 }

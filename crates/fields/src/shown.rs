@@ -1,8 +1,8 @@
 //! Values as steps of a path.
 //!
-//! Decides nothing else; how Go prints values is the crate `golang`'s.
+//! Decides nothing else; how Go prints values is `apimachinery`'s.
 
-use golang::quote;
+use apimachinery::print::quote;
 use serde_json::Value;
 
 /// Returns a value as steps of a path are written.
@@ -10,7 +10,7 @@ pub(crate) fn step(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(bool) => bool.to_string(),
-        Value::Number(number) => golang::number(number),
+        Value::Number(number) => apimachinery::print::number(number),
         Value::String(text) => quote(text),
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(step).collect();

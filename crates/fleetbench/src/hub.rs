@@ -6,10 +6,12 @@ use std::path::Path;
 use std::process::Command;
 
 use devhub::DevHub;
-use kube::api::ListParams;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
-use serde_json::Value;
+use kube::runtime::wait::await_condition;
+use kube::runtime::wait::conditions::is_crd_established;
+use kube::{Api, Client, Config, ResourceExt as _};
 use spokes::{Fleet, FleetOptions};
 
 use crate::error::BenchError;
@@ -77,24 +79,41 @@ impl Hub {
     }
 }
 
+/// Starts a hub of our own with the definitions that the program prints for one that has none.
 async fn start(options: &Options) -> Result<DevHub, BenchError> {
-    let mut builder = DevHub::builder().history(10_000_usize.max(options.clusters.saturating_mul(CHANGES)));
-    for definition in definitions(&options.program())? {
-        builder = builder.crd(definition);
+    let refused = |error: &dyn std::fmt::Display| BenchError::Hub(error.to_string());
+    let kept = 10_000_usize.max(options.clusters.saturating_mul(CHANGES));
+    let hub = DevHub::builder().history(kept).start().await;
+    let hub = hub.map_err(|error| refused(&error))?;
+    let folder = tempfile::tempdir().map_err(|error| refused(&error))?;
+    let kubeconfig = folder.path().join("kubeconfig");
+    hub.write_kubeconfig(&kubeconfig)
+        .map_err(|error| refused(&error))?;
+    let crds: Api<CustomResourceDefinition> = Api::all(hub.client());
+    let mut names = Vec::new();
+    // The hub that the program asks is served by this process: nothing may wait for the program here.
+    let program = options.program();
+    let printed = tokio::task::spawn_blocking(move || definitions(&program, &kubeconfig)).await;
+    for definition in printed.map_err(|error| refused(&error))?? {
+        let made = crds.create(&PostParams::default(), &definition).await;
+        names.push(made.map_err(|error| refused(&error))?.name_any());
     }
-    builder
-        .start()
-        .await
-        .map_err(|error| BenchError::Hub(error.to_string()))
+    for name in names {
+        let served = await_condition(crds.clone(), &name, is_crd_established()).await;
+        served.map_err(|error| refused(&error))?;
+    }
+    Ok(hub)
 }
 
-fn definitions(program: &Path) -> Result<Vec<Value>, BenchError> {
+/// The program asks the hub first whether it has definitions of others.
+fn definitions(program: &Path, kubeconfig: &Path) -> Result<Vec<CustomResourceDefinition>, BenchError> {
     let failed = |reason: String| BenchError::Process {
-        command: format!("{} crds", program.display()),
+        command: format!("{} crds --for-hub-without-ocm", program.display()),
         reason,
     };
     let printed = Command::new(program)
-        .arg("crds")
+        .args(["crds", "--for-hub-without-ocm", "--kubeconfig"])
+        .arg(kubeconfig)
         .output()
         .map_err(|error| failed(error.to_string()))?;
     if !printed.status.success() {

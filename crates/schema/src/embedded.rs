@@ -2,7 +2,8 @@
 //!
 //! Decides with the name rules of Kubernetes; never looks at the rest of an embedded object.
 
-use crate::check::is_dns_subdomain;
+use apimachinery::names::{DNS1035_LABEL, Named, label_value_faults, qualified_name_faults};
+
 use crate::error::{ErrorClass, FieldError};
 use crate::fault;
 use crate::node::{Flags, Node};
@@ -10,22 +11,6 @@ use crate::objectmeta;
 use crate::path::Path;
 use serde_json::{Map, Value};
 
-pub(crate) const DNS_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
-                        alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', \
-                        regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-const QUALIFIED_NAME: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end \
-                              with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
-                              validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-const LABEL_KEY: &str = "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end \
-                         with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
-                         validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix \
-                         and '/' (e.g. 'example.com/MyName')";
-pub(crate) const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and \
-                           must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', \
-                           regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
-pub(crate) const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and \
-                         must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation \
-                         is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 /// Most bytes that all annotations together may have.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
@@ -127,7 +112,7 @@ fn kind_fault(text: &str) -> Option<String> {
         words.push("must be no more than 63 characters");
     }
     if !shaped {
-        words.push(DNS_1035);
+        words.push(DNS1035_LABEL);
     }
     (!words.is_empty()).then(|| {
         format!(
@@ -159,7 +144,7 @@ fn check_metadata(metadata: &Map<String, Value>, path: &Path<'_>, out: &mut Vec<
         .into_iter()
         .flatten()
     {
-        let words = qualified_name_faults(item.as_str().unwrap_or_default());
+        let words = qualified_name_faults(item.as_str().unwrap_or_default(), Named::LabelKey);
         out.extend(
             words
                 .into_iter()
@@ -183,17 +168,13 @@ fn check_labels(labels: &Map<String, Value>, path: &Path<'_>, out: &mut Vec<Fiel
     for (key, value) in labels {
         let shown = Value::String(key.clone());
         out.extend(
-            qualified_name_faults(key)
+            qualified_name_faults(key, Named::LabelKey)
                 .into_iter()
                 .map(|words| fault::invalid(path, &shown, &words)),
         );
         let text = value.as_str().unwrap_or_default();
-        if text.len() > 63 {
-            out.push(fault::invalid(path, value, "must be no more than 63 bytes"));
-        }
-        if !text.is_empty() && !is_name(text) {
-            out.push(fault::invalid(path, value, LABEL_VALUE));
-        }
+        let faults = label_value_faults(text).into_iter();
+        out.extend(faults.map(|words| fault::invalid(path, value, &words)));
     }
 }
 
@@ -201,7 +182,7 @@ fn check_annotations(annotations: &Map<String, Value>, path: &Path<'_>, out: &mu
     let mut size = 0;
     for (key, value) in annotations {
         let shown = Value::String(key.clone());
-        let words = qualified_name_faults(&key.to_lowercase());
+        let words = qualified_name_faults(&key.to_lowercase(), Named::LabelKey);
         out.extend(
             words
                 .into_iter()
@@ -217,38 +198,4 @@ fn check_annotations(annotations: &Map<String, Value>, path: &Path<'_>, out: &mu
             message,
         });
     }
-}
-
-pub(crate) fn is_name(text: &str) -> bool {
-    text.bytes()
-        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
-        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text.ends_with(|c: char| c.is_ascii_alphanumeric())
-}
-
-/// Says what is wrong with a qualified name: `[prefix/]name`.
-pub(crate) fn qualified_name_faults(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let parts: Vec<&str> = text.split('/').collect();
-    let name = match parts.as_slice() {
-        [name] => *name,
-        [prefix, name] => {
-            if prefix.is_empty() {
-                words.push("prefix part must be non-empty".to_owned());
-            } else if !is_dns_subdomain(prefix) {
-                words.push(format!("prefix part {SUBDOMAIN}"));
-            }
-            *name
-        }
-        _ => return vec![LABEL_KEY.to_owned()],
-    };
-    if name.is_empty() {
-        words.push("name part must be non-empty".to_owned());
-    } else if name.len() > 63 {
-        words.push("name part must be no more than 63 bytes".to_owned());
-    }
-    if !is_name(name) {
-        words.push(QUALIFIED_NAME.to_owned());
-    }
-    words
 }

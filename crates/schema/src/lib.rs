@@ -27,8 +27,10 @@ mod regexp;
 mod rule;
 mod rules;
 mod schema;
+mod stop;
 mod walk;
 
 pub use error::{ErrorClass, FieldError};
 pub use schema::{Check, Outcome, Part, Schema};
+pub use stop::Stop;
 pub use walk::Segment;

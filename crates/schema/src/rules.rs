@@ -10,6 +10,7 @@ use crate::fault;
 use crate::node::{Flags, Kind, Node};
 use crate::path::Path;
 use crate::rule::{Member, Rule};
+use crate::stop::Stop;
 use serde_json::Value;
 
 /// What rules found.
@@ -37,9 +38,9 @@ impl Old<'_> {
 }
 
 /// Evaluates all rules below `node`.
-pub(crate) fn check(root: &Node, value: &Value, old: Option<&Value>, out: &mut Findings) {
+pub(crate) fn check(root: &Node, (value, old): (&Value, Option<&Value>), stop: &Stop, out: &mut Findings) {
     let mut walk = Walk {
-        budget: Budget::for_object(),
+        budget: Budget::for_object(stop),
         out,
     };
     let old = Old {
@@ -58,7 +59,7 @@ pub(crate) fn check_default(
     out: &mut Findings,
 ) {
     let mut walk = Walk {
-        budget: Budget::for_object(),
+        budget: Budget::for_object(&Stop::never()),
         out,
     };
     let old = Old {
@@ -233,6 +234,11 @@ fn broken(rule: &Rule, node: &Node, error: &EvalError, path: &Path<'_>) -> Field
              cost exceeds limit for rule: {}",
             rule.label()
         ),
+        EvalError::Stopped => format!(
+            "'{}': no further validation rules will be run for rule: {}",
+            error.words(),
+            rule.label()
+        ),
         EvalError::Failed(words) => format!("{words} evaluating rule: {}", rule.label()),
     };
     fault_of_rule(node, &detail, path)
@@ -246,5 +252,5 @@ fn fault_of_rule(node: &Node, detail: &str, path: &Path<'_>) -> FieldError {
             node.kind.name()
         }
     };
-    fault::invalid_printed(path, &golang::quote(kind), detail)
+    fault::invalid_printed(path, &apimachinery::print::quote(kind), detail)
 }

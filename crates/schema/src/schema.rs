@@ -7,6 +7,7 @@ use crate::error::FieldError;
 use crate::node::{Flags, Node};
 use crate::path::Path;
 use crate::rules::{self, Findings};
+use crate::stop::Stop;
 use crate::{defaults, embedded, fault, lists, objectmeta, parse, prune};
 use serde_json::Value;
 
@@ -50,6 +51,8 @@ pub struct Check<'a> {
     pub part: Part,
     /// Faults that the caller found already (metadata); some of them keep rules from being evaluated.
     pub before: &'a [FieldError],
+    /// Ends the check before it is done: for a deadline that another thread watches.
+    pub stop: &'a Stop,
 }
 
 impl Schema {
@@ -111,6 +114,7 @@ impl Schema {
             old,
             part: Part::Whole,
             before: &[],
+            stop: <&Stop>::default(),
         })
     }
 
@@ -135,7 +139,7 @@ impl Schema {
             };
         }
         let mut findings = Findings::default();
-        rules::check(&self.root, check.new, check.old, &mut findings);
+        rules::check(&self.root, (check.new, check.old), check.stop, &mut findings);
         errors.append(&mut findings.errors);
         Outcome {
             errors,

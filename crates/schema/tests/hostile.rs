@@ -1,5 +1,6 @@
 //! Expressions that try to take all the time, all the memory or all the stack.
 
+use schema::Stop;
 use schema::cel::{EvalError, Program, Stage};
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -7,7 +8,10 @@ use std::time::Instant;
 fn object() -> Value {
     let list: Vec<i64> = (0..3000).collect();
     let texts: Vec<String> = (0..500).map(|at| format!("{at}-{}", "y".repeat(500))).collect();
-    json!({"list": list, "texts": texts, "text": "x".repeat(200_000), "words": "ab ".repeat(60_000)})
+    let maps: Vec<Value> = (0..9000)
+        .map(|at| json!({"name": format!("m{at}"), "group": "g", "at": at}))
+        .collect();
+    json!({"list": list, "maps": maps, "texts": texts, "text": "x".repeat(200_000), "words": "ab ".repeat(60_000)})
 }
 
 /// Evaluates in a thread with as much stack as servers give theirs.
@@ -63,6 +67,11 @@ fn no_expression_exceeds_its_budget() {
         "object.list.all(a, !(object.text in object.texts))",
         "object.list.all(a, object.text.indexOf('y') == -1 && object.text.lastIndexOf('xy') == -1)",
         "object.list.all(a, object.texts.indexOf('nope') == -1)",
+        // errors that a later item might still override, each after a copy
+        "object.maps.all(a, object.?maps.orValue([]).exists_one(b, b == a))",
+        "object.maps.exists(a, !object[?'maps'].orValue([]).exists_one(b, b == a))",
+        "object.maps.all(a, object.maps.exists(b, object.?maps.orValue([]).size() == 0))",
+        "object.maps.exists(i, a, object.?maps.orValue([]).map(b, b.name).size() < i)",
         // copies behind optional values
         "object.list.all(a, object.?texts.hasValue())",
         "object.list.all(a, object[?'texts'].hasValue())",
@@ -178,14 +187,16 @@ fn variables_that_wait_for_each_other_stay_within_the_stack() {
 }
 
 #[test]
-fn a_cancelled_budget_ends_every_evaluation() {
+fn a_signal_to_stop_ends_every_evaluation() {
     let object = object();
     let program = Program::compile("object.list.all(a, a >= 0)").expect("it compiles");
-    let mut stage = Stage::new(5_000_000);
+    let stop = Stop::new();
+    let mut stage = Stage::until(5_000_000, &stop);
     stage.bind("object", &object);
     assert_eq!(stage.holds(&program), Ok(true));
-    stage.budget().cancel();
-    assert_eq!(stage.holds(&program), Err(EvalError::BudgetSpent));
+    stop.stop();
+    assert_eq!(stage.holds(&program), Err(EvalError::Stopped));
+    assert_eq!(stage.inner(5_000_000).holds(&program), Err(EvalError::Stopped));
 }
 
 #[test]

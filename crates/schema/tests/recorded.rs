@@ -2,8 +2,12 @@
 //!
 //! Each line of the data files is one request with the causes, warnings and stored parts of its answer.
 
+#[path = "support/values.rs"]
+mod values;
+
 use schema::{Check, ErrorClass, FieldError, Outcome, Part, Schema};
 use serde_json::{Value, json};
+use values::same;
 
 fn lines(text: &str) -> Vec<Value> {
     text.lines()
@@ -45,29 +49,13 @@ fn write(schema: &Schema, row: &Value) -> (Value, Vec<String>, Result<Outcome, S
         Part::Whole
     };
     let outcome = schema.check(&Check {
+        stop: Default::default(),
         new: &new,
         old: row.get("old"),
         part,
         before: &[],
     });
     (new, removed, Ok(outcome))
-}
-
-/// Compares numbers by value: the server stores `5.0` as `5`.
-fn same(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => left.as_f64() == right.as_f64(),
-        (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left
-                    .iter()
-                    .all(|(name, left)| right.get(name).is_some_and(|right| same(left, right)))
-        }
-        (left, right) => left == right,
-    }
 }
 
 /// Says which part of an accepted object is not what the server stored.

@@ -3,8 +3,12 @@
 //! The answers were recorded by `oracle/`. `UPSTREAM_SCHEMAS=file cargo test -p schema --test upstream` judges further
 //! ones.
 
+#[path = "support/values.rs"]
+mod values;
+
 use schema::{FieldError, Schema};
 use serde_json::{Value, json};
+use values::same;
 
 const CASES: &str = include_str!("data/upstream.jsonl");
 
@@ -29,23 +33,6 @@ fn wanted(row: &Value, is_cost_estimated: bool) -> Vec<Value> {
         .collect();
     rows.sort_by_key(ToString::to_string);
     rows
-}
-
-/// Numbers are compared by value: upstream writes `5.0` as `5`.
-fn same(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => left.as_f64() == right.as_f64(),
-        (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left
-                    .iter()
-                    .all(|(name, left)| right.get(name).is_some_and(|right| same(left, right)))
-        }
-        (left, right) => left == right,
-    }
 }
 
 fn listed(rows: &[Value]) -> String {
@@ -137,10 +124,9 @@ fn definitions_and_values_are_judged_as_upstream_judges_them() {
 }
 
 #[test]
+#[ignore = "UPSTREAM_SCHEMAS names the file of cases"]
 fn further_cases_are_judged_on_request() {
-    let Ok(path) = std::env::var("UPSTREAM_SCHEMAS") else {
-        return;
-    };
+    let path = std::env::var("UPSTREAM_SCHEMAS").expect("UPSTREAM_SCHEMAS names the file of cases");
     let found = judge(&std::fs::read_to_string(path).expect("cases"));
     assert!(found.is_empty(), "{} differ:\n{}", found.len(), found.join("\n"));
 }

@@ -12,3 +12,7 @@ pub mod wire;
 pub use fault::{Fault, FaultRule, FaultTextError, Faults};
 pub use fleet::{Counters, Fleet, FleetError, FleetOptions, LabelPattern};
 pub use pattern::Pattern;
+
+/// Annotation on a `ManagedCluster` that a fleet simulates: what goes wrong there, one fault a line and without the name of the cluster.
+/// The fleet follows it while it runs.
+pub const FAULTS_ANNOTATION: &str = "simulated-cluster/faults";

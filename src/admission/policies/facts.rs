@@ -3,6 +3,8 @@
 //! Decides which part of the fleet an object is about, and what is said of it. Every value has all its members, so that
 //! an expression need not ask for them; `found` tells whether the thing is there. What nobody knows is not made up.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -10,6 +12,9 @@ use crate::admission::subject::{Addon, ClusterAddon, Kind as Subject};
 use crate::model::{ConfigReference, ConfigType, RawReference};
 use crate::policy::{Fact, KnownFacts};
 use crate::snapshot::{AddonFacts, ClusterFacts, ConfigPresence, Facts, Kind, Pairs, PlacementFacts};
+
+/// The most decision groups that one object refers to, each counted as often as its placement is named.
+const MOST_GROUPS: usize = 50_000;
 
 /// What is known about one object and what it refers to.
 pub(super) struct FleetFacts<'a> {
@@ -28,7 +33,7 @@ impl KnownFacts for FleetFacts<'_> {
             Fact::Addon => self.addon(),
             Fact::Cluster => self.cluster(),
             Fact::Configs => Some(self.configs()),
-            Fact::Placements => Some(self.placements()),
+            Fact::Placements => self.placements(),
             Fact::Peers => self.peers(),
             Fact::Now => self.now.map(|now| Value::String(now.to_string())),
         }
@@ -89,14 +94,32 @@ impl FleetFacts<'_> {
     }
 
     fn configs(&self) -> Value {
-        let found = references(self.object);
+        let (found, listed) = (references(self.object), self.listed());
         found
             .iter()
-            .map(|(path, reference)| self.config_value(path, reference))
+            .map(|(path, reference)| self.config_value(path, reference, &listed))
             .collect()
     }
 
-    fn config_value(&self, path: &str, reference: &ConfigReference) -> Value {
+    /// Returns the types that the object itself lists: group and resource.
+    fn listed(&self) -> BTreeSet<(&str, &str)> {
+        let listed = self
+            .object
+            .pointer("/spec/supportedConfigs")
+            .and_then(Value::as_array);
+        let pair = |meta| {
+            let text = |name: &str| Value::get(meta, name).and_then(Value::as_str).unwrap_or_default();
+            (text("group"), text("resource"))
+        };
+        listed.into_iter().flatten().map(pair).collect()
+    }
+
+    fn config_value(
+        &self,
+        path: &str,
+        reference: &ConfigReference,
+        listed: &BTreeSet<(&str, &str)>,
+    ) -> Value {
         let of = reference.config();
         let (exists, hash) = match self.facts.config(reference) {
             ConfigPresence::Exists(config) => (json!(true), json!(&*config.hash)),
@@ -113,23 +136,16 @@ impl FleetFacts<'_> {
             "namespace": namespace,
             "name": reference.name(),
             "key": format!("{}{point}{} {namespace}{slash}{}", of.resource(), of.group(), reference.name()),
-            "supported": self.supports(of),
+            "supported": self.supports(of, listed),
             "exists": exists,
             "specHash": hash,
         })
     }
 
     /// An add-on supports what it lists itself, here and now; what it says on the hub counts for its instances.
-    fn supports(&self, of: &ConfigType) -> Value {
-        let lists = |object: &Value| {
-            let listed = object.pointer("/spec/supportedConfigs").and_then(Value::as_array);
-            listed.into_iter().flatten().any(|meta| {
-                let text = |name: &str| meta.get(name).and_then(Value::as_str).unwrap_or_default();
-                text("group") == of.group() && text("resource") == of.resource()
-            })
-        };
+    fn supports(&self, of: &ConfigType, listed: &BTreeSet<(&str, &str)>) -> Value {
         if self.resource == Addon::RESOURCE {
-            return json!(lists(self.object));
+            return json!(listed.contains(&(of.group(), of.resource())));
         }
         let Some(name) = self.addon_name() else {
             return json!(false);
@@ -143,7 +159,8 @@ impl FleetFacts<'_> {
         }
     }
 
-    fn placements(&self) -> Value {
+    /// Returns the placements; nothing when their groups are more than anybody could look at.
+    fn placements(&self) -> Option<Value> {
         let own = self.object.pointer("/spec/installStrategy/placements");
         let named: Vec<(String, String)> = match self.resource {
             Addon::RESOURCE => own
@@ -165,7 +182,15 @@ impl FleetFacts<'_> {
                 .collect(),
             _ => Vec::new(),
         };
-        let value = |(namespace, name): &(String, String)| self.placement_value(namespace, name);
+        let mut room = MOST_GROUPS;
+        let value = |(namespace, name): &(String, String)| {
+            let groups = self
+                .facts
+                .placement(namespace, name)
+                .map_or(0, |found| found.groups.len());
+            room = room.checked_sub(groups)?;
+            Some(self.placement_value(namespace, name))
+        };
         named.iter().map(value).collect()
     }
 

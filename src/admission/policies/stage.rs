@@ -4,6 +4,7 @@
 //! the object as it came with the built-in defaults, their validations as it would be stored.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use json_patch::Patch;
 use serde_json::Value;
@@ -12,10 +13,10 @@ use super::facts::FleetFacts;
 use super::question::{target, value};
 use crate::admission::decide::Documents;
 use crate::admission::enforcement::Scope;
-use crate::admission::ratchet;
+use crate::admission::ratchet::{self, Values};
 use crate::admission::request::{Door, Request, UnknownFacts};
 use crate::admission::rulebook::Rulebook;
-use crate::field::{Findings, Violation};
+use crate::field::{Findings, Path, Violation};
 use crate::policy::{Finding, Judgement, Mutated, Outcome, PolicySet, Question};
 use crate::snapshot::{Confirmed, Facts, Kind, ObjectKey};
 
@@ -93,7 +94,17 @@ pub(in crate::admission) fn examine(
     let findings = match old {
         Some(before) if !findings.allows() => {
             let was = asked.validate(policies, (Some(before), Some(before)));
-            ratchet::soften(findings, object, &asked.collected(&was.findings), before)
+            let (mut values, mut stored) = (Values::of(object), Values::of(before));
+            ratchet::soften_by(
+                findings,
+                &asked.collected(&was.findings),
+                |new| {
+                    about(new, &mut values, || {
+                        policies.sees_the_same(new.rule(), object, before)
+                    })
+                },
+                |was| about(was, &mut stored, || true),
+            )
         }
         Some(_) | None => findings,
     };
@@ -196,8 +207,22 @@ impl Asked<'_> {
             namespace: namespace.flatten().as_ref(),
             facts: &fleet,
             now: circumstances.now.or(circumstances.date),
+            stop: circumstances.stop,
         })
     }
+}
+
+/// Returns what a fault is about, as text. A policy that names no field speaks of all that its text reads: the whole object changes
+/// with every label.
+fn about(
+    violation: &Violation,
+    values: &mut Values<'_>,
+    sees_the_same: impl FnOnce() -> bool,
+) -> Option<Rc<str>> {
+    if *violation.path() == Path::root() {
+        return sees_the_same().then(|| Rc::from("what it reads"));
+    }
+    values.at(violation.path())
 }
 
 /// Sorts findings by what their policies want to happen.

@@ -1,24 +1,28 @@
 //! Rules about how much of a fleet one edit reaches. Page: `tests/admission/blast-radius.md`.
 //!
-//! Decides from the fleet as it is which clusters an edit takes the add-on from, and which it moves at once. Where nobody
-//! knows what a placement selects, its clusters count as untouched. The share that is too much is the operator's
-//! (`--blast-radius`).
+//! Decides from the fleet as it is when an edit takes the add-on from too many clusters, and when it moves too many at once:
+//! which ones those are, `reach` says. Where nobody knows what a placement selects, its clusters count as untouched. The share
+//! that is too much is the operator's (`--blast-radius`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::admission::body::{AddonBody, PlacementAt};
+use crate::admission::body::AddonBody;
+use crate::admission::effort::Effort;
+use crate::admission::rulebook::BlastRadius;
 use crate::admission::rules::install_strategy::place_of;
+use crate::admission::rules::reach::{Mover, Source, Standing, known};
 use crate::admission::subject::{Addon, Operations, Rule, Subject};
 use crate::api::LabelSelector;
-use crate::field::{Class, Fault, Findings, Path};
-use crate::model::{ConfigRollout, RolloutStrategy, Selector};
-use crate::snapshot::{Facts, Kind, Name, PeerFacts, PlacementFacts};
+use crate::api::v1alpha1::ClusterManagementAddOnSpec;
+use crate::field::{Class, Fault, Findings, Path, quoted};
+use crate::model::{Selector, parse_selector};
+use crate::snapshot::{AddonFacts, Facts, Kind, Name, PeerFacts};
 
 const REMOVAL: &str = "blast-radius/removal";
-const MOVE: &str = "blast-radius/move";
+pub(super) const MOVE: &str = "blast-radius/move";
 /// In a smaller fleet every edit reaches most of it.
 const FEWEST: usize = 5;
 
@@ -39,8 +43,10 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
         on: Operations::Update,
         doc: "An edit does not move most clusters at once.\n\n\
               A change of configurations or versions travels with the rollout of its placement, and under All reaches every \
-              cluster in the same moment. Warns when more than a share of the clusters that have the add-on move at once: \
-              half of them, unless `--blast-radius` says otherwise, and never with fewer than five. Use Progressive.",
+              cluster in the same moment. So does an edit in place of a configuration that clusters run with, and a template \
+              that raises the default version. Warns when more than a share of the clusters that have the add-on move at once: \
+              half of them, unless `--blast-radius` says otherwise, and never with fewer than five. Each cluster counts once, \
+              and one that the edit changes nothing for does not count. Use Progressive.",
         check: moved,
     },
 ];
@@ -54,13 +60,15 @@ fn removal(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let (Some(peers), Some(old)) = (peers(subject), &subject.old) else {
         return;
     };
-    let strategy = |body: &AddonBody<'_>| part(body, "installStrategy").cloned();
-    if strategy(old) == strategy(&subject.body) || !subject.effort.spend(peers.clusters.saturating_mul(4)) {
+    let effort = subject.effort;
+    if same_part(old, &subject.body, "installStrategy", effort) {
         return;
     }
     let parting = |body: &AddonBody<'_>| {
-        let clusters = peers.instances.iter();
-        let parts = clusters.filter(|(cluster, mark)| parts(subject.facts, body, cluster, mark));
+        let kept = Kept::by(body, subject.facts, effort);
+        let clusters = peers.instances.iter().take_while(|_| effort.spend(kept.steps()));
+        let parts =
+            clusters.filter(|(cluster, peer)| kept.parts_with(subject.facts, cluster, &peer.installed_by));
         parts.map(|(cluster, _)| cluster).collect::<BTreeSet<_>>()
     };
     // Those that part anyway are not this edit's.
@@ -78,181 +86,148 @@ fn removal(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     }
 }
 
-/// Tells whether an instance goes because nothing selects its cluster. What a human made stays, and so does everything
-/// while the strategy is Manual.
-fn parts(facts: &Facts, body: &AddonBody<'_>, cluster: &Name, mark: &Name) -> bool {
-    if mark.is_empty() {
-        return false;
-    }
-    match body.install_type.unwrap_or_default() {
-        "Placements" => !body
-            .placements
-            .iter()
-            .any(|placement| keeps(facts, placement, cluster, mark)),
-        "ClusterLabelSelector" => selector(body).is_some_and(|selector| {
-            let found = facts.cluster(cluster);
-            facts.knows(Kind::Cluster)
-                && !found
-                    .is_some_and(|found| selector.matches(|key| found.labels.get(key).map(|value| &**value)))
-        }),
-        _ => false,
-    }
+/// What an install strategy keeps the add-on on.
+enum Kept<'a> {
+    /// Clusters of placements, all of which are known.
+    Placed(BTreeSet<&'a Name>),
+    Selected(Selector),
+    All,
 }
 
-fn keeps(facts: &Facts, placement: &PlacementAt<'_>, cluster: &Name, mark: &Name) -> bool {
-    let Some((namespace, name)) = place_of(placement) else {
-        return false;
-    };
-    match known(facts, (namespace, name)) {
-        Some(found) => found.clusters.contains(cluster),
-        // While a placement is unknown it keeps what it gave.
-        None => **mark == format!("{namespace}/{name}"),
+impl<'a> Kept<'a> {
+    fn by(body: &AddonBody<'_>, facts: &'a Facts, effort: &Effort<'_>) -> Self {
+        match body.install_type.unwrap_or_default() {
+            "Placements" => {
+                let mut clusters = BTreeSet::new();
+                let mut seen = BTreeSet::new();
+                let places = body.placements.each(effort).filter_map(place_of);
+                for place in places.filter(|place| seen.insert(*place)) {
+                    match known(facts, place) {
+                        Some(found) => clusters.extend(found.clusters.iter().take_while(|_| effort.spend(1))),
+                        // While one of them is absent or undecided nothing is taken away, whichever gave it.
+                        None => return Self::All,
+                    }
+                }
+                Self::Placed(clusters)
+            }
+            // An absent selector selects nothing; one without a meaning changes nothing.
+            "ClusterLabelSelector" if body.label_selector.is_none() => Self::Placed(BTreeSet::new()),
+            "ClusterLabelSelector" => selector(body).map_or(Self::All, Self::Selected),
+            _ => Self::All,
+        }
     }
-}
 
-fn known<'f>(facts: &'f Facts, (namespace, name): (&str, &str)) -> Option<&'f PlacementFacts> {
-    let found = facts.placement(namespace, name)?;
-    (found.exists && found.decided).then_some(found)
+    /// Returns what one cluster costs.
+    fn steps(&self) -> usize {
+        match self {
+            Self::Placed(..) | Self::All => 1,
+            Self::Selected(selector) => selector.requirements.len().saturating_add(1),
+        }
+    }
+
+    /// Tells whether an instance goes because nothing selects its cluster. What a human made stays, and so does
+    /// everything while the strategy is Manual.
+    fn parts_with(&self, facts: &Facts, cluster: &Name, mark: &Name) -> bool {
+        let is_kept = match self {
+            Self::Placed(clusters) => clusters.contains(cluster),
+            Self::Selected(selector) => {
+                let found = facts.cluster(cluster);
+                !facts.knows(Kind::Cluster)
+                    || found.is_some_and(|found| {
+                        selector.matches(|key| found.labels.get(key).map(|value| &**value))
+                    })
+            }
+            Self::All => true,
+        };
+        !mark.is_empty() && !is_kept
+    }
 }
 
 fn selector(body: &AddonBody<'_>) -> Option<Selector> {
     let node = body.label_selector.as_ref()?;
     let raw = LabelSelector::deserialize(node.value).ok()?;
-    Selector::parse(&raw, &node.path).ok()
+    parse_selector(&raw, &node.path).ok()
+}
+
+fn same_part(old: &AddonBody<'_>, new: &AddonBody<'_>, name: &str, effort: &Effort<'_>) -> bool {
+    match (part(old, name), part(new, name)) {
+        (Some(old), Some(new)) => effort.same(old, new),
+        (old, new) => old.is_none() && new.is_none(),
+    }
 }
 
 fn part<'a>(body: &AddonBody<'a>, name: &str) -> Option<&'a Value> {
     body.spec.as_ref()?.value.get(name)
 }
 
-/// A part of an edit that moves clusters.
-struct Wave {
-    path: Path,
-    /// How many clusters it moves in the same moment.
-    at_once: usize,
+fn moved(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let (facts, effort) = (subject.facts, subject.effort);
+    let read = |body: &AddonBody<'_>| {
+        let spec = body.spec.as_ref()?;
+        let spec = ClusterManagementAddOnSpec::deserialize(spec.value).ok()?;
+        Some(AddonFacts::of(&spec).protecting(body.protected()))
+    };
+    let (Some(_), Some(was)) = (peers(subject), &subject.old) else {
+        return;
+    };
+    let (Some(was), Some(is)) = (read(was), read(&subject.body)) else {
+        return;
+    };
+    let (Some(old), Some(new)) = (
+        Standing::of(facts, subject.name, &was, effort),
+        Standing::of(facts, subject.name, &is, effort),
+    ) else {
+        return;
+    };
+    let movers = old.moved_by(&new);
+    let mut by_source: BTreeMap<Source, usize> = BTreeMap::new();
+    for mover in &movers {
+        let count = by_source.entry(mover.source).or_default();
+        *count = count.saturating_add(1);
+    }
+    let Some((source, _)) = by_source.into_iter().max_by_key(|(_, count)| *count) else {
+        return;
+    };
+    if let Some(fault) = too_many(&new, &movers, subject.rulebook.blast_radius, None) {
+        findings.warn(fault.at(edited(&subject.body, source), MOVE));
+    }
 }
 
-fn moved(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    let (Some(peers), Some(old)) = (peers(subject), &subject.old) else {
-        return;
-    };
-    if !subject.effort.spend(peers.clusters.saturating_mul(4)) {
-        return;
+/// Returns what is told of an edit that moves too many clusters at once; the add-on is named where the object is none.
+pub(super) fn too_many<'a>(
+    standing: &Standing<'a>,
+    movers: &[Mover<'a>],
+    share: BlastRadius,
+    addon: Option<&str>,
+) -> Option<Fault> {
+    let all = standing.peers.clusters;
+    let at_once = standing.at_once(movers);
+    if all < FEWEST || !share.is_exceeded_by(at_once, all) {
+        return None;
     }
-    let waves: Vec<Wave> = if let Some(path) = changed_default(old, &subject.body) {
-        everywhere(subject, peers, path)
-    } else {
-        let placements = subject.body.placements.iter();
-        let changed = placements.filter(|placement| gives_another(old, placement));
-        changed.map(|placement| wave(subject, peers, placement)).collect()
-    };
-    let at_once = waves.iter().map(|wave| wave.at_once).sum();
-    let share = subject.rulebook.blast_radius;
-    if !share.is_exceeded_by(at_once, peers.clusters) {
-        return;
-    }
-    let Some(largest) = waves.into_iter().max_by_key(|wave| wave.at_once) else {
-        return;
-    };
+    let whose = addon.map_or_else(String::new, |addon| format!(" of add-on {}", quoted(addon)));
     let detail = format!(
-        "moves {at_once} of {} clusters at once, more than {}",
-        peers.clusters,
+        "moves {at_once} of {all} clusters{whose} at once, more than {}",
         share.words()
     );
-    findings.warn(Fault::bare(Class::Forbidden, detail).at(largest.path, MOVE));
+    Some(Fault::bare(Class::Forbidden, detail))
 }
 
-/// Returns the part of the spec that gives every cluster something else than before.
-fn changed_default(old: &AddonBody<'_>, new: &AddonBody<'_>) -> Option<Path> {
+/// Returns the field that clusters have something else from than before.
+fn edited(body: &AddonBody<'_>, source: Source) -> Path {
     let spec = Path::root().key("spec");
-    if part(old, "supportedConfigs").map(defaults_of) != part(new, "supportedConfigs").map(defaults_of) {
-        return Some(spec.key("supportedConfigs"));
-    }
-    let configs = |body: &AddonBody<'_>| {
-        part(body, "configuration")
-            .and_then(|one| one.get("configs"))
-            .cloned()
-    };
-    (configs(old) != configs(new)).then(|| spec.key("configuration").key("configs"))
-}
-
-/// A type without a default gives nobody anything.
-fn defaults_of(supported: &Value) -> Vec<&Value> {
-    let entries = supported.as_array().into_iter().flatten();
-    entries
-        .filter(|entry| entry.get("defaultConfig").is_some())
-        .collect()
-}
-
-fn gives_another(old: &AddonBody<'_>, placement: &PlacementAt<'_>) -> bool {
-    let was = old
-        .placements
-        .iter()
-        .find(|was| place_of(was) == place_of(placement));
-    // What is new in the strategy installs, and moves nobody.
-    was.is_some_and(|was| {
-        ["configs", "addonSpec", "addonTemplate"]
-            .iter()
-            .any(|field| was.value.get(field) != placement.value.get(field))
-    })
-}
-
-/// A change of defaults travels with the rollout of `spec.configuration` if there is one, else with that of each placement;
-/// clusters of no placement move at once.
-fn everywhere(subject: &Subject<'_, Addon>, peers: &PeerFacts, path: Path) -> Vec<Wave> {
-    let body = &subject.body;
-    if let Some((at, raw)) = &body.config_rollout
-        && let Ok(ConfigRollout::RollingUpdateWithPlacement(rolling)) = ConfigRollout::parse(raw, at)
-    {
-        let at_once = rolling.at_once.of(peers.clusters);
-        return vec![Wave { path, at_once }];
-    }
-    let mut placed: BTreeSet<&Name> = BTreeSet::new();
-    let mut waves = Vec::new();
-    for placement in &body.placements {
-        let found = place_of(placement).and_then(|place| known(subject.facts, place));
-        placed.extend(found.iter().flat_map(|found| found.clusters.iter()));
-        waves.push(wave(subject, peers, placement));
-    }
-    let others = peers
-        .instances
-        .iter()
-        .filter(|(cluster, _)| !placed.contains(cluster));
-    waves.push(Wave {
-        path,
-        at_once: others.count(),
-    });
-    waves
-}
-
-fn wave(subject: &Subject<'_, Addon>, peers: &PeerFacts, placement: &PlacementAt<'_>) -> Wave {
-    let path = placement.path.clone();
-    let Some(found) = place_of(placement).and_then(|place| known(subject.facts, place)) else {
-        return Wave { path, at_once: 0 };
-    };
-    let clusters = found
-        .clusters
-        .iter()
-        .filter(|cluster| peers.instances.contains(cluster))
-        .count();
-    let strategy = placement
-        .rollout
-        .as_ref()
-        .map(|(at, raw)| RolloutStrategy::parse(raw, at));
-    let at_once = match strategy {
-        Some(Ok(RolloutStrategy::Progressive { limit, groups, .. })) => {
-            let first = largest_group(found).filter(|_| !groups.is_empty());
-            first.unwrap_or_else(|| limit.map_or(clusters, |limit| limit.of(clusters)))
+    let install = spec.key("installStrategy").key("placements");
+    match source {
+        Source::Placement(index) => install.index(index).key("configs"),
+        Source::Version(index) => {
+            let template = body.placements.at(index).and_then(|placement| {
+                let template = placement.spec.as_ref().or(placement.template.as_ref())?;
+                Some(template.path.key("desiredVersion"))
+            });
+            template.unwrap_or_else(|| install.index(index))
         }
-        Some(Ok(RolloutStrategy::ProgressivePerGroup { .. })) => largest_group(found).unwrap_or(clusters),
-        Some(Ok(RolloutStrategy::All(_)) | Err(_)) | None => clusters,
-    };
-    Wave {
-        path,
-        at_once: at_once.min(clusters),
+        Source::Placements => install,
+        Source::Configuration => spec.key("configuration").key("configs"),
+        Source::Supported | Source::Own => spec.key("supportedConfigs"),
     }
-}
-
-fn largest_group(placement: &PlacementFacts) -> Option<usize> {
-    placement.groups.iter().map(|group| group.clusters).max()
 }

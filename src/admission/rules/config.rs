@@ -5,9 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::admission::body::{AddonBody, ReferenceAt};
+use crate::admission::body::AddonBody;
+use crate::admission::body::ReferenceAt;
+use crate::admission::effort::{Effort, Items};
 use crate::admission::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
-use crate::field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
+use crate::api::names::DEFAULT_CONFIG_NAMESPACE;
+use crate::field::{Class, Fault, Findings, Path, Violation, listed_of, nearest, quoted};
 use crate::model::{ConfigReference, ConfigType, KNOWN_TYPES, rule};
 
 const UNSUPPORTED_TYPE: &str = "config/unsupported-type";
@@ -64,8 +67,9 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
         id: MISSING_NAMESPACE,
         on: Operations::CreateAndUpdate,
         doc: "A reference to an object in a namespace names the namespace.\n\n\
-              Without it the object is looked for in the cluster scope, where its type has none. Warns: manifests of \
-              this form exist.",
+              Without it the object is looked for in the cluster scope, where its type has none. In the templates of \
+              placements, add-ons are created with the namespace `open-cluster-management` instead. Warns: manifests of this \
+              form exist.",
         check: addon_missing_namespace,
     },
 ];
@@ -115,95 +119,113 @@ fn unsupported_type(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings
     let Some(addon) = subject.facts.addon(subject.name) else {
         return;
     };
+    let effort = subject.effort;
     let agent = subject
         .facts
         .declared(subject.namespace, subject.name)
         .iter()
         .cloned();
-    let stored = subject.old.iter().flat_map(|old| &old.declared);
+    let stored = subject.old.iter().flat_map(|old| old.declared.each(effort));
     let stored = stored.filter_map(|(group, resource)| ConfigType::parse(group, resource).ok());
-    let supported: BTreeSet<ConfigType> = addon
-        .supported
-        .iter()
-        .cloned()
-        .chain(agent)
-        .chain(stored)
-        .collect();
-    for (at, config) in typed(&subject.body.configs) {
-        if !supported.contains(&config) {
-            let owner = format!("add-on {}", quoted(subject.name));
-            let cure = "ask the add-on owner to list it in spec.supportedConfigs";
-            findings.deny(unsupported(at, &config, &supported, (&owner, cure)));
+    let supported = Supported::of(addon.supported.iter().cloned().chain(agent).chain(stored));
+    let owner = format!("add-on {}", quoted(subject.name));
+    let cure = "ask the add-on owner to list it in spec.supportedConfigs";
+    for (at, config) in typed(&subject.body.configs, effort) {
+        if !supported.has(&config) {
+            findings.deny(supported.misses(at, &config, (&owner, cure), effort));
         }
     }
 }
 
 fn unlisted_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    let body = &subject.body;
-    let listed = body.supported.iter().map(|entry| (entry.group, entry.resource));
-    let configured = body.configured.iter().map(|at| (at.raw.group, at.raw.resource));
-    let supported: BTreeSet<ConfigType> = listed
-        .chain(configured)
-        .filter_map(|(group, resource)| ConfigType::parse(group.unwrap_or_default(), resource?).ok())
-        .collect();
-    for list in placement_lists(body) {
-        for (at, config) in typed(list) {
-            if !supported.contains(&config) {
-                let speaker = ("this add-on", "list it in spec.supportedConfigs");
-                findings.warn(unsupported(at, &config, &supported, speaker));
+    let (body, effort) = (&subject.body, subject.effort);
+    let supported = Supported::of(listed_types(body, effort));
+    let speaker = ("this add-on", "list it in spec.supportedConfigs");
+    for list in placement_lists(&subject.body, subject.effort) {
+        for (at, config) in typed(list, effort) {
+            if !supported.has(&config) {
+                findings.warn(supported.misses(at, &config, speaker, effort));
             }
         }
     }
 }
 
-fn unsupported(
-    at: &ReferenceAt<'_>,
-    config: &ConfigType,
-    supported: &BTreeSet<ConfigType>,
-    (owner, cure): (&str, &str),
-) -> Violation {
-    let names: Vec<String> = supported
-        .iter()
-        .map(|known| {
-            if known.group() == config.group() {
+/// The types that an add-on supports: by their groups, and the first group by its resource.
+#[derive(Default)]
+struct Supported(BTreeSet<ConfigType>, BTreeMap<String, String>);
+
+impl Supported {
+    fn of(types: impl Iterator<Item = ConfigType>) -> Self {
+        let mut all = Self::default();
+        for known in types {
+            let first = all.1.entry(known.resource().to_owned());
+            let first = first.or_insert_with(|| known.group().to_owned());
+            if known.group() < first.as_str() {
+                known.group().clone_into(first);
+            }
+            all.0.insert(known);
+        }
+        all
+    }
+
+    fn has(&self, config: &ConfigType) -> bool {
+        self.0.contains(config)
+    }
+
+    fn misses(
+        &self,
+        at: &ReferenceAt<'_>,
+        config: &ConfigType,
+        (owner, cure): (&str, &str),
+        effort: &Effort<'_>,
+    ) -> Violation {
+        let detail = if self.0.is_empty() {
+            format!("{owner} supports no configuration types")
+        } else {
+            format!("{owner} supports: {}", self.names(config.group()))
+        };
+        // The right resource in the wrong group: the group is what must change.
+        if let Some(group) = self.1.get(config.resource()) {
+            let hint = format!("did you mean group {}?", quoted(group));
+            let fault = Fault::of_text(Class::Unsupported, config.group(), detail).hint(hint);
+            return fault.at(at.path.key("group"), UNSUPPORTED_TYPE);
+        }
+        let near = effort.hint(|| nearest(config.resource(), self.0.iter().map(ConfigType::resource)));
+        let hint = near.map_or_else(
+            || cure.to_owned(),
+            |near| format!("did you mean {}?", quoted(near)),
+        );
+        let fault = Fault::of_text(Class::Unsupported, config.resource(), detail).hint(hint);
+        fault.at(at.path.key("resource"), UNSUPPORTED_TYPE)
+    }
+
+    /// Lists the types; those of `group` without it.
+    fn names(&self, group: &str) -> String {
+        let name = |known: &ConfigType| {
+            if known.group() == group {
                 known.resource().to_owned()
             } else {
                 known.to_string()
             }
-        })
-        .collect();
-    let detail = if names.is_empty() {
-        format!("{owner} supports no configuration types")
-    } else {
-        format!("{owner} supports: {}", listed(names.iter().map(String::as_str)))
-    };
-    // The right resource in the wrong group: the group is what must change.
-    if let Some(twin) = supported
-        .iter()
-        .find(|known| known.resource() == config.resource())
-    {
-        let hint = format!("did you mean group {}?", quoted(twin.group()));
-        let fault = Fault::of_text(Class::Unsupported, config.group(), detail).hint(hint);
-        return fault.at(at.path.key("group"), UNSUPPORTED_TYPE);
+        };
+        listed_of(self.0.iter().map(name), self.0.len())
     }
-    let near = nearest(config.resource(), supported.iter().map(ConfigType::resource));
-    let hint = near.map_or_else(
-        || cure.to_owned(),
-        |near| format!("did you mean {}?", quoted(near)),
-    );
-    let fault = Fault::of_text(Class::Unsupported, config.resource(), detail).hint(hint);
-    fault.at(at.path.key("resource"), UNSUPPORTED_TYPE)
 }
 
 fn kind_not_plural(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    deny_unreadable(&subject.body.configs, rule::KIND_NOT_PLURAL, findings);
+    deny_unreadable(
+        subject.body.configs.each(subject.effort),
+        rule::KIND_NOT_PLURAL,
+        findings,
+    );
 }
 
 fn addon_kind_not_plural(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for list in every_list(&subject.body) {
-        deny_unreadable(list, rule::KIND_NOT_PLURAL, findings);
+    let effort = subject.effort;
+    for list in every_list(subject) {
+        deny_unreadable(list.each(effort), rule::KIND_NOT_PLURAL, findings);
     }
-    for entry in &subject.body.supported {
+    for entry in subject.body.supported.each(effort) {
         let Some(resource) = entry.resource.filter(|resource| !resource.is_empty()) else {
             continue;
         };
@@ -214,14 +236,15 @@ fn addon_kind_not_plural(subject: &Subject<'_, Addon>, findings: &mut Findings) 
 }
 
 fn incomplete(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    deny_unreadable(&subject.body.configs, rule::INCOMPLETE_REFERENCE, findings);
+    let list = subject.body.configs.each(subject.effort);
+    deny_unreadable(list, rule::INCOMPLETE_REFERENCE, findings);
 }
 
 fn addon_incomplete(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for list in every_list(&subject.body) {
-        deny_unreadable(list, rule::INCOMPLETE_REFERENCE, findings);
+    for list in every_list(subject) {
+        deny_unreadable(list.each(subject.effort), rule::INCOMPLETE_REFERENCE, findings);
     }
-    for default in every_default(&subject.body) {
+    for default in every_default(subject) {
         let named = default.raw.name.is_some_and(|name| !name.is_empty());
         if !named {
             let fault = Fault::bare(Class::Required, "must name the configuration object");
@@ -230,10 +253,12 @@ fn addon_incomplete(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     }
 }
 
-fn deny_unreadable(list: &[ReferenceAt<'_>], id: &str, findings: &mut Findings) {
-    let read = list
-        .iter()
-        .filter_map(|at| ConfigReference::parse(at.raw, &at.path).err());
+fn deny_unreadable<'l, 'a: 'l>(
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
+    id: &str,
+    findings: &mut Findings,
+) {
+    let read = list.filter_map(|at| ConfigReference::parse(at.raw, &at.path).err());
     let own = read.flatten().filter(|violation| violation.rule() == id);
     own.for_each(|violation| findings.deny(violation));
 }
@@ -241,30 +266,36 @@ fn deny_unreadable(list: &[ReferenceAt<'_>], id: &str, findings: &mut Findings) 
 fn unknown_resource(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     // Where the add-on is known, its own list decides and says more.
     if subject.facts.addon(subject.name).is_none() {
-        warn_unknown_resource(&subject.body.configs, findings);
+        warn_unknown_resource(&subject.body.configs, subject.effort, findings);
     }
 }
 
 fn addon_unknown_resource(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for list in every_list(&subject.body) {
-        warn_unknown_resource(list, findings);
+    let effort = subject.effort;
+    for list in every_list(subject) {
+        warn_unknown_resource(list, effort, findings);
     }
-    for entry in &subject.body.supported {
+    for entry in subject.body.supported.each(effort) {
         let config = ConfigType::parse(
             entry.group.unwrap_or_default(),
             entry.resource.unwrap_or_default(),
         );
-        findings_of_unknown(config.ok(), &entry.path, findings);
+        findings_of_unknown(config.ok(), &entry.path, effort, findings);
     }
 }
 
-fn warn_unknown_resource(list: &[ReferenceAt<'_>], findings: &mut Findings) {
-    for (at, config) in typed(list) {
-        findings_of_unknown(Some(config), &at.path, findings);
+fn warn_unknown_resource(list: &Items<ReferenceAt<'_>>, effort: &Effort<'_>, findings: &mut Findings) {
+    for (at, config) in typed(list, effort) {
+        findings_of_unknown(Some(config), &at.path, effort, findings);
     }
 }
 
-fn findings_of_unknown(config: Option<ConfigType>, path: &Path, findings: &mut Findings) {
+fn findings_of_unknown(
+    config: Option<ConfigType>,
+    path: &Path,
+    effort: &Effort<'_>,
+    findings: &mut Findings,
+) {
     let Some(config) = config.filter(|config| config.group() == OWN_GROUP) else {
         return;
     };
@@ -277,25 +308,26 @@ fn findings_of_unknown(config: Option<ConfigType>, path: &Path, findings: &mut F
     if known().any(|known| known == config.resource()) {
         return;
     }
-    let hint = nearest(config.resource(), known()).map(|near| format!("did you mean {}?", quoted(near)));
+    let near = effort.hint(|| nearest(config.resource(), known()));
+    let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
     let detail = "no such configuration type in this group";
     let fault = Fault::of_text(Class::NotFound, config.resource(), detail).hint_if(hint);
     findings.warn(fault.at(path.key("resource"), UNKNOWN_RESOURCE));
 }
 
 fn duplicate(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    deny_duplicates(&subject.body.configs, findings);
+    deny_duplicates(&subject.body.configs, subject.effort, findings);
 }
 
 fn addon_duplicate(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for list in every_list(&subject.body) {
-        deny_duplicates(list, findings);
+    for list in every_list(subject) {
+        deny_duplicates(list, subject.effort, findings);
     }
 }
 
-fn deny_duplicates(list: &[ReferenceAt<'_>], findings: &mut Findings) {
+fn deny_duplicates(list: &Items<ReferenceAt<'_>>, effort: &Effort<'_>, findings: &mut Findings) {
     let mut first: BTreeMap<String, &Path> = BTreeMap::new();
-    for (at, reference) in readable(list) {
+    for (at, reference) in readable(list.each(effort)) {
         let key = reference.to_string();
         match first.get(&key) {
             None => {
@@ -310,19 +342,40 @@ fn deny_duplicates(list: &[ReferenceAt<'_>], findings: &mut Findings) {
 }
 
 fn missing_namespace(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    warn_missing_namespace(&subject.body.configs, findings);
+    warn_missing_namespace(subject.body.configs.each(subject.effort), findings);
 }
 
 fn addon_missing_namespace(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for list in every_list(&subject.body) {
-        warn_missing_namespace(list, findings);
+    let (body, effort) = (&subject.body, subject.effort);
+    warn_missing_namespace(body.configured.each(effort), findings);
+    for placement in body.placements.each(effort) {
+        warn_missing_namespace(placement.configs.each(effort), findings);
+        for template in placement.spec.iter().chain(&placement.template) {
+            warn_filled_namespace(template.configs.each(effort), findings);
+        }
     }
-    for default in every_default(&subject.body) {
-        warn_missing_namespace(std::slice::from_ref(default), findings);
+    warn_missing_namespace(every_default(subject), findings);
+}
+
+/// What add-ons are created with is written out for them.
+fn warn_filled_namespace<'l, 'a: 'l>(
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
+    findings: &mut Findings,
+) {
+    for (at, reference) in readable(list).filter(|(_, reference)| reference.lacks_namespace()) {
+        let detail = format!(
+            "{} live in a namespace: add-ons are created with {}",
+            reference.config().resource(),
+            quoted(DEFAULT_CONFIG_NAMESPACE)
+        );
+        findings.warn(Fault::bare(Class::Required, detail).at(at.path.key("namespace"), MISSING_NAMESPACE));
     }
 }
 
-fn warn_missing_namespace(list: &[ReferenceAt<'_>], findings: &mut Findings) {
+fn warn_missing_namespace<'l, 'a: 'l>(
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
+    findings: &mut Findings,
+) {
     for (at, reference) in readable(list).filter(|(_, reference)| reference.lacks_namespace()) {
         let detail = format!("{} live in a namespace", reference.config().resource());
         findings.warn(Fault::bare(Class::Required, detail).at(at.path.key("namespace"), MISSING_NAMESPACE));
@@ -330,37 +383,78 @@ fn warn_missing_namespace(list: &[ReferenceAt<'_>], findings: &mut Findings) {
 }
 
 /// Returns every list of references of an add-on; defaults of supported types stand alone.
-pub(super) fn every_list<'b, 'a>(body: &'b AddonBody<'a>) -> impl Iterator<Item = &'b [ReferenceAt<'a>]> {
-    std::iter::once(body.configured.as_slice()).chain(placement_lists(body))
+pub(super) fn every_list<'s, 'a>(
+    subject: &'s Subject<'a, Addon>,
+) -> impl Iterator<Item = &'s Items<ReferenceAt<'a>>> {
+    lists_of(&subject.body, subject.effort)
+}
+
+/// Returns the same of an add-on that is not the one under examination.
+pub(super) fn lists_of<'s, 'a>(
+    body: &'s AddonBody<'a>,
+    effort: &'s Effort<'_>,
+) -> impl Iterator<Item = &'s Items<ReferenceAt<'a>>> {
+    std::iter::once(&body.configured).chain(placement_lists(body, effort))
 }
 
 /// Returns the default of every supported type.
-pub(super) fn every_default<'b, 'a>(body: &'b AddonBody<'a>) -> impl Iterator<Item = &'b ReferenceAt<'a>> {
-    body.supported.iter().filter_map(|entry| entry.default.as_ref())
+pub(super) fn every_default<'s, 'a>(
+    subject: &'s Subject<'a, Addon>,
+) -> impl Iterator<Item = &'s ReferenceAt<'a>> {
+    let supported = subject.body.supported.each(subject.effort);
+    supported.filter_map(|entry| entry.default.as_ref())
 }
 
-fn placement_lists<'b, 'a>(body: &'b AddonBody<'a>) -> impl Iterator<Item = &'b [ReferenceAt<'a>]> {
-    body.placements.iter().flat_map(|placement| {
+/// Returns every reference of an add-on, those in lists first.
+pub(super) fn every_reference<'s, 'a>(
+    subject: &'s Subject<'a, Addon>,
+) -> impl Iterator<Item = &'s ReferenceAt<'a>> {
+    let listed = every_list(subject).flat_map(|list| list.each(subject.effort));
+    listed.chain(every_default(subject))
+}
+
+fn placement_lists<'s, 'a>(
+    body: &'s AddonBody<'a>,
+    effort: &'s Effort<'_>,
+) -> impl Iterator<Item = &'s Items<ReferenceAt<'a>>> {
+    body.placements.each(effort).flat_map(|placement| {
         let templates = placement.spec.iter().chain(&placement.template);
-        std::iter::once(placement.configs.as_slice())
-            .chain(templates.map(|template| template.configs.as_slice()))
+        std::iter::once(&placement.configs).chain(templates.map(|template| &template.configs))
     })
 }
 
 /// Returns the references whose type can be read.
-pub(super) fn typed<'l, 'a>(
-    list: &'l [ReferenceAt<'a>],
-) -> impl Iterator<Item = (&'l ReferenceAt<'a>, ConfigType)> {
-    list.iter().filter_map(|at| {
+pub(super) fn typed<'s, 'a>(
+    list: &'s Items<ReferenceAt<'a>>,
+    effort: &'s Effort<'_>,
+) -> impl Iterator<Item = (&'s ReferenceAt<'a>, ConfigType)> {
+    list.each(effort).filter_map(|at| {
         let group = at.raw.group.unwrap_or_default();
         Some((at, ConfigType::parse(group, at.raw.resource?).ok()?))
     })
 }
 
+/// Returns the types that an add-on lists itself: those that it supports, and those that it configures for everybody.
+pub(super) fn listed_types<'s>(
+    body: &'s AddonBody<'_>,
+    effort: &'s Effort<'_>,
+) -> impl Iterator<Item = ConfigType> + 's {
+    let listed = body
+        .supported
+        .each(effort)
+        .map(|entry| (entry.group, entry.resource));
+    let configured = body
+        .configured
+        .each(effort)
+        .map(|at| (at.raw.group, at.raw.resource));
+    listed
+        .chain(configured)
+        .filter_map(|(group, resource)| ConfigType::parse(group.unwrap_or_default(), resource?).ok())
+}
+
 /// Returns the references that can be read.
-pub(super) fn readable<'l, 'a>(
-    list: &'l [ReferenceAt<'a>],
+pub(super) fn readable<'l, 'a: 'l>(
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
 ) -> impl Iterator<Item = (&'l ReferenceAt<'a>, ConfigReference)> {
-    list.iter()
-        .filter_map(|at| Some((at, ConfigReference::parse(at.raw, &at.path).ok()?)))
+    list.filter_map(|at| Some((at, ConfigReference::parse(at.raw, &at.path).ok()?)))
 }

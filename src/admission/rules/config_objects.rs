@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use crate::admission::body::ReferenceAt;
-use crate::admission::rules::config::{every_default, every_list, readable, typed};
+use crate::admission::effort::{Effort, Items};
+use crate::admission::rules::config::{every_list, every_reference, readable, typed};
 use crate::admission::rules::naming::near;
 use crate::admission::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject};
 use crate::api::names::RESERVED_NO_DEFAULT;
@@ -69,21 +70,16 @@ pub(in crate::admission) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
 ];
 
 fn addon_not_found(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for list in every_list(&subject.body) {
-        warn_absent(subject, list, findings);
-    }
-    for default in every_default(&subject.body) {
-        warn_absent(subject, std::slice::from_ref(default), findings);
-    }
+    warn_absent(subject, every_reference(subject), findings);
 }
 
 fn not_found(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    warn_absent(subject, &subject.body.configs, findings);
+    warn_absent(subject, subject.body.configs.each(subject.effort), findings);
 }
 
-fn warn_absent<K: subject::Kind>(
+fn warn_absent<'l, 'a: 'l, K: subject::Kind>(
     subject: &Subject<'_, K>,
-    list: &[ReferenceAt<'_>],
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
     findings: &mut Findings,
 ) {
     for (at, reference) in readable(list) {
@@ -109,7 +105,8 @@ fn warn_absent<K: subject::Kind>(
             None => format!("none of the {} has this name", reference.config().resource()),
         };
         let fault = Fault::of_text(Class::NotFound, reference.name(), detail);
-        findings.warn(fault.hint_if(meant(subject, &reference)).at(path, NOT_FOUND));
+        let hint = subject.effort.hint(|| meant(subject, &reference));
+        findings.warn(fault.hint_if(hint).at(path, NOT_FOUND));
     }
 }
 
@@ -127,9 +124,6 @@ fn key(reference: &ConfigReference) -> Option<ObjectKey> {
 fn meant<K: subject::Kind>(subject: &Subject<'_, K>, reference: &ConfigReference) -> Option<String> {
     let of = reference.config();
     let configs = &subject.facts.configs;
-    if !subject.effort.spend(configs.len()) {
-        return None;
-    }
     let prefix = config_key(of.group(), of.resource(), "", "");
     let prefix = prefix.strip_suffix('/').unwrap_or(&prefix);
     let places = configs.iter().filter_map(|(key, presence)| match presence {
@@ -148,19 +142,17 @@ fn meant<K: subject::Kind>(subject: &Subject<'_, K>, reference: &ConfigReference
 }
 
 fn addon_needless_namespace(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for list in every_list(&subject.body) {
-        warn_needless_namespace(list, findings);
-    }
-    for default in every_default(&subject.body) {
-        warn_needless_namespace(std::slice::from_ref(default), findings);
-    }
+    warn_needless_namespace(every_reference(subject), findings);
 }
 
 fn needless_namespace(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    warn_needless_namespace(&subject.body.configs, findings);
+    warn_needless_namespace(subject.body.configs.each(subject.effort), findings);
 }
 
-fn warn_needless_namespace(list: &[ReferenceAt<'_>], findings: &mut Findings) {
+fn warn_needless_namespace<'l, 'a: 'l>(
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
+    findings: &mut Findings,
+) {
     for (at, reference) in readable(list) {
         let (Some(Scope::Cluster), Some(namespace)) = (reference.config().scope(), reference.namespace())
         else {
@@ -173,18 +165,18 @@ fn warn_needless_namespace(list: &[ReferenceAt<'_>], findings: &mut Findings) {
 }
 
 fn addon_several(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for list in every_list(&subject.body) {
-        warn_several(list, findings);
+    for list in every_list(subject) {
+        warn_several(list, subject.effort, findings);
     }
 }
 
 fn several(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    warn_several(&subject.body.configs, findings);
+    warn_several(&subject.body.configs, subject.effort, findings);
 }
 
-fn warn_several(list: &[ReferenceAt<'_>], findings: &mut Findings) {
+fn warn_several(list: &Items<ReferenceAt<'_>>, effort: &Effort<'_>, findings: &mut Findings) {
     let mut first: BTreeMap<ConfigType, (&Path, Option<ReferenceId<'_>>)> = BTreeMap::new();
-    for (at, config) in typed(list) {
+    for (at, config) in typed(list, effort) {
         if Kind::of_config(config.group(), config.resource()).is_none() {
             continue;
         }

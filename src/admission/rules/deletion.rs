@@ -1,12 +1,19 @@
 //! Rules about deletions. Page: `tests/admission/deletion.md`.
 //!
-//! Decides which deletions are told to reach further than their object. Never refuses by itself: a deletion that is
-//! refused holds whatever waits for it.
+//! Decides which deletions are told to reach further than their object, or not as far as is meant. Never refuses by itself: a
+//! deletion that is refused holds whatever waits for it.
 
-use crate::admission::subject::{Addon, Operations, Rule, Subject};
-use crate::field::{Class, Fault, Findings, Path};
+use crate::admission::rules::reach::{Standing, known, reference_to};
+use crate::admission::subject::{
+    self, Addon, ClusterAddon, DeploymentConfig, HubConfig, Operations, Rule, Subject, Template,
+};
+use crate::field::{Class, Fault, Findings, Path, quoted};
+use crate::model::ConfigReference;
+use crate::snapshot::{AddonFacts, Kind, terms};
 
 const ADDON_IN_USE: &str = "deletion/addon-in-use";
+const COMES_BACK: &str = "deletion/comes-back";
+const CONFIG_IN_USE: &str = "deletion/config-in-use";
 
 /// Rules of add-ons.
 pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
@@ -17,6 +24,124 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
           with the number of clusters. Set the rule to Deny to make people take the add-on from its clusters first.",
     check: addon_in_use,
 }];
+
+/// Rules of add-ons on a cluster.
+pub(in crate::admission) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
+    id: COMES_BACK,
+    on: Operations::Delete,
+    doc: "A deleted add-on stays away.\n\n\
+          An install strategy gives a cluster the add-on again as long as it selects the cluster. Warns when one does that \
+          gave this ManagedClusterAddOn. To keep the add-on away, let the cluster opt out first: \
+          `kubectl annotate managedcluster <cluster> tidegate.io/opt-out=<add-on>`, which uninstalls it.",
+    check: comes_back,
+}];
+
+/// Rules of settings of agents.
+pub(in crate::admission) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] = &[Rule {
+    id: CONFIG_IN_USE,
+    on: Operations::Delete,
+    doc: "A configuration is deleted when nobody runs with it any more.\n\n\
+          Clusters keep the work that they have, and nothing else reaches them until the configuration is back or the reference \
+          leads elsewhere (`ConfigurationNotFound`). Warns once for each add-on, with the number of its clusters that run with \
+          the object, or that would be made with it. Of a template that stands for a version, those that have the version count. \
+          Let the add-on refer to another object first.",
+    check: deployment_config_in_use,
+}];
+
+/// Rules of versions as configuration objects.
+pub(in crate::admission) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[Rule {
+    id: CONFIG_IN_USE,
+    on: Operations::Delete,
+    doc: "",
+    check: hub_config_in_use,
+}];
+
+/// Rules of templates.
+pub(in crate::admission) const ON_TEMPLATES: &[Rule<Template>] = &[Rule {
+    id: CONFIG_IN_USE,
+    on: Operations::Delete,
+    doc: "",
+    check: template_in_use,
+}];
+
+fn name_path() -> Path {
+    Path::root().key("metadata").key("name")
+}
+
+fn deployment_config_in_use(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
+    config_in_use(subject, Kind::DeploymentConfig, findings);
+}
+
+fn hub_config_in_use(subject: &Subject<'_, HubConfig>, findings: &mut Findings) {
+    config_in_use(subject, Kind::HubConfig, findings);
+}
+
+fn template_in_use(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    config_in_use(subject, Kind::Template, findings);
+}
+
+fn config_in_use<K: subject::Kind>(subject: &Subject<'_, K>, kind: Kind, findings: &mut Findings) {
+    let effort = subject.effort;
+    let Some(config) = reference_to(kind, subject.namespace, subject.name) else {
+        return;
+    };
+    let addons = subject.facts.addons.iter().take_while(|_| effort.spend(1));
+    for (addon, says) in addons {
+        let standing = Standing::of(subject.facts, addon, says, effort);
+        let users = standing.map_or(0, |standing| standing.users(&config).len());
+        let detail = match users {
+            0 if refers(says, &config, subject) => format!("add-on {} refers to it", quoted(addon)),
+            0 => continue,
+            1 => format!("1 cluster runs add-on {} with it", quoted(addon)),
+            users => format!("{users} clusters run add-on {} with it", quoted(addon)),
+        };
+        let fault = Fault::of_text(Class::Forbidden, subject.name, detail);
+        let fault = fault.hint("let the add-on refer to another one first");
+        findings.warn(fault.at(name_path(), CONFIG_IN_USE));
+    }
+}
+
+fn refers<K: subject::Kind>(says: &AddonFacts, config: &ConfigReference, subject: &Subject<'_, K>) -> bool {
+    let placed = says.placements.iter();
+    let placed = placed.flat_map(|placement| placement.configs.iter().chain(&placement.template.configs));
+    let mut all = says
+        .defaults
+        .iter()
+        .chain(placed)
+        .take_while(|_| subject.effort.spend(1));
+    all.any(|reference| reference == config)
+}
+
+fn comes_back(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    let (facts, cluster) = (subject.facts, subject.namespace);
+    let annotations = subject.body.annotations.as_ref();
+    let mark = annotations
+        .and_then(|all| all.text(terms::INSTALLED_BY))
+        .unwrap_or_default();
+    let leaves = facts
+        .cluster(cluster)
+        .is_none_or(|found| found.deleting || found.opts_out_of(subject.name));
+    let Some(addon) = facts.addon(subject.name).filter(|_| !mark.is_empty() && !leaves) else {
+        return;
+    };
+    let mut placements = addon.placements.iter().take_while(|_| subject.effort.spend(1));
+    let giver = placements.find(|placement| {
+        let found = known(facts, (&placement.namespace, &placement.name));
+        found.is_some_and(|found| found.clusters.contains(cluster))
+    });
+    let Some(giver) = giver else { return };
+    let detail = format!(
+        "placement {}/{} selects the cluster and gives the add-on again",
+        giver.namespace, giver.name
+    );
+    let hint = format!(
+        "to keep it away: kubectl annotate managedcluster {cluster} {}={}",
+        terms::OPT_OUT,
+        subject.name
+    );
+    let fault = Fault::of_text(Class::Forbidden, subject.name, detail).hint(hint);
+    findings.warn(fault.at(name_path(), COMES_BACK));
+}
 
 fn addon_in_use(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let clusters = subject
@@ -33,5 +158,5 @@ fn addon_in_use(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     };
     let detail = format!("{whose} this add-on, and lose it now");
     let fault = Fault::of_text(Class::Forbidden, subject.name, detail);
-    findings.warn(fault.at(Path::root().key("metadata").key("name"), ADDON_IN_USE));
+    findings.warn(fault.at(name_path(), ADDON_IN_USE));
 }

@@ -9,7 +9,7 @@ use crate::admission::body::{PlacementAt, TemplateAt};
 use crate::admission::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use crate::api::LabelSelector;
 use crate::field::{Class, Fault, Findings, Path};
-use crate::model::{InstallNamespace, Selector, rule};
+use crate::model::{InstallNamespace, parse_selector, rule};
 
 const TEMPLATE_CONFLICT: &str = "install/template-conflict";
 const PLACEMENT_SPACE: &str = "install/placement-space";
@@ -69,7 +69,7 @@ fn own_namespace(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
 }
 
 fn template_namespace(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for template in subject.body.placements.iter().flat_map(templates) {
+    for template in subject.body.placements.each(subject.effort).flat_map(templates) {
         check_namespace(
             template.install_namespace,
             template.path.key("installNamespace"),
@@ -85,11 +85,11 @@ fn check_namespace(text: Option<&str>, path: Path, findings: &mut Findings) {
 }
 
 fn template_conflict(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for placement in &subject.body.placements {
+    for placement in subject.body.placements.each(subject.effort) {
         let (Some(spec), Some(template)) = (&placement.spec, &placement.template) else {
             continue;
         };
-        if spec.value == template.value {
+        if subject.effort.same(spec.value, template.value) || subject.effort.is_exceeded() {
             continue;
         }
         let fault = Fault::bare(
@@ -102,7 +102,7 @@ fn template_conflict(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 }
 
 fn placement_space(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for placement in &subject.body.placements {
+    for placement in subject.body.placements.each(subject.effort) {
         if placement.space.is_none() || placement.namespace.is_some() {
             continue;
         }
@@ -132,7 +132,7 @@ fn label_selector(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let Ok(raw) = LabelSelector::deserialize(node.value) else {
         return;
     };
-    let faults = Selector::parse(&raw, &node.path).err().unwrap_or_default();
+    let faults = parse_selector(&raw, &node.path).err().unwrap_or_default();
     for fault in faults {
         findings.deny(fault);
     }

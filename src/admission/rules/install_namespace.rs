@@ -3,7 +3,6 @@
 //! Decides which namespaces are doubted. Whether a text is a name at all is decided in `install`; whether the namespace
 //! exists is known by the cluster only.
 
-use crate::admission::body::ReferenceAt;
 use crate::admission::rules::config::typed;
 use crate::admission::subject::{Addon, ClusterAddon, DeploymentConfig, Operations, Rule, Subject};
 use crate::field::{Class, Fault, Findings, Path, quoted};
@@ -72,7 +71,7 @@ pub(in crate::admission) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] 
 ];
 
 fn addon_reserved(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for placement in &subject.body.placements {
+    for placement in subject.body.placements.each(subject.effort) {
         for template in placement.spec.iter().chain(&placement.template) {
             let path = || template.path.key("installNamespace");
             warn_reserved(template.install_namespace, path, findings);
@@ -134,7 +133,7 @@ fn ignored(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
 /// Returns the deployment configuration that the cluster runs with, and the namespace that it asks for.
 fn agent_install_namespace(subject: &Subject<'_, ClusterAddon>) -> Option<(String, String)> {
     let facts = subject.facts;
-    let own = own_config(&subject.body.configs);
+    let own = own_config(subject);
     let reference = match own {
         Some(own) => own,
         None => inherited(facts, facts.addon(subject.name)?, subject.namespace)?,
@@ -154,8 +153,8 @@ fn agent_install_namespace(subject: &Subject<'_, ClusterAddon>) -> Option<(Strin
     (!namespace.is_empty()).then_some((place, namespace))
 }
 
-fn own_config(list: &[ReferenceAt<'_>]) -> Option<ConfigReference> {
-    let (at, _) = typed(list)
+fn own_config(subject: &Subject<'_, ClusterAddon>) -> Option<ConfigReference> {
+    let (at, _) = typed(&subject.body.configs, subject.effort)
         .find(|(_, of)| Kind::of_config(of.group(), of.resource()) == Some(Kind::DeploymentConfig))?;
     ConfigReference::read(at.raw)
 }

@@ -9,11 +9,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::admission::body::{AddonBody, PlacementAt};
+use crate::admission::effort::Effort;
 use crate::admission::rules::naming::near;
 use crate::admission::subject::{Addon, Operations, Rule, Subject};
 use crate::api::LabelSelector;
 use crate::field::{Class, Fault, Findings, Path, Violation, quoted};
-use crate::model::Selector;
+use crate::model::parse_selector;
 use crate::snapshot::{Facts, Kind, Name, ObjectKey, PlacementFacts};
 
 const TYPE_MISMATCH: &str = "install/type-mismatch";
@@ -98,7 +99,7 @@ fn type_mismatch(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 
 fn duplicate_placement(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let mut first: BTreeMap<(&str, &str), &Path> = BTreeMap::new();
-    for placement in &subject.body.placements {
+    for placement in subject.body.placements.each(subject.effort) {
         let Some(place) = place_of(placement) else {
             continue;
         };
@@ -121,16 +122,17 @@ pub(super) fn place_of<'a>(placement: &PlacementAt<'a>) -> Option<(&'a str, &'a 
     Some((given(placement.namespace)?, given(placement.name)?))
 }
 
-fn in_effect<'b, 'a>(
-    body: &'b AddonBody<'a>,
-) -> impl Iterator<Item = (&'b PlacementAt<'a>, (&'a str, &'a str))> {
-    let by_placements = kind_of(body) == BY_PLACEMENTS;
-    let each = body.placements.iter().filter(move |_| by_placements);
+fn in_effect<'s, 'a>(
+    subject: &'s Subject<'a, Addon>,
+) -> impl Iterator<Item = (&'s PlacementAt<'a>, (&'a str, &'a str))> {
+    let by_placements = kind_of(&subject.body) == BY_PLACEMENTS;
+    let each = subject.body.placements.each(subject.effort);
+    let each = each.filter(move |_| by_placements);
     each.filter_map(|placement| Some((placement, place_of(placement)?)))
 }
 
 fn unknown_placement(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for (placement, place) in in_effect(&subject.body) {
+    for (placement, place) in in_effect(subject) {
         let path = placement.path.key("name");
         findings_of_absence(subject, place, (UNKNOWN_PLACEMENT, path), findings);
     }
@@ -155,7 +157,8 @@ pub(super) fn findings_of_absence(
         return;
     }
     let detail = format!("no such placement in namespace {}", quoted(namespace));
-    let fault = Fault::of_text(Class::NotFound, name, detail).hint_if(meant(facts, namespace, name));
+    let hint = subject.effort.hint(|| meant(facts, namespace, name));
+    let fault = Fault::of_text(Class::NotFound, name, detail).hint_if(hint);
     findings.warn(fault.at(path, rule));
 }
 
@@ -176,26 +179,18 @@ fn meant(facts: &Facts, namespace: &str, name: &str) -> Option<String> {
 
 fn overlap(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let mut before: Vec<(&PlacementAt<'_>, &BTreeSet<Name>)> = Vec::new();
-    for (placement, (namespace, name)) in in_effect(&subject.body) {
-        let Some(facts) = subject.facts.placement(namespace, name) else {
+    let effort = subject.effort;
+    for (placement, (namespace, name)) in in_effect(subject) {
+        let facts = subject.facts.placement(namespace, name);
+        let Some(facts) = facts.filter(|facts| !facts.clusters.is_empty()) else {
             continue;
         };
         let clusters = &*facts.clusters;
-        let steps = before
-            .iter()
-            .map(|(_, other)| other.len().min(clusters.len()))
-            .sum();
-        if !subject.effort.spend(steps) {
-            return;
-        }
-        let differing = before
-            .iter()
-            .filter(|(other, _)| gives(other) != gives(placement));
-        let shared = differing.map(|(other, selected)| (shared(selected, clusters), *other));
+        let others = before.iter().take_while(|_| effort.spend(1));
+        let shared = others.map(|(other, selected)| (shared(selected, clusters, effort), *other));
+        let shared = shared.filter(|(count, other)| *count > 0 && !give_the_same(other, placement, effort));
         // The latest of those that share most: whoever reads the message looks there first.
-        let most = shared
-            .filter(|(count, _)| *count > 0)
-            .max_by_key(|(count, _)| *count);
+        let most = shared.max_by_key(|(count, _)| *count);
         if let Some((count, other)) = most {
             findings.warn(overlapping(count, other, placement));
         }
@@ -203,20 +198,30 @@ fn overlap(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     }
 }
 
-fn shared(one: &BTreeSet<Name>, other: &BTreeSet<Name>) -> usize {
+fn shared(one: &BTreeSet<Name>, other: &BTreeSet<Name>, effort: &Effort<'_>) -> usize {
     let (small, large) = if one.len() < other.len() {
         (one, other)
     } else {
         (other, one)
     };
-    small.iter().filter(|cluster| large.contains(*cluster)).count()
+    let paid = small.iter().take_while(|_| effort.spend(1));
+    paid.filter(|cluster| large.contains(*cluster)).count()
+}
+
+/// Tells whether the clusters of two placements run with the same.
+fn give_the_same(one: &PlacementAt<'_>, other: &PlacementAt<'_>, effort: &Effort<'_>) -> bool {
+    let pairs = gives(one).into_iter().zip(gives(other));
+    pairs.into_iter().all(|pair| match pair {
+        (Some(one), Some(other)) => effort.same(one, other),
+        (one, other) => one.is_none() && other.is_none(),
+    })
 }
 
 /// What a placement's clusters run with.
 fn gives<'a>(placement: &PlacementAt<'a>) -> [Option<&'a Value>; 3] {
     let some = |name: &str| {
         let value = placement.value.get(name)?;
-        let is_empty = value.as_array().is_some_and(Vec::is_empty) || value.is_null();
+        let is_empty = matches!(value, Value::Array(items) if items.is_empty()) || value.is_null();
         (!is_empty).then_some(value)
     };
     [some("configs"), some("addonSpec"), some("addonTemplate")]
@@ -238,7 +243,7 @@ fn selects_nothing(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         let fault = Fault::bare(Class::Required, "absent, so no cluster is selected");
         findings.warn(fault.at(strategy_path().key("placements"), SELECTS_NOTHING));
     }
-    for (placement, (namespace, name)) in in_effect(body) {
+    for (placement, (namespace, name)) in in_effect(subject) {
         let facts = subject.facts.placement(namespace, name);
         if facts.is_some_and(|facts| facts.exists && facts.decided && facts.clusters.is_empty()) {
             let fault = Fault::of_text(
@@ -260,15 +265,21 @@ fn matches_nothing(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         return;
     };
     let raw = LabelSelector::deserialize(node.value).ok();
-    let Some(Ok(selector)) = raw.map(|raw| Selector::parse(&raw, &node.path)) else {
+    let Some(Ok(selector)) = raw.map(|raw| parse_selector(&raw, &node.path)) else {
         return;
     };
     let count = facts.clusters.len();
-    if count == 0 || !facts.knows(Kind::Cluster) || !subject.effort.spend(count) {
+    if count == 0 || !facts.knows(Kind::Cluster) {
         return;
     }
-    let mut clusters = facts.clusters.iter();
-    if clusters.any(|(_, cluster)| selector.matches(|key| cluster.labels.get(key).map(|value| &**value))) {
+    let requirements = selector.requirements.len().saturating_add(1);
+    let mut clusters = facts
+        .clusters
+        .iter()
+        .take_while(|_| subject.effort.spend(requirements));
+    if clusters.any(|(_, cluster)| selector.matches(|key| cluster.labels.get(key).map(|value| &**value)))
+        || subject.effort.is_exceeded()
+    {
         return;
     }
     let clusters = if count == 1 {

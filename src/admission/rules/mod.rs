@@ -6,18 +6,29 @@
 mod blast_radius;
 mod config;
 mod config_objects;
+mod config_protected;
+mod config_types;
 mod deletion;
 mod deployment_config;
+mod in_place;
 mod install;
 mod install_namespace;
 mod install_strategy;
 mod naming;
+mod permission;
+mod placing;
+mod reach;
 mod rolling_update;
 mod rollout;
 mod rollout_progress;
+mod steering;
 mod tables;
 mod template;
 mod version;
 mod version_order;
+mod version_reference;
 
-pub(super) use tables::{ON_ADDONS, ON_CLUSTER_ADDONS, ON_DEPLOYMENT_CONFIGS, ON_HUB_CONFIGS, ON_TEMPLATES};
+pub(super) use tables::{
+    ADVICE, ON_ADDONS, ON_CLUSTER_ADDONS, ON_DEPLOYMENT_CONFIGS, ON_HUB_CONFIGS, ON_PLACEMENTS,
+    ON_SET_BINDINGS, ON_TEMPLATES, READ_METADATA,
+};

@@ -10,7 +10,7 @@ use crate::field::{Class, Fault, Findings, Path, nearest, quoted};
 use crate::model::{AddonName, rule};
 use crate::snapshot::{Kind, ObjectKey};
 
-use super::config::{every_default, every_list};
+use super::config::{every_default, every_reference};
 
 const UNKNOWN_ADDON: &str = "naming/unknown-addon";
 const UNKNOWN_CLUSTER: &str = "naming/unknown-cluster";
@@ -95,7 +95,8 @@ fn unknown_addon(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     if !subject.lacks(ObjectKey::new(Kind::AddOn, "", *name), UNKNOWN_ADDON, &path) {
         return;
     }
-    let hint = nearest(name, facts.addon_names()).map(|known| format!("did you mean {}?", quoted(known)));
+    let near = subject.effort.hint(|| nearest(name, facts.addon_names()));
+    let hint = near.map(|known| format!("did you mean {}?", quoted(known)));
     let fault =
         Fault::of_text(Class::NotFound, name, "no ClusterManagementAddOn has this name").hint_if(hint);
     findings.warn(fault.at(path, UNKNOWN_ADDON));
@@ -112,7 +113,8 @@ fn unknown_cluster(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings)
         return;
     }
     let names = facts.clusters.iter().map(|(name, _)| &**name);
-    let hint = near(namespace, names).map(|known| format!("did you mean {}?", quoted(known)));
+    let near = subject.effort.hint(|| near(namespace, names));
+    let hint = near.map(|known| format!("did you mean {}?", quoted(known)));
     let fault = Fault::of_text(Class::NotFound, namespace, "no ManagedCluster has this name").hint_if(hint);
     findings.warn(fault.at(path, UNKNOWN_CLUSTER));
 }
@@ -141,13 +143,14 @@ fn cluster_state(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
 }
 
 fn reserved_name(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    deny_reserved(subject.body.configs.iter(), findings);
+    deny_reserved(subject.body.configs.each(subject.effort), findings);
 }
 
 fn addon_reserved_name(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    let body = &subject.body;
-    deny_reserved(every_list(body).flatten().chain(every_default(body)), findings);
-    for at in body.configured.iter().chain(every_default(body)) {
+    let effort = subject.effort;
+    deny_reserved(every_reference(subject), findings);
+    let configured = subject.body.configured.each(effort);
+    for at in configured.chain(every_default(subject)) {
         if at.raw.name == Some(RESERVED_NO_DEFAULT) {
             let fault = Fault::of_text(
                 Class::Invalid,
@@ -160,7 +163,7 @@ fn addon_reserved_name(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     }
 }
 
-fn deny_reserved<'l>(list: impl Iterator<Item = &'l ReferenceAt<'l>>, findings: &mut Findings) {
+fn deny_reserved<'l, 'a: 'l>(list: impl Iterator<Item = &'l ReferenceAt<'a>>, findings: &mut Findings) {
     for at in list {
         let reserved = |name: &&str| name.starts_with(RESERVED_PREFIX) && *name != RESERVED_NO_DEFAULT;
         let Some(name) = at.raw.name.filter(reserved) else {

@@ -5,7 +5,7 @@
 
 use crate::admission::subject::{Addon, Operations, Rule, Subject};
 use crate::field::{Class, Fault, Findings, Path};
-use crate::model::{Limit, RawBlock, rule};
+use crate::model::{Limit, RawBlock, RawStrategy, rule};
 
 /// Rules of add-ons.
 pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
@@ -69,12 +69,7 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
 ];
 
 fn unknown_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for (path, strategy) in subject
-        .body
-        .placements
-        .iter()
-        .filter_map(|placement| placement.rollout.as_ref())
-    {
+    for (path, strategy) in strategies(subject) {
         if let Err(violation) = strategy.kind(path) {
             findings.deny(violation);
         }
@@ -82,12 +77,7 @@ fn unknown_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 }
 
 fn type_mismatch(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for (path, strategy) in subject
-        .body
-        .placements
-        .iter()
-        .filter_map(|placement| placement.rollout.as_ref())
-    {
+    for (path, strategy) in strategies(subject) {
         strategy
             .mismatches(path)
             .into_iter()
@@ -132,6 +122,9 @@ fn max_failures(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 
 fn mandatory_groups(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     for_each_block(subject, |path, block| {
+        if !subject.effort.spend(block.groups.len()) {
+            return;
+        }
         block
             .groups(path)
             .1
@@ -150,13 +143,13 @@ fn mandatory_groups(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     });
 }
 
+fn strategies<'s, 'a>(subject: &'s Subject<'a, Addon>) -> impl Iterator<Item = &'s (Path, RawStrategy<'a>)> {
+    let placements = subject.body.placements.each(subject.effort);
+    placements.filter_map(|placement| placement.rollout.as_ref())
+}
+
 fn for_each_block(subject: &Subject<'_, Addon>, mut check: impl FnMut(&Path, &RawBlock<'_>)) {
-    for (path, strategy) in subject
-        .body
-        .placements
-        .iter()
-        .filter_map(|placement| placement.rollout.as_ref())
-    {
+    for (path, strategy) in strategies(subject) {
         for (kind, block) in strategy.blocks() {
             check(&path.key(kind.block()), block);
         }

@@ -3,17 +3,19 @@
 //! Decides which rollouts can never end, or do not do what their words say, on the fleet as it is. Values that have no
 //! meaning at all are refused in `rollout` and `rolling_update`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::admission::body::PlacementAt;
 use crate::admission::rules::install_strategy::{findings_of_absence, place_of};
 use crate::admission::subject::{Addon, Operations, Rule, Subject};
-use crate::field::{Class, Fault, Findings, Path, listed, nearest, quoted};
+use crate::field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
 use crate::model::{ProgressDeadline, RawBlock, RolloutKind};
 use crate::snapshot::PlacementFacts;
 
 const DEADLINE_BEFORE_SOAK: &str = "rollout/deadline-before-soak";
 const UNKNOWN_GROUP: &str = "rollout/unknown-group";
+const GROUP_ORDER: &str = "rollout/group-order";
 const ONE_GROUP: &str = "rollout/one-group";
 const NEVER_PROGRESSES: &str = "rollout/never-progresses";
 /// A soak time beyond this is a slip: nobody waits a year for the next cluster.
@@ -40,6 +42,15 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
         check: unknown_group,
     },
     Rule {
+        id: GROUP_ORDER,
+        on: Operations::CreateAndUpdate,
+        doc: "Mandatory decision groups are listed in the order in which they go.\n\n\
+              They go by their indices in the placement, whatever the order of the list is: a list of another order goes in \
+              another way than it reads. Warns, with the order that counts, at the first group that goes earlier. Of names, \
+              the placement's decisions tell the indices; while it is not decided, nothing is said of them.",
+        check: group_order,
+    },
+    Rule {
         id: ONE_GROUP,
         on: Operations::CreateAndUpdate,
         doc: "A rollout group by group has groups.\n\n\
@@ -62,7 +73,7 @@ fn for_each_block(
     subject: &Subject<'_, Addon>,
     mut check: impl FnMut(&PlacementAt<'_>, RolloutKind, (&Path, &RawBlock<'_>)),
 ) {
-    for placement in &subject.body.placements {
+    for placement in subject.body.placements.each(subject.effort) {
         let Some((path, strategy)) = &placement.rollout else {
             continue;
         };
@@ -100,24 +111,36 @@ fn unknown_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         let Some(facts) = decided(subject, placement) else {
             return;
         };
-        let names: Vec<&str> = facts.groups.iter().map(|group| &*group.name).collect();
-        let named: Vec<&str> = names.iter().copied().filter(|name| !name.is_empty()).collect();
+        let effort = subject.effort;
+        if !effort.spend(facts.groups.len().saturating_add(block.groups.len())) {
+            return;
+        }
+        let names: BTreeSet<&str> = facts.groups.iter().map(|group| &*group.name).collect();
+        let places: BTreeSet<i64> = facts.groups.iter().map(|group| i64::from(group.index)).collect();
+        let named = || {
+            facts
+                .groups
+                .iter()
+                .map(|group| &*group.name)
+                .filter(|name| !name.is_empty())
+        };
+        let count = named().count();
         for (position, group) in block.groups.iter().enumerate() {
             let at = path.key("mandatoryDecisionGroups").index(position);
             match (group.name.filter(|name| !name.is_empty()), group.index) {
-                (Some(name), _) if !names.contains(&name) => {
-                    let detail = if named.is_empty() {
+                (Some(name), _) if !names.contains(name) => {
+                    let detail = if count == 0 {
                         "the groups of the placement have no names".to_owned()
                     } else {
-                        format!("the placement has: {}", listed(named.iter().copied()))
+                        format!("the placement has: {}", listed_of(named(), count))
                     };
-                    let near = nearest(name, named.iter().copied());
+                    let near = effort.hint(|| nearest(name, named()));
                     let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
                     let fault = Fault::of_text(Class::NotFound, name, detail).hint_if(hint);
                     findings.warn(fault.at(at.key("groupName"), UNKNOWN_GROUP));
                 }
-                (None, Some(index)) if !facts.groups.iter().any(|group| i64::from(group.index) == index) => {
-                    let last = facts.groups.iter().map(|group| group.index).max();
+                (None, Some(index)) if !places.contains(&index) => {
+                    let last = places.last().copied();
                     let detail = format!(
                         "the last group of the placement is at {}",
                         last.unwrap_or_default()
@@ -131,8 +154,44 @@ fn unknown_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     });
 }
 
+fn group_order(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    for_each_block(subject, |placement, _, (path, block)| {
+        let facts = decided(subject, placement);
+        let all = facts.map_or(0, |facts| facts.groups.len());
+        if !subject.effort.spend(all.saturating_add(block.groups.len())) {
+            return;
+        }
+        let groups = facts.into_iter().flat_map(|facts| &facts.groups);
+        let by_name: BTreeMap<&str, i64> = groups
+            .map(|group| (&*group.name, i64::from(group.index)))
+            .collect();
+        let mut last: Option<(String, i64)> = None;
+        for (position, group) in block.groups.iter().enumerate() {
+            let name = group.name.filter(|name| !name.is_empty());
+            let index = match name {
+                Some(name) => by_name.get(name).copied(),
+                None => group.index,
+            };
+            let Some(index) = index else { continue };
+            let told = name.map_or_else(|| index.to_string(), str::to_owned);
+            match &last {
+                Some((before, earlier)) if index < *earlier => {
+                    let detail = format!(
+                        "goes before {}: groups go by their index in the placement",
+                        quoted(before)
+                    );
+                    let at = path.key("mandatoryDecisionGroups").index(position);
+                    findings.warn(Fault::of_text(Class::Invalid, &told, detail).at(at, GROUP_ORDER));
+                    return;
+                }
+                Some(_) | None => last = Some((told, index)),
+            }
+        }
+    });
+}
+
 fn one_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for placement in &subject.body.placements {
+    for placement in subject.body.placements.each(subject.effort) {
         let Some((path, strategy)) = &placement.rollout else {
             continue;
         };

@@ -3,16 +3,69 @@
 //! Decides nothing. A rule that stands in no table is never asked.
 
 use super::{
-    blast_radius, config, config_objects, deletion, deployment_config, install, install_namespace,
-    install_strategy, naming, rolling_update, rollout, rollout_progress, template, version, version_order,
+    blast_radius, config, config_objects, config_protected, config_types, deletion, deployment_config,
+    in_place, install, install_namespace, install_strategy, naming, permission, placing, rolling_update,
+    rollout, rollout_progress, steering, template, version, version_order,
 };
-use crate::admission::subject::{Addon, ClusterAddon, DeploymentConfig, HubConfig, Rule, Template};
+use crate::admission::subject::{
+    Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind as _, Placement, Rule, SetBinding, Template,
+};
+use crate::api::names::{annotations, labels};
+
+/// Rules that refuse nothing by themselves: when one of them gives up, that is told and refuses nothing either.
+pub(in crate::admission) const ADVICE: &[&str] = &[
+    "annotation/unknown",
+    "annotation/value",
+    "blast-radius/move",
+    "blast-radius/removal",
+    "config/deprecated-field",
+    "config/missing-namespace",
+    "config/needless-namespace",
+    "config/not-found",
+    "config/several-of-a-type",
+    "config/unknown-resource",
+    "deletion/addon-in-use",
+    "deletion/binding-in-use",
+    "deletion/comes-back",
+    "deletion/config-in-use",
+    "deletion/placement-in-use",
+    "install/namespace-ignored",
+    "install/overlap",
+    "install/reserved-namespace",
+    "install/selects-nothing",
+    "install/type-mismatch",
+    "install/unknown-placement",
+    "naming/cluster-state",
+    "naming/unknown-addon",
+    "naming/unknown-cluster",
+    "rollout/deadline-before-soak",
+    "rollout/group-order",
+    "rollout/never-progresses",
+    "rollout/one-group",
+    "rollout/unknown-group",
+    "template/same-object",
+    "template/unknown-variable",
+    "version/downgrade",
+    "version/no-effect",
+    "version/skip",
+    "version/twice",
+];
+
+/// What rules read of metadata: resource, part, and what the keys begin with. An update that touches nothing else is theirs as well.
+pub(in crate::admission) const READ_METADATA: &[(&str, &str, &str)] = &[
+    (Addon::RESOURCE, "annotations", annotations::LIFECYCLE),
+    (Addon::RESOURCE, "annotations", steering::OWN),
+    (ClusterAddon::RESOURCE, "annotations", steering::OWN),
+    (Template::RESOURCE, "labels", labels::TEMPLATE_VERSION),
+];
 
 /// Rules of `ClusterManagementAddOn`, family by family.
 pub(in crate::admission) const ON_ADDONS: &[&[Rule<Addon>]] = &[
     blast_radius::ON_ADDONS,
     config::ON_ADDONS,
     config_objects::ON_ADDONS,
+    config_protected::ON_ADDONS,
+    config_types::ON_ADDONS,
     deletion::ON_ADDONS,
     install::ON_ADDONS,
     install_namespace::ON_ADDONS,
@@ -21,6 +74,9 @@ pub(in crate::admission) const ON_ADDONS: &[&[Rule<Addon>]] = &[
     rolling_update::ON_ADDONS,
     rollout::ON_ADDONS,
     rollout_progress::ON_ADDONS,
+    steering::ON_ADDONS,
+    template::ON_ADDONS,
+    template::ON_SHARED_OBJECTS,
     version::ON_ADDONS,
     version_order::ON_ADDONS,
 ];
@@ -29,19 +85,41 @@ pub(in crate::admission) const ON_ADDONS: &[&[Rule<Addon>]] = &[
 pub(in crate::admission) const ON_CLUSTER_ADDONS: &[&[Rule<ClusterAddon>]] = &[
     config::ON_CLUSTER_ADDONS,
     config_objects::ON_CLUSTER_ADDONS,
+    config_protected::ON_CLUSTER_ADDONS,
+    config_types::ON_CLUSTER_ADDONS,
+    deletion::ON_CLUSTER_ADDONS,
     install::ON_CLUSTER_ADDONS,
     install_namespace::ON_CLUSTER_ADDONS,
     naming::ON_CLUSTER_ADDONS,
+    steering::ON_CLUSTER_ADDONS,
+    template::ON_CLUSTER_ADDONS,
     version::ON_CLUSTER_ADDONS,
     version_order::ON_CLUSTER_ADDONS,
 ];
 
 /// Rules of `AddOnHubConfig`, family by family.
-pub(in crate::admission) const ON_HUB_CONFIGS: &[&[Rule<HubConfig>]] =
-    &[version::ON_HUB_CONFIGS, version_order::ON_HUB_CONFIGS];
+pub(in crate::admission) const ON_HUB_CONFIGS: &[&[Rule<HubConfig>]] = &[
+    deletion::ON_HUB_CONFIGS,
+    in_place::ON_HUB_CONFIGS,
+    version::ON_HUB_CONFIGS,
+    version_order::ON_HUB_CONFIGS,
+];
 
 /// Rules of `AddOnTemplate`, family by family.
-pub(in crate::admission) const ON_TEMPLATES: &[&[Rule<Template>]] = template::ON_TEMPLATES;
+pub(in crate::admission) const ON_TEMPLATES: &[&[Rule<Template>]] = {
+    let [manifests, pods, same_object, signers, variables, version] = template::FAMILIES;
+    &[
+        deletion::ON_TEMPLATES,
+        in_place::ON_TEMPLATES,
+        permission::ON_TEMPLATES,
+        manifests,
+        pods,
+        same_object,
+        signers,
+        variables,
+        version,
+    ]
+};
 
 /// Rules of `AddOnDeploymentConfig`, family by family.
 pub(in crate::admission) const ON_DEPLOYMENT_CONFIGS: &[&[Rule<DeploymentConfig>]] = {
@@ -52,6 +130,31 @@ pub(in crate::admission) const ON_DEPLOYMENT_CONFIGS: &[&[Rule<DeploymentConfig>
         registries,
         resources,
         variables,
+        deletion::ON_DEPLOYMENT_CONFIGS,
+        in_place::ON_DEPLOYMENT_CONFIGS,
         install_namespace::ON_DEPLOYMENT_CONFIGS,
     ]
 };
+
+/// Rules of `Placement`, family by family.
+pub(in crate::admission) const ON_PLACEMENTS: &[&[Rule<Placement>]] = &[placing::ON_PLACEMENTS];
+
+/// Rules of `ManagedClusterSetBinding`, family by family.
+pub(in crate::admission) const ON_SET_BINDINGS: &[&[Rule<SetBinding>]] = &[placing::ON_SET_BINDINGS];
+
+#[cfg(test)]
+mod tests {
+    use super::ADVICE;
+    use crate::admission::catalogue;
+
+    #[test]
+    fn advice_is_what_the_documentation_never_calls_refused() {
+        let refuses = |doc: &str| doc.contains("efused") && !doc.contains("Never refused");
+        let advice: Vec<&str> = catalogue()
+            .iter()
+            .filter(|entry| !refuses(entry.text) && !entry.id.starts_with("schema/"))
+            .map(|entry| entry.id)
+            .collect();
+        assert_eq!(advice, ADVICE);
+    }
+}

@@ -4,14 +4,18 @@
 //! asked about: then it means something to another program. What a placement gave is only doubted on the add-on of a
 //! cluster, because the placement has been told already and a refusal would keep the add-on away altogether.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::admission::body::ClusterAddonBody;
+use crate::admission::body::{ClusterAddonBody, ReferenceAt};
+use crate::admission::effort::{Effort, Items};
+use crate::admission::rules::config::{every_default, readable};
+use crate::admission::rules::version_reference::{self, Stands};
 use crate::admission::subject::{Addon, ClusterAddon, HubConfig, Operations, Rule, Subject};
 use crate::field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
 use crate::model::{AddonVersion, ConfigReference};
-use crate::snapshot::{AddonFacts, Kind, VersionFacts};
+use crate::snapshot::{AddonFacts, Facts, Kind};
 
 const FORMAT: &str = "version/format";
 const UNSUPPORTED: &str = "version/unsupported";
@@ -37,10 +41,21 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
         doc: "A desired version is one that the add-on has.\n\n\
               The versions of an add-on are the labels `addon.open-cluster-management.io/version` of the AddOnTemplates \
               made for it; `status.supportedVersions` lists them. On a ManagedClusterAddOn any other version is refused, \
-              with the versions that exist; one that its placement gave only warns. On a ClusterManagementAddOn and an \
-              AddOnHubConfig it warns, because the template may come with the same apply. While no template of the \
-              add-on has a version, nothing is said.",
+              with the versions that exist; one that its placement gave only warns. A reference to an AddOnHubConfig that \
+              asks for any other version is refused likewise, in a ManagedClusterAddOn and wherever a \
+              ClusterManagementAddOn has references: make the AddOnTemplate of the version first. A `desiredVersion` in the \
+              templates of a ClusterManagementAddOn, and in an AddOnHubConfig itself, warns, because the AddOnTemplate may \
+              come with the same apply. While no template of the add-on has a version, nothing is said.",
         check: unsupported_in_templates,
+    },
+    Rule {
+        id: NO_EFFECT,
+        on: Operations::CreateAndUpdate,
+        doc: "A version is not asked for beside a template.\n\n\
+              A reference to an AddOnTemplate wins over every version, whether a ManagedClusterAddOn, one of its placements or \
+              its ClusterManagementAddOn names it: it is the template that is deployed, whatever `desiredVersion` or an \
+              AddOnHubConfig says. Warns where the two differ: remove one of them.",
+        check: no_effect_in_addon,
     },
 ];
 
@@ -61,9 +76,7 @@ pub(in crate::admission) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
     Rule {
         id: NO_EFFECT,
         on: Operations::CreateAndUpdate,
-        doc: "A desired version is not given beside a template.\n\n\
-              A reference to an AddOnTemplate in `spec.configs` wins over every version: it is the template that is \
-              deployed, whatever `desiredVersion` says. Warns: remove one of the two.",
+        doc: "",
         check: no_effect,
     },
 ];
@@ -111,7 +124,7 @@ fn hub_format(subject: &Subject<'_, HubConfig>, findings: &mut Findings) {
 }
 
 fn format_in_templates(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for placement in &subject.body.placements {
+    for placement in subject.body.placements.each(subject.effort) {
         for template in placement.spec.iter().chain(&placement.template) {
             let path = || template.path.key("desiredVersion");
             check_format(template.desired_version, path, findings);
@@ -127,22 +140,39 @@ fn check_format(text: Option<&str>, path: impl Fn() -> Path, findings: &mut Find
 
 fn own_unsupported(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let body = &subject.body;
-    let Some(fault) = unsupported(
-        body.desired_version,
-        (subject.name, subject.facts.versions(subject.name)),
-    ) else {
+    let Some(versions) = Versions::of(subject.facts, subject.name, subject.effort) else {
         return;
     };
-    tell(fault.at(spec_path(), UNSUPPORTED), body, findings);
+    if let Some(fault) = versions.unsupported(body.desired_version) {
+        tell(fault.at(spec_path(), UNSUPPORTED), body, findings);
+    }
+    for stands in version_reference::of_cluster_addon(subject) {
+        let Some(fault) = versions.misses(&stands) else {
+            continue;
+        };
+        let violation = fault.at(stands.path.clone(), UNSUPPORTED);
+        if version_reference::is_given(subject, &stands.name) {
+            findings.warn(violation);
+        } else {
+            findings.deny(violation);
+        }
+    }
 }
 
 fn unsupported_in_templates(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    let versions = subject.facts.versions(subject.name);
-    for placement in &subject.body.placements {
+    let Some(versions) = Versions::of(subject.facts, subject.name, subject.effort) else {
+        return;
+    };
+    for placement in subject.body.placements.each(subject.effort) {
         for template in placement.spec.iter().chain(&placement.template) {
-            if let Some(fault) = unsupported(template.desired_version, (subject.name, versions)) {
+            if let Some(fault) = versions.unsupported(template.desired_version) {
                 findings.warn(fault.at(template.path.key("desiredVersion"), UNSUPPORTED));
             }
+        }
+    }
+    for stands in version_reference::of_addon(subject) {
+        if let Some(fault) = versions.misses(&stands) {
+            findings.deny(fault.at(stands.path.clone(), UNSUPPORTED));
         }
     }
 }
@@ -151,16 +181,18 @@ fn unsupported_in_templates(subject: &Subject<'_, Addon>, findings: &mut Finding
 fn hub_unsupported(subject: &Subject<'_, HubConfig>, findings: &mut Findings) {
     let facts = subject.facts;
     for (name, addon) in facts.addons.iter() {
-        if !points_to(addon, subject.name) {
+        if !points_to(addon, subject.name, subject.effort) {
             continue;
         }
-        if let Some(fault) = unsupported(subject.body.desired_version, (name, facts.versions(name))) {
+        let versions = Versions::of(facts, name, subject.effort);
+        if let Some(fault) = versions.and_then(|versions| versions.unsupported(subject.body.desired_version))
+        {
             findings.warn(fault.at(spec_path(), UNSUPPORTED));
         }
     }
 }
 
-fn points_to(addon: &AddonFacts, hub_config: &str) -> bool {
+fn points_to(addon: &AddonFacts, hub_config: &str, effort: &Effort<'_>) -> bool {
     let given = addon
         .placements
         .iter()
@@ -169,6 +201,7 @@ fn points_to(addon: &AddonFacts, hub_config: &str) -> bool {
         .defaults
         .iter()
         .chain(given)
+        .take_while(|_| effort.spend(1))
         .any(|reference| is_of(reference, Kind::HubConfig) && reference.name() == hub_config)
 }
 
@@ -178,39 +211,183 @@ fn is_of(reference: &ConfigReference, kind: Kind) -> bool {
 
 fn no_effect(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let body = &subject.body;
-    let is_template = |raw: &crate::model::RawReference<'_>| {
-        Kind::of_config(raw.group.unwrap_or_default(), raw.resource.unwrap_or_default())
-            == Some(Kind::Template)
+    let Some(template) = deployed(subject) else {
+        return;
     };
-    let template = body.configs.iter().find(|at| is_template(&at.raw));
-    if let (Some(version), Some(template)) = (body.desired_version, template) {
-        let detail = format!("{} deploys a template instead", template.path);
-        findings.warn(Fault::of_text(Class::Forbidden, version, detail).at(spec_path(), NO_EFFECT));
+    let warn = |fault: Fault, path: Path, findings: &mut Findings| {
+        findings.warn(fault.at(path, NO_EFFECT));
+    };
+    if let Some(version) = body.desired_version.filter(|version| !template.is_of(version)) {
+        warn(template.wins_over(version), spec_path(), findings);
+    }
+    for stands in version_reference::of_cluster_addon(subject) {
+        if !template.is_of(&stands.version) {
+            warn(template.wins_over(&stands.name), stands.path, findings);
+        }
     }
 }
 
-/// Returns what is wrong with a version that can be read; what cannot is told by its format.
-fn unsupported(text: Option<&str>, (addon, versions): (&str, Option<&VersionFacts>)) -> Option<Fault> {
-    let (text, versions) = (text?, versions?);
-    let asked = AddonVersion::parse(text).ok()?;
-    let known: Vec<(AddonVersion, &Arc<str>)> = versions
-        .supported
-        .iter()
-        .filter_map(|known| Some((AddonVersion::parse(known).ok()?, known)))
-        .collect();
-    if known.iter().any(|(version, _)| *version == asked) {
-        return None;
+/// A template that is named, so that no version chooses another.
+struct Named {
+    /// Where it is named.
+    place: String,
+    name: String,
+    version: Option<Arc<str>>,
+}
+
+impl Named {
+    fn of(facts: &Facts, reference: &ConfigReference, place: String) -> Option<Self> {
+        is_of(reference, Kind::Template).then(|| Self {
+            place,
+            name: reference.name().to_owned(),
+            version: version_reference::version_of(facts, reference),
+        })
     }
-    let near = near(&asked, &known);
-    // The highest ones are those that people ask for.
-    let lower = known.len().saturating_sub(MOST_LISTED);
-    let names = known.iter().skip(lower).map(|(_, text)| &***text);
-    let mut detail = format!("add-on {} supports: {}", quoted(addon), listed(names));
-    if lower > 0 {
-        let _infallible = write!(detail, " and {lower} lower ones");
+
+    /// Tells whether the template stands for this version: then nothing is lost.
+    fn is_of(&self, asked: &str) -> bool {
+        let own = self.version.as_deref().map(AddonVersion::parse);
+        matches!((own, AddonVersion::parse(asked)), (Some(Ok(own)), Ok(asked)) if own == asked)
     }
-    let fault = Fault::of_text(Class::Unsupported, text, detail);
-    Some(fault.hint_if(near.map(|near| format!("did you mean {}?", quoted(near)))))
+
+    fn wins_over(&self, value: &str) -> Fault {
+        let detail = format!(
+            "{} names the template {}, which is deployed instead",
+            self.place,
+            quoted(&self.name)
+        );
+        let fault = Fault::of_text(Class::Forbidden, value, detail);
+        fault.hint("to choose by version, name no template")
+    }
+}
+
+/// Returns the template that a cluster's add-on is deployed from because somebody names it: the cluster itself, the last placement that does and has the
+/// cluster, or the add-on.
+fn deployed(subject: &Subject<'_, ClusterAddon>) -> Option<Named> {
+    let (facts, effort) = (subject.facts, subject.effort);
+    let own = readable(subject.body.configs.each(effort))
+        .find_map(|(at, reference)| Named::of(facts, &reference, at.path.to_string()));
+    if own.is_some() {
+        return own;
+    }
+    let addon = facts.addon(subject.name)?;
+    let placements = addon.placements.iter().rev();
+    let selecting = placements
+        .take_while(|_| effort.spend(1))
+        .filter(|at| facts.selects(&at.namespace, &at.name, subject.namespace));
+    let by_placement = selecting
+        .flat_map(|at| at.configs.iter().map(move |reference| (at, reference)))
+        .find_map(|(at, reference)| {
+            Named::of(
+                facts,
+                reference,
+                format!("placement {}/{} of the add-on", at.namespace, at.name),
+            )
+        });
+    by_placement.or_else(|| {
+        let mut defaults = addon.defaults.iter().take_while(|_| effort.spend(1));
+        defaults.find_map(|reference| Named::of(facts, reference, "the add-on itself".to_owned()))
+    })
+}
+
+fn no_effect_in_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let (body, facts, effort) = (&subject.body, subject.facts, subject.effort);
+    let named = |list: &Items<ReferenceAt<'_>>| {
+        readable(list.each(effort))
+            .find_map(|(at, reference)| Named::of(facts, &reference, at.path.to_string()))
+    };
+    let preset = readable(every_default(subject))
+        .find_map(|(at, reference)| Named::of(facts, &reference, at.path.to_string()));
+    let default = named(&body.configured).or(preset);
+    let hub_configs = |list: &Items<ReferenceAt<'_>>, template: &Named, findings: &mut Findings| {
+        for (at, reference) in readable(list.each(effort)) {
+            let stands = version_reference::stands(facts, at, &reference);
+            if let Some(stands) =
+                stands.filter(|one| one.kind == Kind::HubConfig && !template.is_of(&one.version))
+            {
+                findings.warn(template.wins_over(&stands.name).at(stands.path, NO_EFFECT));
+            }
+        }
+    };
+    if let Some(template) = &default {
+        hub_configs(&body.configured, template, findings);
+    }
+    for placement in body.placements.each(effort) {
+        let own = named(&placement.configs);
+        let inherited = own.as_ref().or(default.as_ref());
+        if let Some(template) = inherited {
+            hub_configs(&placement.configs, template, findings);
+        }
+        for at in placement.spec.iter().chain(&placement.template) {
+            let given = named(&at.configs);
+            let Some(template) = given.as_ref().or(inherited) else {
+                continue;
+            };
+            hub_configs(&at.configs, template, findings);
+            if let Some(version) = at.desired_version.filter(|version| !template.is_of(version)) {
+                let path = at.path.key("desiredVersion");
+                findings.warn(template.wins_over(version).at(path, NO_EFFECT));
+            }
+        }
+    }
+}
+
+/// The versions of an add-on, from the lowest up.
+struct Versions<'f> {
+    addon: &'f str,
+    known: Vec<(AddonVersion, &'f Arc<str>)>,
+    is_known: BTreeSet<AddonVersion>,
+    effort: &'f Effort<'f>,
+}
+
+impl<'f> Versions<'f> {
+    fn of(facts: &'f Facts, addon: &'f str, effort: &'f Effort<'f>) -> Option<Self> {
+        let supported = facts.versions(addon)?.supported.iter();
+        let paid = supported.take_while(|_| effort.spend(1));
+        let known: Vec<(AddonVersion, &Arc<str>)> = paid
+            .filter_map(|known| Some((AddonVersion::parse(known).ok()?, known)))
+            .collect();
+        let is_known = known.iter().map(|(version, _)| version.clone()).collect();
+        Some(Self {
+            addon,
+            known,
+            is_known,
+            effort,
+        })
+    }
+
+    /// Returns what is wrong with a reference that stands for a version.
+    fn misses(&self, stands: &Stands) -> Option<Fault> {
+        if AddonVersion::parse(&stands.version).is_err() {
+            return Some(stands.unreadable());
+        }
+        let wrong = self.unsupported(Some(&stands.version))?;
+        let cure = format!(
+            "name an AddOnHubConfig of a version that is supported, or make the AddOnTemplate of {} first",
+            quoted(&stands.version)
+        );
+        Some(stands.fault(&wrong).hint(cure))
+    }
+
+    /// Returns what is wrong with a version that can be read; what cannot is told by its format.
+    fn unsupported(&self, text: Option<&str>) -> Option<Fault> {
+        let text = text?;
+        let asked = AddonVersion::parse(text).ok()?;
+        if self.is_known.contains(&asked) {
+            return None;
+        }
+        let known = &self.known;
+        let near = self.effort.hint(|| near(&asked, known));
+        // The highest ones are those that people ask for.
+        let lower = known.len().saturating_sub(MOST_LISTED);
+        let names = known.iter().skip(lower).map(|(_, text)| &***text);
+        let mut detail = format!("add-on {} supports: {}", quoted(self.addon), listed(names));
+        if lower > 0 {
+            let _infallible = write!(detail, " and {lower} lower ones");
+        }
+        let fault = Fault::of_text(Class::Unsupported, text, detail);
+        Some(fault.hint_if(near.map(|near| format!("did you mean {}?", quoted(near)))))
+    }
 }
 
 /// A long text is probably misspelt; a short one, where every version looks alike, is probably the neighbour's.

@@ -3,8 +3,12 @@
 //! Decides which changes are doubted: back, and past versions in between. Never refuses by itself: a rollback is how
 //! people get out of trouble.
 
+use std::collections::BTreeMap;
+
 use crate::admission::body::PlacementAt;
+use crate::admission::effort::Effort;
 use crate::admission::rules::install_strategy::place_of;
+use crate::admission::rules::version_reference;
 use crate::admission::subject::{Addon, ClusterAddon, HubConfig, Operations, Rule, Subject};
 use crate::field::{Class, Fault, Findings, Path, listed, quoted};
 use crate::model::AddonVersion;
@@ -20,7 +24,8 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
         on: Operations::Update,
         doc: "A version does not go back.\n\n\
               An older agent may not read what the newer one has written. Warns when `desiredVersion` becomes lower than the \
-              stored one, on a ManagedClusterAddOn, in the templates of placements and in an AddOnHubConfig. Set the rule to \
+              stored one, on a ManagedClusterAddOn, in the templates of placements and in an AddOnHubConfig, and when a \
+              reference to an AddOnHubConfig or AddOnTemplate names one of a lower version than before. Set the rule to \
               Deny where rollbacks need a review.",
         check: downgrade_in_templates,
     },
@@ -59,14 +64,14 @@ pub(in crate::admission) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[Rule {
 }];
 
 /// A change from one version to another.
-struct Change {
+pub(super) struct Change {
     from: AddonVersion,
     to: AddonVersion,
 }
 
 impl Change {
     /// Reads a change; what cannot be read is told by its format.
-    fn of(from: Option<&str>, to: Option<&str>) -> Option<Self> {
+    pub(super) fn of(from: Option<&str>, to: Option<&str>) -> Option<Self> {
         let read = |text: Option<&str>| AddonVersion::parse(text?).ok();
         Some(Self {
             from: read(from)?,
@@ -82,8 +87,9 @@ impl Change {
     }
 
     /// Returns what is passed over: versions of a minor that is neither the old nor the new one.
-    fn skip(&self, facts: &Facts, addon: &str) -> Option<Fault> {
-        let known = facts.versions(addon)?.supported.iter();
+    fn skip(&self, facts: &Facts, addon: &str, effort: &Effort<'_>) -> Option<Fault> {
+        let supported = facts.versions(addon)?.supported.iter();
+        let known = supported.take_while(|_| effort.spend(1));
         let between = known.filter(|text| {
             AddonVersion::parse(text).is_ok_and(|version| {
                 !version.is_preliminary()
@@ -118,13 +124,24 @@ fn own_downgrade(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     if let Some(fault) = own_change(subject).and_then(|change| change.downgrade()) {
         findings.warn(fault.at(spec_path(), DOWNGRADE));
     }
+    version_reference::own_changes(subject, |change, now| {
+        if let Some(fault) = change.downgrade() {
+            findings.warn(now.fault(&fault).at(now.path.clone(), DOWNGRADE));
+        }
+    });
 }
 
 fn own_skip(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    let fault = own_change(subject).and_then(|change| change.skip(subject.facts, subject.name));
+    let fault =
+        own_change(subject).and_then(|change| change.skip(subject.facts, subject.name, subject.effort));
     if let Some(fault) = fault {
         findings.warn(fault.at(spec_path(), SKIP));
     }
+    version_reference::own_changes(subject, |change, now| {
+        if let Some(fault) = change.skip(subject.facts, subject.name, subject.effort) {
+            findings.warn(now.fault(&fault).at(now.path.clone(), SKIP));
+        }
+    });
 }
 
 fn hub_downgrade(subject: &Subject<'_, HubConfig>, findings: &mut Findings) {
@@ -135,11 +152,25 @@ fn hub_downgrade(subject: &Subject<'_, HubConfig>, findings: &mut Findings) {
     }
 }
 
+/// Returns the stored placements by their places; of several of one place the first counts.
+pub(super) fn before<'s, 'a>(
+    subject: &'s Subject<'a, Addon>,
+) -> BTreeMap<(&'a str, &'a str), &'s PlacementAt<'a>> {
+    let mut before = BTreeMap::new();
+    let old = subject
+        .old
+        .iter()
+        .flat_map(|old| old.placements.each(subject.effort));
+    for (place, placement) in old.filter_map(|was| Some((place_of(was)?, was))) {
+        before.entry(place).or_insert(placement);
+    }
+    before
+}
+
 fn for_each_change(subject: &Subject<'_, Addon>, mut check: impl FnMut(&Change, &Path)) {
-    let Some(old) = &subject.old else { return };
-    for placement in &subject.body.placements {
-        let same = |was: &&PlacementAt<'_>| place_of(was).is_some() && place_of(was) == place_of(placement);
-        let Some(was) = old.placements.iter().find(same) else {
+    let before = before(subject);
+    for placement in subject.body.placements.each(subject.effort) {
+        let Some(was) = place_of(placement).and_then(|place| before.get(&place)) else {
             continue;
         };
         let version = |at: &PlacementAt<'_>| {
@@ -162,12 +193,22 @@ fn downgrade_in_templates(subject: &Subject<'_, Addon>, findings: &mut Findings)
             findings.warn(fault.at(path.clone(), DOWNGRADE));
         }
     });
+    version_reference::changes(subject, |change, now| {
+        if let Some(fault) = change.downgrade() {
+            findings.warn(now.fault(&fault).at(now.path.clone(), DOWNGRADE));
+        }
+    });
 }
 
 fn skip_in_templates(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     for_each_change(subject, |change, path| {
-        if let Some(fault) = change.skip(subject.facts, subject.name) {
+        if let Some(fault) = change.skip(subject.facts, subject.name, subject.effort) {
             findings.warn(fault.at(path.clone(), SKIP));
+        }
+    });
+    version_reference::changes(subject, |change, now| {
+        if let Some(fault) = change.skip(subject.facts, subject.name, subject.effort) {
+            findings.warn(now.fault(&fault).at(now.path.clone(), SKIP));
         }
     });
 }

@@ -20,7 +20,13 @@ use crate::api::work::ManifestWorkSpec;
     derive = "PartialEq",
     derive = "Default",
     doc = "AddOnTemplate describes an add-on by plain manifests instead of a program.",
-    printcolumn(name = "ADDON NAME", type_ = "string", json_path = ".spec.addonName")
+    printcolumn(name = "ADDON NAME", type_ = "string", json_path = ".spec.addonName"),
+    printcolumn(
+        name = "Version",
+        type_ = "string",
+        json_path = r".metadata.labels.addon\.open-cluster-management\.io/version"
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(default, rename_all = "camelCase", remote = "Self")]
 #[schemars(extend("required" = ["addonName", "agentSpec"]))]

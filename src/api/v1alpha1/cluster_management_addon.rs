@@ -50,6 +50,12 @@ use crate::api::{
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
+        name = "Version",
+        type_ = "string",
+        json_path = ".status.defaultVersion",
+        priority = 1
+    ),
+    printcolumn(
         name = "Message",
         type_ = "string",
         json_path = r#".status.conditions[?(@.type=="Ready")].message"#,

@@ -48,7 +48,25 @@ use crate::api::{AddOnConfig, Condition, ConfigReferent, ConfigSpecHash, GroupRe
     printcolumn(
         name = "Reason",
         type_ = "string",
-        json_path = r#".status.conditions[?(@.type=="Progressing")].reason"#
+        json_path = r#".status.conditions[?(@.type=="Ready")].reason"#
+    ),
+    printcolumn(
+        name = "Desired",
+        type_ = "string",
+        json_path = ".spec.desiredVersion",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Current",
+        type_ = "string",
+        json_path = ".status.currentVersion",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp",
+        priority = 1
     )
 )]
 #[serde(default, rename_all = "camelCase", remote = "Self")]

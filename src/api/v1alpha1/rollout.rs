@@ -59,7 +59,7 @@ pub struct RolloutAll {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RolloutProgressive {
-    /// Decision groups that must succeed first, in this order.
+    /// Decision groups that must succeed first, in the order of their indices in the placement.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub mandatory_decision_groups: Vec<MandatoryDecisionGroup>,
 
@@ -88,7 +88,7 @@ pub struct RolloutProgressive {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RolloutProgressivePerGroup {
-    /// Decision groups that must succeed first, in this order.
+    /// Decision groups that must succeed first, in the order of their indices in the placement.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub mandatory_decision_groups: Vec<MandatoryDecisionGroup>,
 

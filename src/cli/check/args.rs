@@ -9,7 +9,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::check::{MissingFacts, Threshold};
-use crate::cli::GateArgs;
+use crate::cli::{GateArgs, RightsArgs};
 use crate::report::Format;
 
 /// Say what the gate would say about manifests, before anybody applies them.
@@ -65,6 +65,9 @@ pub struct CheckArgs {
     /// What the gate decides by.
     #[command(flatten)]
     pub gate: GateArgs,
+    /// What agents may have on the hub.
+    #[command(flatten)]
+    pub rights: RightsArgs,
 }
 
 /// What is done about findings that hang on facts nobody has.

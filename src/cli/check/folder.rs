@@ -8,16 +8,20 @@ use std::path::{Path, PathBuf};
 
 use crate::check::File;
 use crate::cli::CliError;
+use crate::files::{self, Walk};
 use crate::report::{Spot, Unreadable};
 
 /// The largest file, in bytes.
 pub(in crate::cli) const LARGEST: u64 = 16 << 20;
-/// The most files of one check.
-const MOST_FILES: usize = 100_000;
-/// The deepest folder.
-const DEEPEST: usize = 64;
-/// What a manifest ends with.
-const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
+/// The most bytes of all files of one check.
+const MOST_BYTES: usize = 512 << 20;
+/// Manifests. What a linked folder shows is read where it really lies.
+const WALK: Walk = Walk {
+    endings: &["yaml", "yml", "json"],
+    deepest: 64,
+    most: 100_000,
+    linked_folders: false,
+};
 
 /// The texts of a check, and what is none.
 #[derive(Debug, Default)]
@@ -29,6 +33,7 @@ pub(in crate::cli) struct Folder {
 /// Reads files and everything below folders; `-` is standard input. A path that is not there ends it.
 pub(in crate::cli) fn read<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Folder, CliError> {
     let mut folder = Folder::default();
+    let mut total = 0;
     for path in paths {
         if path.as_os_str() == "-" {
             let mut bytes = Vec::new();
@@ -38,15 +43,18 @@ pub(in crate::cli) fn read<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> 
             folder.add("stdin".to_owned(), bytes);
             continue;
         }
-        let mut found = Vec::new();
-        collect(path, 0, &mut found)?;
-        found.sort();
-        for path in found {
-            let file = fs::File::open(&path).map_err(|source| cannot_read(&path, source))?;
-            let mut bytes = Vec::new();
-            let read = file.take(LARGEST.saturating_add(1)).read_to_end(&mut bytes);
-            read.map_err(|source| cannot_read(&path, source))?;
-            folder.add(shown(&path), bytes);
+        for path in folder.below(path)? {
+            match files::read(&path, LARGEST) {
+                Ok(bytes) => {
+                    total += bytes.len();
+                    folder.add(shown(&path), bytes);
+                }
+                Err(source) => folder.refuse(&path, &source.to_string()),
+            }
+            if total > MOST_BYTES {
+                let limit = format!("the files up to this one have more than {} MiB", MOST_BYTES >> 20);
+                return Err(cannot_read(&path, std::io::Error::other(limit)));
+            }
         }
     }
     let mut seen = std::collections::BTreeSet::new();
@@ -55,6 +63,31 @@ pub(in crate::cli) fn read<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> 
 }
 
 impl Folder {
+    /// Returns the files of a path: itself, or those below it. One that is not there ends it.
+    fn below(&mut self, path: &Path) -> Result<Vec<PathBuf>, CliError> {
+        let about = fs::metadata(path).map_err(|source| cannot_read(path, source))?;
+        if !about.is_dir() {
+            files::inspect(path, LARGEST).map_err(|source| cannot_read(path, source))?;
+            return Ok(vec![path.to_owned()]);
+        }
+        let found = WALK.below(path).map_err(|source| cannot_read(path, source))?;
+        for refused in &found.refused {
+            self.refuse(&refused.path, &refused.why);
+        }
+        Ok(found.files)
+    }
+
+    fn refuse(&mut self, path: &Path, why: &str) {
+        self.unreadable.push(Unreadable {
+            spot: Spot {
+                file: shown(path),
+                begins: 1,
+                ..Spot::default()
+            },
+            message: format!("the file cannot be read: {why}"),
+        });
+    }
+
     /// Adds a file, or what is wrong with it.
     pub(in crate::cli) fn add(&mut self, path: String, bytes: Vec<u8>) {
         let mut wrong = |line: usize, column: usize, message: String| {
@@ -65,6 +98,7 @@ impl Folder {
                     column,
                     end: column,
                     excerpt: String::new(),
+                    begins: 1,
                 },
                 message,
             });
@@ -86,35 +120,9 @@ impl Folder {
     }
 }
 
-fn collect(path: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
-    let about = fs::metadata(path).map_err(|source| cannot_read(path, source))?;
-    if !about.is_dir() {
-        found.push(path.to_owned());
-        return Ok(());
-    }
-    let entries = fs::read_dir(path).map_err(|source| cannot_read(path, source))?;
-    for entry in entries {
-        let entry = entry.map_err(|source| cannot_read(path, source))?;
-        let (name, path) = (entry.file_name(), entry.path());
-        let hidden = name.to_string_lossy().starts_with('.');
-        // A link to a folder may lead back up; what it shows is read where it really lies.
-        let kind = entry.file_type().map_err(|source| cannot_read(&path, source))?;
-        if hidden || found.len() >= MOST_FILES {
-            continue;
-        }
-        if kind.is_dir() && depth < DEEPEST {
-            collect(&path, depth + 1, found)?;
-        } else if !kind.is_dir() && is_manifest(&path) && path.is_file() {
-            found.push(path);
-        }
-    }
-    Ok(())
-}
-
 /// Tells whether a file of a folder is read at all.
 pub(in crate::cli) fn is_manifest(path: &Path) -> bool {
-    let extension = path.extension().and_then(std::ffi::OsStr::to_str);
-    extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+    WALK.wants(path)
 }
 
 fn shown(path: &Path) -> String {

@@ -2,7 +2,6 @@
 //!
 //! Decides the order: everything that can be wrong with the flags is told before a report is written.
 
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use jiff::Timestamp;
@@ -10,10 +9,12 @@ use jiff::Timestamp;
 use super::args::{CheckArgs, ColourArg, Output};
 use super::{base, folder};
 use crate::check::{Background, Base, Outcome, check, outcome};
-use crate::cli::print::print;
+use crate::cli::print::{self, print};
 use crate::cli::{CliError, live, rulebook};
+use crate::field::Shown;
+use crate::files::{Access, write as write_file};
 use crate::offline::{Hub, Identity};
-use crate::report::{Report, Style, render};
+use crate::report::{Format, Report, Style, render};
 
 pub(in crate::cli) fn run(args: &CheckArgs) -> Result<ExitCode, CliError> {
     one_report_on_standard_output(&args.outputs)?;
@@ -36,7 +37,7 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Result<ExitCode, CliError> {
 }
 
 fn background(args: &CheckArgs, paths: &[std::path::PathBuf]) -> Result<Background, CliError> {
-    let rulebook = rulebook::read(&args.gate)?;
+    let rulebook = rulebook::read(&args.gate, &args.rights)?;
     let from_hub = args.live || args.base.as_deref() == Some("live");
     let live = from_hub
         .then(|| live::read(args.kubeconfig.as_deref()))
@@ -86,11 +87,11 @@ fn write(args: &CheckArgs, report: &Report) -> Result<(), CliError> {
             colour: output.file.is_none() && is_coloured(args.color),
             additions: args.diff,
         };
-        let text = render(report, output.format, style);
+        let text = shown(&render(report, output.format, style), output.format, style);
         match &output.file {
-            Some(path) => std::fs::write(path, text).map_err(|source| CliError::WriteFile {
-                path: path.clone(),
-                source,
+            Some(path) => write_file(path, text.as_str(), Access::Shared).map_err(|source| {
+                let path = path.clone();
+                CliError::WriteFile { path, source }
             })?,
             None => print(&text)?,
         }
@@ -98,12 +99,20 @@ fn write(args: &CheckArgs, report: &Report) -> Result<(), CliError> {
     Ok(())
 }
 
+/// What each form may hold.
+fn shown(text: &str, format: Format, style: Style) -> Shown {
+    match format {
+        Format::Table if style.colour => Shown::painted(text),
+        Format::Table | Format::Junit => Shown::page(text),
+        Format::Json | Format::Sarif => Shown::json(text),
+        Format::Github => Shown::commands(text),
+    }
+}
+
 fn is_coloured(when: ColourArg) -> bool {
-    let unwanted = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     match when {
         ColourArg::Always => true,
         ColourArg::Never => false,
-        ColourArg::Auto => !unwanted("NO_COLOR") && !dumb && std::io::stdout().is_terminal(),
+        ColourArg::Auto => print::is_coloured(),
     }
 }

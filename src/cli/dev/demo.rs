@@ -18,6 +18,10 @@ use crate::hash::render_go_json;
 const BEGIN_WITHIN: Duration = Duration::from_secs(3);
 /// How often it looks meanwhile.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How often an object is offered to a gate that has no time.
+const MOST_TRIES: usize = 20;
+/// What the gate and the API server answer then: too many requests, no answer in time.
+const ASK_AGAIN: [u16; 2] = [429, 504];
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The examples in the order in which `kubectl apply -f manifests/examples/` sends them.
@@ -54,7 +58,7 @@ pub(super) async fn store(client: &Client, clusters: usize) -> Result<(), CliErr
     for (file, text) in EXAMPLES {
         for mut object in parse(text).map_err(|source| failed(file, source))? {
             remember(&mut object).map_err(|source| failed(file, source))?;
-            create(client, object)
+            create_in_time(client, object)
                 .await
                 .map_err(|source| failed(file, source.into()))?;
         }
@@ -97,6 +101,19 @@ fn remember(object: &mut DynamicObject) -> Result<(), Cause> {
     let text = format!("{}\n", render_go_json(&serde_json::to_value(&*object)?));
     object.annotations_mut().insert(LAST_APPLIED.to_owned(), text);
     Ok(())
+}
+
+/// Creates an object, and asks again when the gate had no time to judge it: on a busy machine it says so.
+async fn create_in_time(client: &Client, object: DynamicObject) -> Result<(), kube::Error> {
+    for _ in 0..MOST_TRIES {
+        match create(client, object.clone()).await {
+            Err(kube::Error::Api(status)) if ASK_AGAIN.contains(&status.code) => {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            ended => return ended,
+        }
+    }
+    create(client, object).await
 }
 
 async fn create(client: &Client, object: DynamicObject) -> Result<(), kube::Error> {

@@ -9,15 +9,16 @@ use devhub::program::FolderError;
 
 use crate::cli::CliError;
 
-/// Makes the folder where it is absent, and proves that it can be written.
+/// Makes the folder where it is absent, proves that it can be written, and takes it for this program.
 pub(super) fn prepare(dir: &Path) -> Result<Folder, CliError> {
-    Ok(devhub::program::prepare(dir)?)
+    Ok(devhub::program::prepare(dir)?.claim()?)
 }
 
 impl From<FolderError> for CliError {
     fn from(error: FolderError) -> Self {
         match error {
             FolderError::Prepare { dir, source } => Self::PrepareFolder { dir, source },
+            FolderError::Taken { .. } => Self::Refused(Box::new(error)),
             FolderError::Write { path, source } => Self::WriteFile { path, source },
         }
     }

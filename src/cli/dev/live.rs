@@ -4,20 +4,24 @@
 //! printed. Never asks the hub: it shows what the controllers tell.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
 
 use tokio::sync::broadcast::error::RecvError;
 
 use super::parts::Parts;
 use crate::cli::CliError;
+use crate::cli::print::{is_terminal, print, print_above};
 use crate::cli::signals::End;
 use crate::controllers::Progress;
+use crate::field::{Shown, cut};
 use crate::plan::Outcome;
+
+/// The longest line, in characters.
+const LONGEST: usize = 500;
 
 /// Shows what happens; returns when the user wishes the end.
 pub(super) async fn show(parts: &mut Parts, end: &mut End) -> Result<(), CliError> {
     let progress = parts.progress();
-    let mut screen = Screen::new(std::io::stdout().is_terminal());
+    let mut screen = Screen::new(is_terminal());
     loop {
         tokio::select! {
             () = end.requested() => return screen.finish(),
@@ -82,15 +86,12 @@ impl Screen {
     }
 
     fn print(&self, line: &str) -> Result<(), CliError> {
-        let mut out = std::io::stdout().lock();
-        let text = if self.terminal {
-            format!("\r\x1b[K{line}\n{}", self.summary())
-        } else {
-            format!("{line}\n")
-        };
-        out.write_all(text.as_bytes())
-            .and_then(|()| out.flush())
-            .map_err(CliError::Print)
+        // A cluster reports what it likes.
+        let line = Shown::line(&cut(line, LONGEST));
+        if self.terminal {
+            return print_above(&line, &Shown::line(&self.summary()));
+        }
+        print(&line)
     }
 
     /// Counts the clusters of every add-on, for the last line of a terminal.

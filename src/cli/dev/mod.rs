@@ -1,10 +1,14 @@
-//! `tidegate dev`: a hub, the gate, the tide and simulated clusters in one process.
+//! `tidegate dev`: a hub, the gate, the tide and simulated clusters in one process; and what a hub that runs is told.
 
+mod args;
 mod demo;
+mod fault;
 mod folder;
 mod hub;
 mod live;
 mod parts;
 mod run;
 
+pub use args::DevArgs;
+pub use fault::DevCommand;
 pub(super) use run::run;

@@ -17,8 +17,8 @@ use super::hub::{Hub, Registered};
 use crate::admission::{Endpoint, Rulebook};
 use crate::cli::policies::{self, Policies};
 use crate::cli::{CliError, DevArgs, audit, connect, rulebook};
-use crate::controllers::{Auditor, Progress, Tide};
-use crate::server::{Authority, Gate, GateOptions};
+use crate::controllers::{Auditor, PolicyTells, Progress, Tide, TideOptions};
+use crate::server::{Authority, Callers, Gate, GateOptions, Health};
 use crate::telemetry::Metrics;
 
 /// Everything that runs.
@@ -46,7 +46,7 @@ pub(super) async fn start(
         flag: "fault",
         reason: error.to_string(),
     })?;
-    let rulebook = rulebook::read(&args.gate)?;
+    let rulebook = rulebook::read(&args.gate, &args.rights)?;
     let opened = policies::open(args.gate.policies.as_deref())?;
     let hub = Hub::start(args, folder).await?;
     let client = hub.client();
@@ -58,12 +58,20 @@ pub(super) async fn start(
     let fleet = Fleet::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the simulated clusters", error))?;
-    let (options, sightings) = args.audit.hear((&args.tide).into());
+    let mut options = TideOptions::from(&args.tide);
+    options.settings.hub_namespaces = args.rights.namespaces();
+    let (options, sightings) = args.audit.hear(options);
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     let progress = tide.progress();
-    let (policies, rulebook) = policies::start(client.clone(), opened, rulebook, Metrics::default()).await;
+    let (policies, rulebook) = policies::start(
+        (client.clone(), PolicyTells::OnHub),
+        opened,
+        rulebook,
+        Metrics::default(),
+    )
+    .await;
     let auditor = args
         .audit
         .start((client.clone(), &tide), sightings, &rulebook, Metrics::default());
@@ -144,6 +152,9 @@ async fn open_gate(
         metrics: Metrics::default(),
         bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         certificate: issued.certificate().clone(),
+        name: None,
+        callers: Callers::default(),
+        health: Health::default(),
         facts: tide.facts(),
         rulebook,
         witness: Some(connect::witness(hub.client())),

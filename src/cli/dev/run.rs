@@ -2,12 +2,15 @@
 //!
 //! Starts the parts in order, tells when all serve, and ends them in the opposite order. Decides nothing about add-ons.
 
-use std::io::Write;
-
-use super::{folder, hub::Registered, live, parts};
+use super::{fault, folder, hub::Registered, live, parts};
+use crate::cli::print::print;
 use crate::cli::{CliError, DevArgs, rulebook, signals};
+use crate::field::{Shown, one_line};
 
 pub(in crate::cli) fn run(args: DevArgs) -> Result<(), CliError> {
+    if let Some(command) = &args.then {
+        return fault::run(command);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -56,14 +59,13 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
 
 /// Prints the line that scripts wait for, and three commands for people.
 fn announce(parts: &parts::Parts, demo: bool) -> Result<(), CliError> {
-    let ready = devhub::program::ready_line(parts.kubeconfig(), &parts.url());
-    let kubeconfig = parts.kubeconfig().display();
+    let ready = one_line(&devhub::program::ready_line(parts.kubeconfig(), &parts.url()));
+    let kubeconfig = one_line(&parts.kubeconfig().display().to_string());
     let first = if demo {
         "kubectl get managedclusteraddons -A"
     } else {
         "kubectl apply -f manifests/examples/"
     };
-    let mut out = std::io::stdout().lock();
     let lines = format!(
         "{ready}\n\
          \n\
@@ -73,7 +75,5 @@ fn announce(parts: &parts::Parts, demo: bool) -> Result<(), CliError> {
          kubectl apply -f manifests/examples/wrong/01-rollout.yaml\n  \
          kubectl get mca helloworld -n cluster1 -o yaml\n\n",
     );
-    out.write_all(lines.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(CliError::Print)
+    print(&Shown::page(&lines))
 }

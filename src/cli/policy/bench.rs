@@ -14,6 +14,7 @@ use super::run::{DOES_NOT_COMPILE, Said, faults};
 use super::{BenchArgs, files};
 use crate::admission::{Circumstances, Operation, Rulebook, try_policies};
 use crate::cli::CliError;
+use crate::field::{Shown, one_line};
 use crate::policy::PolicySet;
 use crate::snapshot::Facts;
 
@@ -22,7 +23,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<Said, CliError> {
     let loaded = folder.load();
     if let Some(text) = faults(&loaded.reports) {
         return Ok(Said {
-            text,
+            page: Shown::page(&text),
             status: DOES_NOT_COMPILE,
         });
     }
@@ -56,7 +57,10 @@ pub(super) fn run(args: &BenchArgs) -> Result<Said, CliError> {
         &all,
         &measure(loaded.set, &object, &facts, args.rounds),
     );
-    Ok(Said { text, status: 0 })
+    Ok(Said {
+        page: Shown::page(&text),
+        status: 0,
+    })
 }
 
 /// Tells whether a document is the policy of a name, or a binding of it.
@@ -96,6 +100,7 @@ fn row(text: &mut String, name: &str, times: &[Duration]) {
         let index = (times.len().saturating_sub(1) * percent) / 100;
         times.get(index).map_or(0.0, Duration::as_secs_f64) * 1e6
     };
+    let name = one_line(name);
     writeln!(
         text,
         "{name:<40} {:>8.1}us {:>8.1}us {:>8.1}us",

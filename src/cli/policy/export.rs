@@ -2,13 +2,16 @@
 //!
 //! Decides nothing; what has no such form is told on standard error, with every reason.
 
+use serde_json::Value;
+
 use super::ExportArgs;
 use super::files::read_all;
 use super::run::{DOES_NOT_COMPILE, FOUND, Said, faults};
 use crate::cli::CliError;
+use crate::cli::print::complain;
+use crate::field::{Shown, acts};
 use crate::policy;
 
-#[expect(clippy::print_stderr, reason = "standard output is the objects")]
 pub(super) fn run(args: &ExportArgs) -> Result<Said, CliError> {
     let loaded = read_all(&args.paths)?.load();
     let mut said = Said::default();
@@ -16,27 +19,37 @@ pub(super) fn run(args: &ExportArgs) -> Result<Said, CliError> {
         match exported {
             Ok(objects) => {
                 for object in objects {
-                    let body = serde_saphyr::to_string(&object).map_err(|error| CliError::Serve {
-                        part: "the YAML writer",
-                        source: Box::new(error),
-                    })?;
-                    said.text.push_str("---\n");
-                    said.text.push_str(&body);
+                    said.page.push(&Shown::page("---\n"));
+                    said.page.push(&written(&object)?);
                 }
             }
             Err(refused) => {
                 said.status = FOUND;
-                eprintln!(
+                complain(&Shown::line(&format!(
                     "{}: has no native form: {}",
                     refused.policy,
                     refused.reasons.join("; ")
-                );
+                )));
             }
         }
     }
     if let Some(faults) = faults(&loaded.reports) {
         said.status = DOES_NOT_COMPILE;
-        eprint!("{faults}");
+        complain(&Shown::page(&faults));
     }
     Ok(said)
+}
+
+/// Writes an object as YAML; as JSON, which is YAML as well, when it holds what would act on a terminal: there it can be written by
+/// number, and means the same.
+fn written(object: &Value) -> Result<Shown, CliError> {
+    let body = serde_saphyr::to_string(object).map_err(|error| CliError::Serve {
+        part: "the YAML writer",
+        source: Box::new(error),
+    })?;
+    let page = Shown::page(&body);
+    if page.as_str() == body && !body.chars().any(|letter| letter != '\n' && acts(letter)) {
+        return Ok(page);
+    }
+    Ok(Shown::json(&format!("{object:#}\n")))
 }

@@ -1,21 +1,27 @@
 //! Policies in files: every YAML and JSON file of a folder, every document of a file.
 //!
-//! Decides which files are read, in the order of their paths. Documents that are no policies are kept: params may be among
-//! them.
+//! Decides how much may be read; what a folder holds is decided by `files`. A file that cannot be read ends it: a policy that is
+//! left out is a gate that stands open. Documents that are no policies are kept: params may be among them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::cli::CliError;
+use crate::files::{Walk, read_text};
 use crate::policy::{Loaded, Origin, PolicySet, Source, is_policy};
+use crate::source::{Node, read};
 
 /// The largest file, in bytes.
 const LARGEST: u64 = 8 << 20;
-/// The most folders inside each other.
-const DEEPEST: usize = 16;
-const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
+/// The most bytes of all files.
+const MOST_BYTES: usize = 64 << 20;
+const WALK: Walk = Walk {
+    endings: &["yaml", "yml", "json"],
+    deepest: 16,
+    most: 10_000,
+    linked_folders: true,
+};
 
 /// What files hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,9 +47,16 @@ pub(in crate::cli) fn read_folder(path: &Path) -> Result<Folder, CliError> {
 /// Reads all policies below files and folders.
 pub(super) fn read_all(paths: &[PathBuf]) -> Result<Folder, CliError> {
     let mut folder = Folder::default();
+    let mut bytes = 0;
     for file in files(paths)? {
+        let text = text(&file)?;
+        bytes += text.len();
+        if bytes > MOST_BYTES {
+            let limit = format!("the files up to this one have more than {} MiB", MOST_BYTES >> 20);
+            return Err(wrong(&file, limit));
+        }
         let origin = Origin::File(file.display().to_string());
-        for document in documents(&file)? {
+        for document in parsed(&file, &text)? {
             if is_policy(&document) {
                 let origin = origin.clone();
                 folder.sources.push(Source { origin, document });
@@ -59,65 +72,47 @@ pub(super) fn read_all(paths: &[PathBuf]) -> Result<Folder, CliError> {
 pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     let mut found = Vec::new();
     for path in paths {
-        let about = fs::metadata(path).map_err(|source| unreadable(path, source))?;
-        if about.is_dir() {
-            walk(path, 0, &mut found)?;
-        } else {
+        let about = std::fs::metadata(path).map_err(|source| unreadable(path, source))?;
+        if !about.is_dir() {
             found.push(path.clone());
+            continue;
         }
+        let below = WALK.below(path).map_err(|source| unreadable(path, source))?;
+        if let Some(refused) = below.refused.into_iter().next() {
+            return Err(wrong(&refused.path, refused.why));
+        }
+        found.extend(below.files);
     }
     found.sort();
     found.dedup();
     Ok(found)
 }
 
-fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
-    if depth > DEEPEST {
-        let reason = format!("more than {DEEPEST} folders stand inside each other");
-        return Err(CliError::ReadDocument {
-            path: folder.to_owned(),
-            reason,
-        });
-    }
-    let entries = fs::read_dir(folder).map_err(|source| unreadable(folder, source))?;
-    for entry in entries {
-        let path = entry.map_err(|source| unreadable(folder, source))?.path();
-        // A mounted folder keeps its real files in a hidden one, and links to them.
-        let hidden = path
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if hidden {
-            continue;
-        }
-        if path.is_dir() {
-            walk(&path, depth + 1, found)?;
-        } else if path
-            .extension()
-            .is_some_and(|end| ENDINGS.iter().any(|known| end == *known))
-        {
-            found.push(path);
-        }
-    }
-    Ok(())
-}
-
 /// Returns the documents of a file.
 pub(super) fn documents(path: &Path) -> Result<Vec<Value>, CliError> {
-    let about = fs::metadata(path).map_err(|source| unreadable(path, source))?;
-    let wrong = |reason: String| CliError::ReadDocument {
+    parsed(path, &text(path)?)
+}
+
+fn text(path: &Path) -> Result<String, CliError> {
+    read_text(path, LARGEST).map_err(|source| unreadable(path, source))
+}
+
+fn parsed(path: &Path, text: &str) -> Result<Vec<Value>, CliError> {
+    let reading = read(text);
+    match reading.faults.first() {
+        None => Ok(reading.documents.iter().map(Node::value).collect()),
+        Some(fault) => {
+            let (line, column) = (fault.at.line, fault.at.column);
+            Err(wrong(path, format!("{line}:{column}: {}", fault.message)))
+        }
+    }
+}
+
+fn wrong(path: &Path, reason: String) -> CliError {
+    CliError::ReadDocument {
         path: path.to_owned(),
         reason,
-    };
-    if about.len() > LARGEST {
-        return Err(wrong(format!("is larger than {LARGEST} bytes")));
     }
-    let text = fs::read_to_string(path).map_err(|source| unreadable(path, source))?;
-    let documents: Vec<Value> = serde_saphyr::from_multiple(&text)
-        .map_err(|error| wrong(error.to_string().lines().next().unwrap_or_default().to_owned()))?;
-    Ok(documents
-        .into_iter()
-        .filter(|document| !document.is_null())
-        .collect())
 }
 
 fn unreadable(path: &Path, source: std::io::Error) -> CliError {

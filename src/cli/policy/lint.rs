@@ -12,6 +12,7 @@ use super::files::read_all;
 use super::run::{DOES_NOT_COMPILE, FOUND, Said, faults};
 use crate::api;
 use crate::cli::CliError;
+use crate::field::{Shown, one_line};
 use crate::policy;
 
 pub(super) fn run(args: &LintArgs) -> Result<Said, CliError> {
@@ -24,7 +25,7 @@ pub(super) fn run(args: &LintArgs) -> Result<Said, CliError> {
     let broken = faults(&loaded.reports);
     let mut text = broken.clone().unwrap_or_default();
     for note in &notes {
-        text.push_str(&note.policy);
+        text.push_str(&one_line(&note.policy));
         text.push_str(": ");
         text.push_str(&note.fault.to_string());
         text.push('\n');
@@ -32,7 +33,7 @@ pub(super) fn run(args: &LintArgs) -> Result<Said, CliError> {
     let native = if native.is_empty() {
         "none".to_owned()
     } else {
-        native.join(", ")
+        one_line(&native.join(", "))
     };
     let count = loaded.set.len();
     let summary = [
@@ -41,7 +42,7 @@ pub(super) fn run(args: &LintArgs) -> Result<Said, CliError> {
     ];
     text.push_str(&summary.join("; "));
     Ok(Said {
-        text,
+        page: Shown::page(&text),
         status: match (&broken, notes.is_empty()) {
             (Some(_), _) => DOES_NOT_COMPILE,
             (None, false) => FOUND,

@@ -2,11 +2,12 @@
 //!
 //! Never does the work of a subcommand.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use super::{PolicyCommand, bench, export, lint, test};
 use crate::cli::CliError;
+use crate::cli::print::print;
+use crate::field::{Shown, one_line};
 use crate::policy::Report;
 
 /// A policy does not compile.
@@ -18,7 +19,7 @@ pub(super) const FOUND: u8 = 1;
 #[derive(Debug, Default)]
 pub(super) struct Said {
     /// Standard output.
-    pub(super) text: String,
+    pub(super) page: Shown,
     pub(super) status: u8,
 }
 
@@ -29,10 +30,7 @@ pub(in crate::cli) fn run(command: &PolicyCommand) -> Result<ExitCode, CliError>
         PolicyCommand::Bench(args) => bench::run(args)?,
         PolicyCommand::Export(args) => export::run(args)?,
     };
-    let mut out = std::io::stdout().lock();
-    out.write_all(said.text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(CliError::Print)?;
+    print(&said.page)?;
     Ok(ExitCode::from(said.status))
 }
 
@@ -42,10 +40,8 @@ pub(super) fn faults(reports: &[Report]) -> Option<String> {
         .iter()
         .flat_map(|report| {
             report.faults.iter().map(|fault| {
-                format!(
-                    "{}: {} \"{}\": {fault}\n",
-                    report.origin, report.kind, report.name
-                )
+                let policy = format!("{}: {} \"{}\"", report.origin, report.kind, report.name);
+                format!("{}: {fault}\n", one_line(&policy))
             })
         })
         .collect();

@@ -1,6 +1,11 @@
 //! `tidegate serve`: the gate and the tide of a hub that is already there.
 
+mod door;
+mod halves;
 mod reload;
 mod run;
 
+pub use door::DoorArgs;
+pub(super) use door::secrets;
+pub(super) use halves::nonsense;
 pub(super) use run::run;

@@ -1,102 +1,394 @@
-//! The certificate's files, and what happens when they are replaced.
+//! The files of the gate's door, and what happens when they are replaced.
 //!
-//! Decides when a certificate has changed: by content, because a mounted Secret is replaced by moving a link. A pair that
-//! does not fit together is never shown; the old certificate stays until both files have changed.
+//! Decides when a file has changed: by content, because a mounted Secret is replaced by moving a link. What callers could not use is
+//! never taken: the old certificate, authority or secret stays, and that is told once, with the file, in the log and in a metric.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
-use tracing::warn;
+use tracing::{error, warn};
 
-use crate::server::{Certificate, CertificateError, Gate};
+use super::door::{self, DoorArgs};
+use crate::files::{read, read_text};
+use crate::server::{CallersError, Certificate, CertificateError, Gate};
 
 /// How often the files are looked at. A certificate is replaced weeks before it ends; seconds do not matter.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// After how many looks it is said again that the certificate ends: an hour.
+const SAID_AGAIN_AFTER: u32 = 360;
+/// The largest file that is looked at, in bytes; one that is larger is told when it is read.
+const LARGEST: u64 = 1 << 20;
 
-/// Where the certificate and its key lie.
+/// Why a new file is not taken.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::cli) enum Trouble {
+    /// The certificate cannot be shown.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// A file cannot be read.
+    #[error("cannot read {}", path.display())]
+    ReadFile { path: PathBuf, source: std::io::Error },
+    /// What says who may ask cannot be used.
+    #[error("cannot use {}", path.display())]
+    Callers { path: PathBuf, source: CallersError },
+    /// TLS cannot be set up with it.
+    #[error("cannot set up TLS")]
+    SetUpTls(#[source] crate::server::StartError),
+}
+
+impl Trouble {
+    pub(super) fn text(path: &Path) -> Result<String, Self> {
+        read_text(path, LARGEST).map_err(|source| Self::ReadFile {
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    pub(super) fn callers(path: &Path, source: CallersError) -> Self {
+        Self::Callers {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Certificate(error) => error.reason(),
+            Self::ReadFile { .. } => "unreadable",
+            Self::Callers { .. } => "callers",
+            Self::SetUpTls(_) => "tls",
+        }
+    }
+}
+
+/// Where certificate, key, authority of callers and secrets lie.
 #[derive(Debug)]
 pub(super) struct Files {
-    certificate: PathBuf,
-    key: PathBuf,
+    certificate: Part,
+    authority: Option<Part>,
+    secrets: Option<Part>,
+    looks: u32,
+}
+
+/// Files that are taken together.
+#[derive(Debug)]
+struct Part {
+    /// What they are, in the words of the probes.
+    what: &'static str,
+    paths: Vec<PathBuf>,
+    /// What was taken last.
+    seen: Seen,
+    /// What was refused last, and why: said once.
+    refused: Option<(Seen, &'static str)>,
 }
 
 /// What the files held when they were read; no key can be told from it.
-pub(super) type Seen = [u8; 32];
+type Seen = [u8; 32];
+
+impl Part {
+    fn new(what: &'static str, paths: Vec<PathBuf>) -> Self {
+        let seen = digest(&paths);
+        Self {
+            what,
+            paths,
+            seen,
+            refused: None,
+        }
+    }
+
+    /// Takes what is new; does nothing when nothing is.
+    fn look(&mut self, gate: &Gate, take: impl FnOnce(&[PathBuf]) -> Result<(), Trouble>) {
+        let now = digest(&self.paths);
+        if now == self.seen {
+            self.refused = None;
+            gate.keeps(self.what, None);
+            return;
+        }
+        let Err(error) = take(&self.paths) else {
+            self.seen = now;
+            self.refused = None;
+            gate.keeps(self.what, None);
+            return;
+        };
+        gate.keeps(self.what, Some(error.reason()));
+        // What does not hold yet may hold at the next look, and nothing else changes without the file.
+        let refused = Some((now, error.reason()));
+        if self.refused == refused {
+            return;
+        }
+        self.refused = refused;
+        gate.metrics().door().refuses(error.reason());
+        warn!(
+            file = %first(&self.paths).display(),
+            reason = error.reason(),
+            error = &error as &dyn std::error::Error,
+            "new file cannot be used, what was taken before stays"
+        );
+    }
+}
 
 impl Files {
     /// Names the files.
-    pub(super) fn new(certificate: PathBuf, key: PathBuf) -> Self {
-        Self { certificate, key }
+    pub(super) fn new(args: &DoorArgs) -> Self {
+        let part = |what, path: &PathBuf| Part::new(what, vec![path.clone()]);
+        let pair = vec![args.certificate.clone(), args.key.clone()];
+        let (authority, secrets) = (args.client_ca.as_ref(), args.path_secret.as_ref());
+        Self {
+            certificate: Part::new("certificate", pair),
+            authority: authority.map(|path| part("authority of callers", path)),
+            secrets: secrets.map(|path| part("secret of the path", path)),
+            looks: 0,
+        }
     }
 
-    /// Reads the certificate, and a digest of the files to compare later ones with.
-    pub(super) fn read(&self) -> Result<(Seen, Certificate), CertificateError> {
-        let seen = self.digest();
-        Ok((seen, Certificate::read(&self.certificate, &self.key)?))
+    /// Reads the certificate, and remembers what was read.
+    pub(super) fn read(&mut self) -> Result<Certificate, CertificateError> {
+        self.certificate.seen = digest(&self.certificate.paths);
+        certificate(&self.certificate.paths)
     }
 
-    /// Shows every new certificate at the gate; goes on until it is dropped.
-    pub(super) async fn follow(&self, seen: &mut Seen, gate: &Gate) {
+    /// Brings everything new to the gate; goes on until it is dropped.
+    pub(super) async fn follow(&mut self, gate: &Gate) {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            if self.digest() == *seen {
-                continue;
-            }
-            match self.read() {
-                Ok((now, certificate)) => {
-                    *seen = now;
-                    gate.swap_certificate(&certificate);
-                }
-                Err(error) => {
-                    warn!(
-                        error = &error as &dyn std::error::Error,
-                        "new certificate cannot be used, the old one stays"
-                    );
-                }
-            }
+            self.look(gate, Timestamp::now());
         }
     }
 
-    /// A file that cannot be read counts as empty: reading it again tells why.
-    fn digest(&self) -> Seen {
-        let mut hash = Sha256::new();
-        for path in [&self.certificate, &self.key] {
-            let bytes = std::fs::read(path).unwrap_or_default();
-            hash.update(bytes.len().to_be_bytes());
-            hash.update(bytes);
+    /// Looks at the files once.
+    fn look(&mut self, gate: &Gate, now: Timestamp) {
+        self.certificate.look(gate, |paths| {
+            let certificate = certificate(paths)?;
+            Ok(gate.swap_certificate(&certificate, now)?)
+        });
+        if let Some(part) = &mut self.authority {
+            part.look(gate, |paths| {
+                let authority = door::authority(first(paths))?;
+                gate.swap_authority(&authority).map_err(Trouble::SetUpTls)
+            });
         }
-        hash.finalize().into()
+        if let Some(part) = &mut self.secrets {
+            part.look(gate, |paths| {
+                gate.swap_secrets(door::secrets(first(paths))?);
+                Ok(())
+            });
+        }
+        if self.looks.is_multiple_of(SAID_AGAIN_AFTER)
+            && let Some(told) = gate.certificate_ends(now)
+        {
+            let file = first(&self.certificate.paths).display();
+            error!(%file, told, "the certificate has to be renewed");
+        }
+        self.looks = self.looks.wrapping_add(1);
     }
+}
+
+fn certificate(paths: &[PathBuf]) -> Result<Certificate, CertificateError> {
+    Certificate::read(
+        first(paths),
+        paths.last().map_or_else(|| Path::new(""), PathBuf::as_path),
+    )
+}
+
+fn first(paths: &[PathBuf]) -> &Path {
+    paths.first().map_or_else(|| Path::new(""), PathBuf::as_path)
+}
+
+/// A file that cannot be read counts as empty: reading it again tells why.
+fn digest(paths: &[PathBuf]) -> Seen {
+    let mut hash = Sha256::new();
+    for path in paths {
+        let bytes = read(path, LARGEST).unwrap_or_default();
+        hash.update(bytes.len().to_be_bytes());
+        hash.update(bytes);
+    }
+    hash.finalize().into()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, SocketAddr};
+    use std::sync::Arc;
+
+    use clap::Parser;
+    use rcgen::{CertificateParams, CertifiedIssuer, KeyPair};
+
     use super::*;
-    use crate::server::Authority;
+    use crate::server::{Authority, Callers, GateOptions, Health};
+    use crate::telemetry::Metrics;
 
-    #[test]
-    fn replaced_files_are_told_from_untouched_ones() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let files = Files::new(folder.path().join("tls.crt"), folder.path().join("tls.key"));
-        let missing = files.read().expect_err("there are no files yet");
-        assert!(missing.to_string().contains("tls.crt"), "{missing}");
+    #[derive(Parser)]
+    struct Flags {
+        #[command(flatten)]
+        door: DoorArgs,
+    }
 
-        let authority = Authority::generate().expect("an authority");
-        let write = |name: &str| {
-            let issued = authority.issue([name]).expect("a certificate");
-            std::fs::write(&files.certificate, issued.chain_pem()).expect("writable");
-            std::fs::write(&files.key, issued.key_pem()).expect("writable");
-        };
-        write("one.example");
-        let (first, _) = files.read().expect("a pair");
-        assert_eq!(files.digest(), first, "reading again finds no change");
-        write("two.example");
-        let (second, _) = files.read().expect("a pair");
-        assert_ne!(first, second);
+    struct Scene {
+        folder: tempfile::TempDir,
+        authority: Authority,
+        files: Files,
+        gate: Gate,
+        health: Health,
+    }
 
-        let other = authority.issue(["three.example"]).expect("a certificate");
-        std::fs::write(&files.key, other.key_pem()).expect("writable");
-        assert!(files.read().is_err(), "a key of another certificate is not taken");
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a time")
+    }
+
+    impl Scene {
+        async fn new() -> Self {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let path = |name: &str| folder.path().join(name).display().to_string();
+            std::fs::write(path("secret"), "s".repeat(22)).expect("writable");
+            let (certificate, key, secret) = (path("tls.crt"), path("tls.key"), path("secret"));
+            let flags = [
+                "x",
+                "--certificate",
+                &certificate,
+                "--key",
+                &key,
+                "--path-secret",
+                &secret,
+            ];
+            let mut files = Files::new(&Flags::parse_from(flags).door);
+            let authority = Authority::generate().expect("an authority");
+            let issued = authority.issue(["gate.example"]).expect("a certificate");
+            issued
+                .write(Path::new(&certificate), Path::new(&key))
+                .expect("writable");
+            let health = Health::default();
+            let options = GateOptions {
+                bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+                certificate: files.read().expect("a pair"),
+                name: None,
+                callers: Callers::default(),
+                health: health.clone(),
+                facts: Arc::default(),
+                rulebook: Arc::default(),
+                metrics: Metrics::default(),
+                witness: None,
+            };
+            let gate = Gate::start(options).await.expect("the gate starts");
+            Self {
+                folder,
+                authority,
+                files,
+                gate,
+                health,
+            }
+        }
+
+        fn write(&self, (chain, key): (&str, &str)) {
+            std::fs::write(self.folder.path().join("tls.crt"), chain).expect("writable");
+            std::fs::write(self.folder.path().join("tls.key"), key).expect("writable");
+        }
+
+        /// Looks twice, as time goes on; returns what the metrics say of refusals.
+        fn look(&mut self, now: Timestamp) -> Vec<String> {
+            self.files.look(&self.gate, now);
+            self.files.look(&self.gate, now);
+            let text = self.gate.metrics().text();
+            let refusals = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("tidegate_certificate_refusals_total"));
+            refusals.map(str::to_owned).collect()
+        }
+
+        fn refused(&self) -> Vec<(&'static str, &'static str)> {
+            self.health.refused().into_iter().collect()
+        }
+
+        fn expiry(&self) -> String {
+            let text = self.gate.metrics().text();
+            let name = "tidegate_certificate_expiry_timestamp_seconds ";
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            line.expect("a line").to_owned()
+        }
+    }
+
+    /// A certificate of its own making, for these names and years.
+    fn made(names: &[&str], years: (i32, i32)) -> (String, String) {
+        let mut params =
+            CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+                .expect("names");
+        params.not_before = rcgen::date_time_ymd(years.0, 1, 1);
+        params.not_after = rcgen::date_time_ymd(years.1, 1, 1);
+        let key = KeyPair::generate().expect("a key");
+        let text = key.serialize_pem();
+        let made = CertifiedIssuer::self_signed(params, key).expect("a certificate");
+        (made.pem(), text)
+    }
+
+    #[tokio::test]
+    async fn what_callers_could_not_accept_never_replaces_what_they_can() {
+        let mut scene = Scene::new().await;
+        let now = Timestamp::now();
+        let before = scene.expiry();
+        assert!(scene.look(now).is_empty(), "nothing is new");
+        let good = made(&["gate.example"], (2020, 2999));
+        for (files, reason) in [
+            (made(&["gate.example"], (2001, 2002)), "expired"),
+            (made(&["gate.example"], (2900, 2999)), "not-yet-valid"),
+            (made(&[], (2020, 2999)), "nameless"),
+            (made(&["other.example"], (2020, 2999)), "other-names"),
+            (
+                (good.0.clone(), made(&["gate.example"], (2020, 2999)).1),
+                "mismatch",
+            ),
+            ((good.0.clone(), "no key".to_owned()), "no-key"),
+            (("no chain".to_owned(), good.1.clone()), "no-certificate"),
+        ] {
+            scene.write((&files.0, &files.1));
+            let told = scene.look(now);
+            let line = format!("{{reason=\"{reason}\"}} 1");
+            assert!(told.contains(&line), "{reason}: told once in {told:?}");
+            assert_eq!(scene.expiry(), before, "{reason}");
+            assert_eq!(scene.refused(), [("certificate", reason)], "probes say so");
+        }
+        scene.write((&good.0, &good.1));
+        scene.look(now);
+        assert_ne!(scene.expiry(), before, "what is good is taken");
+        assert!(scene.refused().is_empty(), "and nothing is refused any more");
+        scene.write(("no chain", &good.1));
+        scene.look(now);
+        assert_eq!(scene.refused(), [("certificate", "no-certificate")]);
+        scene.write((&good.0, &good.1));
+        scene.look(now);
+        assert!(scene.refused().is_empty(), "the one that is shown came back");
+        assert_eq!(scene.gate.certificate_ends(now), None);
+        let end = scene.gate.certificate_ends(at("2998-12-31T00:00:00Z"));
+        assert_eq!(end.as_deref(), Some("it ends at 2999-01-01T00:00:00Z"));
+        let ended = scene.gate.certificate_ends(at("2999-01-02T00:00:00Z"));
+        assert_eq!(ended.as_deref(), Some("it has ended at 2999-01-01T00:00:00Z"));
+    }
+
+    #[tokio::test]
+    async fn a_certificate_that_comes_too_early_is_taken_when_its_time_has_come() {
+        let mut scene = Scene::new().await;
+        let before = scene.expiry();
+        let early = made(&["gate.example"], (2900, 2999));
+        scene.write((&early.0, &early.1));
+        scene.look(at("2899-12-31T00:00:00Z"));
+        assert_eq!(scene.expiry(), before);
+        scene.look(at("2900-01-02T00:00:00Z"));
+        assert_ne!(scene.expiry(), before);
+    }
+
+    #[tokio::test]
+    async fn a_replaced_pair_is_told_from_an_untouched_one_and_a_bad_secret_from_a_good_one() {
+        let mut scene = Scene::new().await;
+        let next = scene
+            .authority
+            .issue(["new.example", "gate.example"])
+            .expect("a certificate");
+        scene.write((next.chain_pem(), next.key_pem()));
+        assert!(scene.look(Timestamp::now()).is_empty());
+        std::fs::write(scene.folder.path().join("secret"), "short").expect("writable");
+        assert_eq!(scene.look(Timestamp::now()), ["{reason=\"callers\"} 1"]);
+        assert_eq!(scene.refused(), [("secret of the path", "callers")]);
+        std::fs::write(scene.folder.path().join("secret"), "t".repeat(22)).expect("writable");
+        assert_eq!(scene.look(Timestamp::now()), ["{reason=\"callers\"} 1"]);
     }
 }

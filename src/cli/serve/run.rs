@@ -1,19 +1,24 @@
-//! `tidegate serve`: the gate and the tide of a hub that is already there.
+//! `tidegate serve`: the gate and the tide of a hub that is already there, or one of them alone.
 //!
-//! Starts both, tells when they serve, and ends them in order. Decides nothing about add-ons.
+//! Starts what is asked for, tells when it serves, and ends it in order. Decides nothing about add-ons.
 
-use std::io::Write;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::reload;
-use crate::cli::{CliError, LeasePlace, ServeArgs, age, audit, connect, policies, rulebook, signals};
-use crate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
-use crate::server::{Exposition, Gate, GateOptions, Limits};
+use arc_swap::ArcSwap;
+use jiff::Timestamp;
+use kube::Client;
+
+use super::door::Opened;
+use crate::admission::Rulebook;
+use crate::cli::print::print;
+use crate::cli::{CliError, LeasePlace, Only, ServeArgs, age, audit, connect, policies, rulebook, signals};
+use crate::controllers::{Auditor, ElectionOptions, Pace, Part, PolicyTells, Sightings, Tide, TideOptions};
+use crate::field::Shown;
+use crate::server::{Gate, GateOptions, Health, Limits, Pages};
 use crate::telemetry::Metrics;
 
-pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
+pub(in crate::cli) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -21,73 +26,158 @@ pub(in crate::cli) fn run(args: ServeArgs) -> Result<(), CliError> {
     runtime.block_on(serve(args))
 }
 
-async fn serve(args: ServeArgs) -> Result<(), CliError> {
+async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     let mut end = signals::end_requested()?;
-    let rulebook = rulebook::read(&args.gate)?;
+    let rulebook = rulebook::read(&args.gate, &args.rights)?;
     let opened = policies::open(args.gate.policies.as_deref())?;
-    let files = reload::Files::new(args.certificate.clone(), args.key.clone());
-    let (mut seen, certificate) = files.read().map_err(|error| cannot_start("the gate", error))?;
+    let door = opened_door(args)?;
     let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
-    let metrics = Metrics::default();
-    let options = TideOptions {
-        metrics: metrics.clone(),
-        election: args.elect.clone().map(election),
-        ..TideOptions::from(&args.tide)
-    };
-    let (options, sightings) = args.audit.hear(options);
+    let (metrics, health) = (Metrics::default(), Health::default());
+    // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.
+    let pages = args.door.pages(args.only, (&health, &metrics))?;
+    let (options, sightings) = options(args, &metrics);
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     age::tell_of_old_hub(&client).await;
     // Nothing passes a gate that has not read its policies yet.
+    let tells = match args.only {
+        None | Some(Only::Controllers) => PolicyTells::OnHub,
+        Some(Only::Gate) => PolicyTells::InLog,
+    };
     let (policies, rulebook) = tokio::select! {
-        started = policies::start(client.clone(), opened, rulebook, metrics.clone()) => started,
+        started = policies::start((client.clone(), tells), opened, rulebook, metrics.clone()) => started,
         () = end.requested() => {
             tide.shutdown().await;
             return Ok(());
         }
     };
-    let _page = page(args.metrics, &metrics).await?;
-    let auditor = args
-        .audit
-        .start((client.clone(), &tide), sightings, &rulebook, metrics.clone());
-    let options = GateOptions {
-        metrics,
-        bind: args.bind,
-        certificate,
-        facts: tide.facts(),
-        rulebook: Arc::clone(&rulebook),
-        witness: Some(connect::witness(client)),
+    let auditor = audited(args, (&client, &tide), sightings, (&rulebook, &metrics));
+    let running = Running {
+        args,
+        rulebook,
+        end: &mut end,
+        health: health.clone(),
+        pages: &pages,
     };
-    let limits = Limits {
-        linger: Duration::from_secs(args.linger),
-        ..Limits::default()
+    let (gate, told) = match door {
+        Some(door) => running.guard((client, &tide), door, metrics).await?,
+        None => (None, running.drive(&tide).await),
     };
-    let gate = Gate::start_with(options, limits)
-        .await
-        .map_err(|error| cannot_start("the gate", error))?;
-    let told = announce(&gate);
-    if told.is_ok() {
-        tokio::select! {
-            () = end.requested() => {}
-            () = files.follow(&mut seen, &gate) => {}
-            () = rulebook::follow(&args.gate, &rulebook) => {}
-        }
-    }
+    // Before anything ends: whoever routes questions here needs time to hear of it.
+    health.drain();
     audit::end(auditor).await;
     // The gate answers to the end, from facts that no longer move: a hub must not be left without an answer.
     tide.shutdown().await;
     policies.shutdown().await;
-    gate.shutdown().await;
+    if let Some(gate) = gate {
+        gate.shutdown().await;
+    }
     told
 }
 
-/// Serves the page of metrics, if it is asked for.
-async fn page(bind: Option<SocketAddr>, metrics: &Metrics) -> Result<Option<Exposition>, CliError> {
-    let Some(bind) = bind else { return Ok(None) };
-    let page = Exposition::start(bind, metrics.clone()).await;
-    page.map(Some)
-        .map_err(|error| cannot_start("the page of metrics", error))
+/// Reads what the gate shows and whom it lets in, where there is a gate.
+fn opened_door(args: &ServeArgs) -> Result<Option<Opened>, CliError> {
+    match args.only {
+        Some(Only::Controllers) => Ok(None),
+        None | Some(Only::Gate) => args.door.open(Timestamp::now()).map(Some),
+    }
+}
+
+fn options(args: &ServeArgs, metrics: &Metrics) -> (TideOptions, Option<Sightings>) {
+    let mut options = TideOptions {
+        metrics: metrics.clone(),
+        election: args.elect.clone().map(election),
+        ..TideOptions::from(&args.tide)
+    };
+    options.settings.hub_namespaces = args.rights.namespaces();
+    match args.only {
+        None | Some(Only::Controllers) => args.audit.hear(options),
+        Some(Only::Gate) => {
+            options.part = Part::Sees;
+            (options, None)
+        }
+    }
+}
+
+fn audited(
+    args: &ServeArgs,
+    (client, tide): (&Client, &Tide),
+    sightings: Option<Sightings>,
+    (rulebook, metrics): (&Arc<ArcSwap<Rulebook>>, &Metrics),
+) -> Option<Auditor> {
+    args.audit
+        .start((client.clone(), tide), sightings, rulebook, metrics.clone())
+}
+
+/// What runs until somebody ends it.
+struct Running<'a> {
+    args: &'a ServeArgs,
+    rulebook: Arc<ArcSwap<Rulebook>>,
+    end: &'a mut signals::End,
+    health: Health,
+    pages: &'a Pages,
+}
+
+impl Running<'_> {
+    /// Opens the gate and serves until the end; the gate is left open.
+    async fn guard(
+        self,
+        (client, tide): (Client, &Tide),
+        door: Opened,
+        metrics: Metrics,
+    ) -> Result<(Option<Gate>, Result<(), CliError>), CliError> {
+        let Opened {
+            mut files,
+            certificate,
+            callers,
+        } = door;
+        let options = GateOptions {
+            metrics,
+            bind: self.args.bind,
+            certificate,
+            name: self.args.door.certificate_name.clone(),
+            callers,
+            health: self.health,
+            facts: tide.facts(),
+            rulebook: Arc::clone(&self.rulebook),
+            witness: Some(connect::witness(client)),
+        };
+        let gate = Gate::start_with(options, lingering(self.args.linger))
+            .await
+            .map_err(|error| cannot_start("the gate", error))?;
+        let told = announce(&format!("gate=https://{}", gate.address()), self.pages);
+        if told.is_ok() {
+            tokio::select! {
+                () = self.end.requested() => {}
+                () = files.follow(&gate) => {}
+                () = rulebook::follow(&self.args.gate, &self.rulebook) => {}
+            }
+        }
+        Ok((Some(gate), told))
+    }
+
+    /// Serves until the end without a gate.
+    async fn drive(self, tide: &Tide) -> Result<(), CliError> {
+        self.health.rests_on(tide.facts());
+        tokio::select! {
+            () = self.end.requested() => return Ok(()),
+            () = tide.synced() => {}
+        }
+        announce("controllers", self.pages)?;
+        tokio::select! {
+            () = self.end.requested() => {}
+            () = rulebook::follow(&self.args.gate, &self.rulebook) => {}
+        }
+        Ok(())
+    }
+}
+
+fn lingering(seconds: u64) -> Limits {
+    Limits {
+        linger: Duration::from_secs(seconds),
+        ..Limits::default()
+    }
 }
 
 /// The name of a pod says where a leader runs; the rest tells two lives of the same pod apart.
@@ -102,11 +192,14 @@ fn election(place: LeasePlace) -> ElectionOptions {
 }
 
 /// Prints the line that scripts wait for.
-fn announce(gate: &Gate) -> Result<(), CliError> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "READY gate=https://{}", gate.address())
-        .and_then(|()| out.flush())
-        .map_err(CliError::Print)
+fn announce(what: &str, pages: &Pages) -> Result<(), CliError> {
+    let at = pages.at();
+    // One address for both is told once.
+    let metrics = at.metrics.filter(|_| at.metrics != at.health);
+    let [health, metrics] = [("health", at.health), ("metrics", metrics)].map(|(page, address)| {
+        address.map_or_else(String::new, |address| format!(" {page}=http://{address}"))
+    });
+    print(&Shown::line(&format!("READY {what}{health}{metrics}")))
 }
 
 fn cannot_start(part: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {

@@ -74,9 +74,11 @@ impl Tap {
                 let staying = objects.iter().filter(|object| !is_going(object));
                 Sighting::Listed(*kind, staying.map(|object| self.spot(*kind, object)).collect())
             }
+            Event::Withheld { kind } if KINDS.contains(kind) => Sighting::Listed(*kind, Vec::new()),
             Event::Applied { .. }
             | Event::Deleted { .. }
             | Event::Listed { .. }
+            | Event::Withheld { .. }
             | Event::Answered { .. }
             | Event::TypeFaulty { .. } => return,
         };

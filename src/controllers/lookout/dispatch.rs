@@ -10,6 +10,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tracing::debug;
 
 use super::one_type::{Order, TypeWatch};
+use super::served::Discovery;
 use crate::snapshot::{ConfigRef, ConfigType, Event, Lookout};
 
 /// The watch of one type.
@@ -26,6 +27,7 @@ pub(in crate::controllers) async fn look_out(
     mut lookouts: mpsc::UnboundedReceiver<Lookout>,
     events: mpsc::Sender<Event>,
 ) {
+    let discovery = Discovery::new(client.clone());
     let mut types: BTreeMap<ConfigType, Watched> = BTreeMap::new();
     let mut tasks = JoinSet::new();
     while let Some(Lookout { begin, end }) = lookouts.recv().await {
@@ -34,7 +36,12 @@ pub(in crate::controllers) async fn look_out(
             let watched = types.entry(config.of.clone()).or_insert_with(|| {
                 debug!(of = %config.of, "watch begins");
                 let (orders, receiver) = mpsc::unbounded_channel();
-                let watch = TypeWatch::new(client.clone(), config.of.clone(), receiver, events.clone());
+                let watch = TypeWatch::new(
+                    (client.clone(), discovery.clone()),
+                    config.of.clone(),
+                    receiver,
+                    events.clone(),
+                );
                 Watched {
                     orders,
                     references: 0,

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use super::ledger::{Ledger, Look, Stamp};
-use super::served::{Served, read_served};
+use super::served::{Discovery, Served, Unknown};
 use crate::controllers::raw::Raw;
 use crate::snapshot::{Absence, Answer, ConfigRef, ConfigType, Event, Seen, TypeFault, absence};
 
@@ -56,6 +56,7 @@ enum Told {
 /// The watch of one type.
 pub(super) struct TypeWatch {
     client: Client,
+    discovery: Discovery,
     of: ConfigType,
     orders: mpsc::UnboundedReceiver<Order>,
     events: mpsc::Sender<Event>,
@@ -70,13 +71,14 @@ pub(super) struct TypeWatch {
 
 impl TypeWatch {
     pub(super) fn new(
-        client: Client,
+        (client, discovery): (Client, Discovery),
         of: ConfigType,
         orders: mpsc::UnboundedReceiver<Order>,
         events: mpsc::Sender<Event>,
     ) -> Self {
         Self {
             client,
+            discovery,
             of,
             orders,
             events,
@@ -97,9 +99,15 @@ impl TypeWatch {
     async fn run_on(&mut self) -> Over {
         let mut pause = FIRST;
         loop {
-            match read_served(&self.client, &self.of).await {
+            match self.discovery.read_served(&self.of).await {
                 Ok(Some(served)) => {
-                    if let Err(over) = self.watch(&served).await {
+                    let watched = self.watch(&served).await;
+                    // A list that was refused is told before the pause.
+                    let told = match watched {
+                        Ok(()) => self.tell().await,
+                        Err(over) => Err(over),
+                    };
+                    if let Err(over) = told {
                         return over;
                     }
                     if self.listed {
@@ -112,9 +120,10 @@ impl TypeWatch {
                         return over;
                     }
                 }
-                Err(error) => {
-                    warn!(of = %self.of, error = %in_short(&error), "cannot ask how a type is served");
+                Err(Unknown::Asked(error)) => {
+                    warn!(of = %self.of, error = %in_short(&error), "cannot ask what the hub serves");
                 }
+                Err(Unknown::Pausing) => {}
             }
             if let Err(over) = self.rest(pause).await {
                 return over;
@@ -141,7 +150,13 @@ impl TypeWatch {
                 next = stream.next() => match next {
                     Some(Ok(event)) => self.shown(event),
                     Some(Err(error)) if is_gone(&error) => return Ok(()),
-                    Some(Err(error)) => self.suffer(&error),
+                    Some(Err(error)) => {
+                        self.suffer(&error);
+                        // The stream's own pauses between lists do not grow: each attempt begins with an event.
+                        if !self.listed {
+                            return Ok(());
+                        }
+                    }
                     None => return Ok(()),
                 },
                 order = self.orders.recv() => self.obey(order)?,
@@ -222,7 +237,10 @@ impl TypeWatch {
             }
             Err(error) => {
                 let forbidden = code(&error) == Some(403);
-                if !forbidden || !self.ledger.is_forbidden() {
+                if forbidden {
+                    // Told once for the type.
+                    debug!(%config, error = %in_short(&error), "cannot read a configuration");
+                } else {
                     warn!(%config, error = %in_short(&error), "cannot read a configuration");
                 }
                 (Look::Failed { forbidden }, None)

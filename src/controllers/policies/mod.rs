@@ -6,4 +6,4 @@ mod apply;
 mod status;
 mod watch;
 
-pub use watch::{PolicyDocuments, PolicyWatch};
+pub use watch::{PolicyDocuments, PolicyTells, PolicyWatch};

@@ -31,6 +31,15 @@ pub struct PolicyDocuments {
     pub objects: Vec<Value>,
 }
 
+/// Where it is told what became of policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyTells {
+    /// In the log, and in the status of each policy of the hub.
+    OnHub,
+    /// In the log only: nothing is written.
+    InLog,
+}
+
 /// A running watch of policies.
 #[derive(Debug)]
 pub struct PolicyWatch {
@@ -40,10 +49,11 @@ pub struct PolicyWatch {
 
 impl PolicyWatch {
     /// Starts the watch; returns when the policies that are on the hub are in force, or when it refuses to show them.
-    pub async fn start(client: Client, folder: watch::Receiver<PolicyDocuments>) -> Self {
+    pub async fn start(client: Client, folder: watch::Receiver<PolicyDocuments>, tells: PolicyTells) -> Self {
         let (sender, mut set) = watch::channel(PolicySet::default());
         let follower = Follower {
             client,
+            tells,
             folder,
             known: BTreeMap::new(),
             set: sender,
@@ -81,6 +91,7 @@ pub(super) fn resource() -> ApiResource {
 
 struct Follower {
     client: Client,
+    tells: PolicyTells,
     folder: watch::Receiver<PolicyDocuments>,
     /// Policies on the hub by name.
     known: BTreeMap<String, Value>,
@@ -205,8 +216,8 @@ impl Follower {
             warn!(%policy, %origin, fault = %fault.one_line(), "policy does not compile");
         }
         let object = match report.origin {
-            Origin::Hub => self.known.get(&report.name),
-            Origin::File(_) => None,
+            Origin::Hub if self.tells == PolicyTells::OnHub => self.known.get(&report.name),
+            Origin::Hub | Origin::File(_) => None,
         };
         let Some(object) = object else {
             return;

@@ -1,54 +1,67 @@
 //! The pace of rollouts: limits, groups and failures of every placement, judged from the view and the writes alone.
 //!
-//! Decides only what is certain: clusters that failed, that are late or that show trouble are not counted as being on their
-//! way, and strategies that cannot be judged from one placement are left out.
+//! Decides only what is certain: what soaks, and what has failed at what nobody can tell to be the present content, is left
+//! out. Strategies that give no add-on by placements have no pace of a placement, whatever entries they keep.
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
+use jiff::Timestamp;
 
-use crate::model::{ConfigRollout, Limit, MandatoryGroup, ProgressDeadline, RolloutStrategy, Tolerance};
-use crate::plan::types::{Action, Plan};
-use crate::snapshot::{Cluster, Instance, Kind, Name, PlacementUse, Reference, Status, View};
+use super::broken::{Broken, Spoilt};
+use super::standing::{Given, Standing, Terms, Written, assigned, is_same, standing, there};
+use crate::model::{
+    ConfigRollout, Limit, MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy, Tolerance,
+};
+use crate::snapshot::{ClusterConfigs, InstallStrategy, Instance, Name, PlacementUse, View};
 
-/// Condition with the time at which the present configuration was assigned.
-const ASSIGNED: &str = "Assigned";
-
-/// Returns every rollout that the plan drives too fast, as sentences.
-pub(super) fn broken(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
-    if view.addon.configuration_rollout != Ok(ConfigRollout::UpdateAll) {
+/// Returns every rollout that the plan drives too fast.
+pub(super) fn broken(
+    view: &View<'_>,
+    homes: &Homes<'_>,
+    written: &Written<'_>,
+    now: Timestamp,
+) -> Vec<Broken> {
+    if written.is_empty() {
         return Vec::new();
     }
-    let written: BTreeMap<&Name, &Value> = plan.actions.iter().filter_map(assignment).collect();
-    if written.is_empty() || !view.addon.placements.iter().all(|by| is_decided(view, by)) {
-        return Vec::new();
-    }
-    let homes = homes(view);
-    let mut broken = Vec::new();
-    for (index, by) in view.addon.placements.iter().enumerate() {
+    let mut broken: Vec<Broken> = homeless(view, homes, written, now).into_iter().collect();
+    for (index, by) in rolling_entries(view) {
         let Ok(strategy) = &by.rollout else { continue };
         let paused = view.addon.paused.placement(&by.namespace, &by.name);
-        let course = Course::of(strategy, paused);
-        let own = homes.iter().filter(|(_, home)| home.index == index);
+        let per_group = view
+            .placement(&by.namespace, &by.name)
+            .and_then(|found| found.per_group);
+        let course = Course::of(strategy, per_group, paused);
+        let own = homes.clusters.iter().filter(|(_, home)| home.index == index);
         let members: Vec<Member<'_>> = own
-            .filter_map(|(cluster, home)| member(view, &course, (cluster, home), &written, now))
+            .filter_map(|(cluster, home)| course.member(view, (cluster, home), written, now))
             .collect();
         let faults = [
             course.unpaused(&members),
             course.crowded(&members),
             out_of_turn(&members),
-            course.reckless(&members),
+            course.reckless(view, &members),
         ];
         let place = format!("placement {}/{}", by.namespace, by.name);
         broken.extend(
             faults
                 .into_iter()
                 .flatten()
-                .map(|fault| format!("{place}: {fault}")),
+                .map(|(clusters, fault)| Broken::new(Spoilt::Moves(clusters), format!("{place}: {fault}"))),
         );
     }
     broken
+}
+
+/// The moves that must not be, and why.
+type Fault = (Vec<Name>, String);
+
+/// The entries whose clusters are certain: no entry after them is undecided, which might claim some of them.
+fn rolling_entries<'v>(view: &View<'v>) -> impl Iterator<Item = (usize, &'v PlacementUse)> + use<'v> {
+    let placements = &view.addon.placements;
+    let undecided = placements.iter().rposition(|by| !is_decided(view, by));
+    let certain = undecided.map_or(0, |last| last.saturating_add(1));
+    placements.iter().enumerate().skip(certain)
 }
 
 /// While a placement is not decided, nobody but the planner knows which clusters are its own.
@@ -62,20 +75,6 @@ fn is_decided(view: &View<'_>, by: &PlacementUse) -> bool {
         })
 }
 
-/// The write that assigns a configuration to a cluster.
-fn assignment(action: &Action) -> Option<(&Name, &Value)> {
-    match action {
-        Action::Status { object, patch, .. } if object.kind == Kind::Instance => {
-            Some((&object.namespace, patch.pointer("/status/configReferences")?))
-        }
-        Action::Create { .. }
-        | Action::Replace { .. }
-        | Action::Status { .. }
-        | Action::Delete { .. }
-        | Action::Certify { .. } => None,
-    }
-}
-
 /// Where a cluster is configured: the last placement whose decisions name it, and its decision group there, which is the first
 /// of them while decisions that are being rewritten name it in several.
 struct Home {
@@ -83,21 +82,79 @@ struct Home {
     group: (u32, Name),
 }
 
-fn homes<'v>(view: &View<'v>) -> BTreeMap<&'v Name, Home> {
-    let mut homes: BTreeMap<&'v Name, Home> = BTreeMap::new();
+/// The homes of all clusters.
+pub(super) struct Homes<'v> {
+    clusters: BTreeMap<&'v Name, Home>,
+    /// Whether every cluster that is not in the map is known to have none.
+    is_whole: bool,
+}
+
+/// What is known about the placement that configures a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// It has this index.
+    At(usize),
+    /// There is none.
+    None,
+    /// Nobody can tell.
+    Unclear,
+}
+
+impl Homes<'_> {
+    /// Returns which placement configures a cluster.
+    pub(super) fn of(&self, cluster: &Name) -> Known {
+        match self.clusters.get(cluster) {
+            _ if !self.is_whole => Known::Unclear,
+            Some(home) => Known::At(home.index),
+            None => Known::None,
+        }
+    }
+}
+
+/// Returns where clusters are configured. Without a strategy that goes by placements they have no home there.
+pub(super) fn homes<'v>(view: &View<'v>) -> Homes<'v> {
+    let mut clusters: BTreeMap<&'v Name, Home> = BTreeMap::new();
+    if view.addon.strategy != InstallStrategy::Placements {
+        return Homes {
+            clusters,
+            is_whole: true,
+        };
+    }
     for (index, by) in view.addon.placements.iter().enumerate() {
         for decision in view.decisions(&by.namespace, &by.name) {
             let group = (decision.group_index, decision.group_name.clone());
             for cluster in &decision.clusters {
-                let known = homes.get(cluster).filter(|home| home.index == index);
+                let known = clusters.get(cluster).filter(|home| home.index == index);
                 if known.is_none_or(|home| group < home.group) {
                     let group = group.clone();
-                    homes.insert(cluster, Home { index, group });
+                    clusters.insert(cluster, Home { index, group });
                 }
             }
         }
     }
-    homes
+    let is_whole = view.addon.placements.iter().all(|by| is_decided(view, by));
+    Homes { clusters, is_whole }
+}
+
+/// What belongs to no placement moves at once, unless everything is paused.
+fn homeless(view: &View<'_>, homes: &Homes<'_>, written: &Written<'_>, now: Timestamp) -> Option<Broken> {
+    if !view.addon.paused.everything() || !homes.is_whole {
+        return None;
+    }
+    let terms = Terms {
+        deadline: ProgressDeadline::None,
+        paused: true,
+        now,
+    };
+    let starts = |(cluster, after): (&&Name, &Vec<Given>)| {
+        let instance = there(view, cluster).filter(|_| homes.of(cluster) == Known::None)?;
+        let standing = standing(view, instance, Some(after), terms);
+        standing.starts.then(|| (*cluster).clone())
+    };
+    let early: Vec<Name> = written.iter().filter_map(starts).collect();
+    let first = early.first()?.clone();
+    let sentence = format!("{first} starts although everything is paused");
+    Some(Broken::new(Spoilt::Moves(early), sentence))
 }
 
 /// A strategy, as far as it can be judged.
@@ -107,216 +164,189 @@ struct Course<'v> {
     /// How many clusters outside of the mandatory groups may be on their way; absent where that is not limited.
     limit: Option<Limit>,
     by_group: bool,
-    /// How many of all clusters may fail; absent where failures stop nothing, or only a group.
+    /// How many may fail of all clusters, or of a group where groups go one by one; absent where failures stop nothing.
     tolerance: Option<Tolerance>,
     deadline: ProgressDeadline,
 }
 
+/// The place of a cluster in the order of groups: mandatory ones first.
+type Stage = (bool, u32, Name);
+
 /// A cluster of a placement: before and after the plan.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "four facts that do not depend on each other"
-)]
 struct Member<'v> {
-    cluster: &'v Name,
-    stage: (bool, u32),
-    was_moving: bool,
-    moves: bool,
-    starts: bool,
-    failed: bool,
+    instance: &'v Instance,
+    stage: Stage,
+    standing: Standing,
     /// What it is assigned after the plan.
-    hashes: Vec<(&'v str, &'v str)>,
+    after: Vec<Given>,
+}
+
+impl Member<'_> {
+    fn name(&self) -> Name {
+        self.instance.cluster.clone()
+    }
 }
 
 impl<'v> Course<'v> {
-    fn of(strategy: &'v RolloutStrategy, paused: bool) -> Self {
-        let free = |deadline| Self {
+    fn of(strategy: &'v RolloutStrategy, per_group: Option<Limit>, paused: bool) -> Self {
+        let paced = |pace: &Pace| Self {
             paused,
             mandatory: &[],
             limit: None,
             by_group: false,
-            tolerance: None,
-            deadline,
+            tolerance: Some(pace.tolerance),
+            deadline: pace.deadline,
         };
+        let given = |limit: Option<Limit>| limit.filter(|limit| *limit != Limit::All);
         match strategy {
-            RolloutStrategy::All(pace) => free(pace.deadline),
+            RolloutStrategy::All(pace) => Self {
+                // Zero is what stands there when nobody wrote anything, and stops nothing.
+                tolerance: Some(pace.tolerance).filter(|tolerance| tolerance.of(100) > 0),
+                ..paced(pace)
+            },
             RolloutStrategy::Progressive { groups, limit, pace } => Self {
                 mandatory: groups,
-                limit: *limit,
-                tolerance: Some(pace.tolerance),
-                ..free(pace.deadline)
+                limit: given(*limit).or_else(|| given(per_group)),
+                ..paced(pace)
             },
             RolloutStrategy::ProgressivePerGroup { groups, pace } => Self {
                 mandatory: groups,
                 by_group: true,
-                ..free(pace.deadline)
+                ..paced(pace)
             },
         }
     }
 
+    fn member(
+        &self,
+        view: &View<'v>,
+        (cluster, home): (&'v Name, &Home),
+        written: &Written<'_>,
+        now: Timestamp,
+    ) -> Option<Member<'v>> {
+        let instance = there(view, cluster)?;
+        let terms = Terms {
+            deadline: self.deadline,
+            paused: self.paused,
+            now,
+        };
+        let after = written.get(cluster);
+        Some(Member {
+            instance,
+            stage: self.stage(&home.group),
+            standing: standing(view, instance, after, terms),
+            after: after.cloned().unwrap_or_else(|| assigned(instance)),
+        })
+    }
+
     /// Mandatory groups come first, one after another; then all others, one after another or together.
-    fn stage(&self, group: &(u32, Name)) -> (bool, u32) {
-        let is_mandatory = self.mandatory.iter().any(|selector| match selector {
+    fn stage(&self, group: &(u32, Name)) -> Stage {
+        let is_mandatory = self.is_mandatory(group);
+        if is_mandatory || self.by_group {
+            (!is_mandatory, group.0, group.1.clone())
+        } else {
+            (true, 0, Name::from(""))
+        }
+    }
+
+    fn is_mandatory(&self, group: &(u32, Name)) -> bool {
+        self.mandatory.iter().any(|selector| match selector {
             MandatoryGroup::Named(name) => **name == *group.1,
             MandatoryGroup::At(index) => *index == group.0,
-        });
-        let turn = if is_mandatory || self.by_group { group.0 } else { 0 };
-        (!is_mandatory, turn)
+        })
     }
 
     /// More are on their way than may be, and the plan adds to them.
-    fn crowded(&self, members: &[Member<'_>]) -> Option<String> {
+    fn crowded(&self, members: &[Member<'_>]) -> Option<Fault> {
         let rest: Vec<&Member<'_>> = members.iter().filter(|member| member.stage.0).collect();
         let limit = self.limit?.of(rest.len()).max(1);
-        let moving = rest.iter().filter(|member| member.moves).count();
-        let added = rest.iter().any(|member| member.starts && !member.was_moving);
-        (added && moving > limit)
-            .then(|| format!("{moving} clusters would be on their way, and {limit} may be"))
-    }
-
-    /// A cluster starts although more have failed than may.
-    fn reckless(&self, members: &[Member<'_>]) -> Option<String> {
-        let tolerated = self.tolerance?.of(members.len());
-        let started = members.iter().find(|member| member.starts)?;
-        // What failed before somebody edited the configuration says nothing about the edit.
-        let failed = members
+        let moving = rest.iter().filter(|member| member.standing.moves).count();
+        let added = rest
             .iter()
-            .filter(|member| member.failed && member.hashes == started.hashes)
-            .count();
-        let started = started.cluster;
-        (failed > tolerated)
-            .then(|| format!("{started} starts although {failed} have failed, and {tolerated} may"))
+            .filter(|member| member.standing.starts && !member.standing.was_sent);
+        let over: Vec<Name> = added
+            .rev()
+            .take(moving.saturating_sub(limit))
+            .map(|member| member.name())
+            .collect();
+        let sentence = format!("{moving} clusters would be on their way, and {limit} may be");
+        (!over.is_empty()).then_some((over, sentence))
     }
 
-    fn unpaused(&self, members: &[Member<'_>]) -> Option<String> {
-        let started = members.iter().find(|member| member.starts)?.cluster;
-        self.paused
-            .then(|| format!("{started} starts although the rollout is paused"))
+    /// A cluster starts although more have failed than may: none of a mandatory group; of all, or of its own group where groups
+    /// go one by one.
+    fn reckless(&self, view: &View<'_>, members: &[Member<'_>]) -> Option<Fault> {
+        // What a change of `spec.configuration` has yet to reach, nobody can tell from the writes of others.
+        if view.addon.configuration_rollout != Ok(ConfigRollout::UpdateAll) {
+            return None;
+        }
+        let (started, all) = starters(members)?;
+        let mut stages: BTreeMap<&Stage, (usize, usize)> = BTreeMap::new();
+        for member in members {
+            let (size, failed) = stages.entry(&member.stage).or_default();
+            *size = size.saturating_add(1);
+            if member.standing.failed && is_present(view, member, started) {
+                *failed = failed.saturating_add(1);
+            }
+        }
+        let (failed, tolerated) = stages.into_iter().find_map(|(stage, (size, failed))| {
+            let of = if self.by_group { size } else { members.len() };
+            let tolerated = if stage.0 { self.tolerance?.of(of) } else { 0 };
+            (failed > tolerated).then_some((failed, tolerated))
+        })?;
+        let name = started.name();
+        let sentence = format!("{name} starts although {failed} have failed, and {tolerated} may");
+        Some((all, sentence))
     }
 
-    fn is_late(&self, instance: &Instance, now: Timestamp) -> bool {
-        let ProgressDeadline::After(length) = self.deadline else {
-            return false;
-        };
-        let Some(since) = instance.condition(ASSIGNED).and_then(|condition| condition.since) else {
-            return true;
-        };
-        let length = SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX);
-        now.duration_since(since) >= length
+    fn unpaused(&self, members: &[Member<'_>]) -> Option<Fault> {
+        let (first, all) = starters(members).filter(|_| self.paused)?;
+        Some((
+            all,
+            format!("{} starts although the rollout is paused", first.name()),
+        ))
     }
+}
+
+/// The first cluster that starts, and all of them.
+fn starters<'m, 'v>(members: &'m [Member<'v>]) -> Option<(&'m Member<'v>, Vec<Name>)> {
+    let starts = || members.iter().filter(|member| member.standing.starts);
+    Some((starts().next()?, starts().map(Member::name).collect()))
 }
 
 /// A cluster starts although one of an earlier group is on its way.
-fn out_of_turn(members: &[Member<'_>]) -> Option<String> {
-    let first = members
+fn out_of_turn(members: &[Member<'_>]) -> Option<Fault> {
+    let moving = members.iter().filter(|member| member.standing.moves);
+    let first = moving.min_by(|one, other| one.stage.cmp(&other.stage))?;
+    let early: Vec<Name> = members
         .iter()
-        .filter(|member| member.moves)
-        .min_by_key(|member| member.stage)?;
-    let early = members
-        .iter()
-        .find(|member| member.starts && member.stage > first.stage)?;
-    let (early, first) = (early.cluster, first.cluster);
-    Some(format!(
-        "{early} starts while {first} of an earlier group is on its way"
+        .filter(|member| member.standing.starts && member.stage > first.stage)
+        .map(Member::name)
+        .collect();
+    let (name, first) = (early.first()?.clone(), first.name());
+    Some((
+        early,
+        format!("{name} starts while {first} of an earlier group is on its way"),
     ))
 }
 
-fn member<'v>(
-    view: &View<'v>,
-    course: &Course<'_>,
-    (cluster, home): (&'v Name, &Home),
-    written: &BTreeMap<&Name, &'v Value>,
-    now: Timestamp,
-) -> Option<Member<'v>> {
-    let instance = view
-        .instance(cluster)
-        .filter(|instance| !instance.meta.deleting)?;
-    // What a cluster refers to by itself may travel at once; a cluster that goes away takes part in nothing.
-    let leaves = |found: &Cluster| found.meta.deleting || found.opts_out_of(&view.addon.name);
-    if !instance.configs.is_empty() || has_own_version(instance) || view.cluster(cluster).is_none_or(leaves) {
-        return None;
+/// Whether a cluster is certainly assigned what one that starts now gets: what failed before somebody edited the configuration
+/// says nothing about the edit. What the two have of their own is left aside, as far as it is assigned as it is asked for.
+fn is_present(view: &View<'_>, failed: &Member<'_>, started: &Member<'_>) -> bool {
+    let chooses = |member: &Member<'_>| !member.instance.desired_version.is_empty();
+    let mut own = failed.instance.configs.iter();
+    let is_assigned = own.all(|config| failed.after.iter().any(|one| one.config == *config));
+    let passes =
+        failed.instance.configs.is_empty() || view.settings().cluster_configs == ClusterConfigs::AtOnce;
+    if chooses(failed) || chooses(started) || !is_assigned || !passes {
+        return false;
     }
-    let after = written.get(cluster).map(|entries| Assigned::of(entries));
-    let starts = after
-        .as_ref()
-        .is_some_and(|after| after.hashes != hashes(&instance.references) && !after.confirmed);
-    let confirmed = instance.references.iter().all(Reference::is_applied);
-    let troubled = is_troubled(instance) || course.is_late(instance, now);
-    // What nobody has cannot be on its way.
-    let is_known = instance.references.iter().all(|one| !one.desired.is_empty());
-    let was_moving = !confirmed && !troubled && is_known;
-    let is_done = after.as_ref().is_some_and(|after| after.confirmed);
-    Some(Member {
-        cluster,
-        stage: course.stage(&home.group),
-        was_moving,
-        moves: starts || (was_moving && !is_done),
-        starts,
-        failed: !starts && !confirmed && !is_done && has_failed(view, instance),
-        hashes: after.map_or_else(|| hashes(&instance.references), |after| after.hashes),
-    })
-}
-
-fn has_own_version(instance: &Instance) -> bool {
-    !instance.desired_version.is_empty()
-}
-
-/// The agent says of the present content that it cannot be applied.
-fn has_failed(view: &View<'_>, instance: &Instance) -> bool {
-    let failed = |condition: &crate::snapshot::Work| {
-        condition
-            .applied
-            .as_ref()
-            .is_some_and(|signal| signal.current && signal.status == Status::False)
+    let inherited = |of: &Member<'_>| -> Vec<Given> {
+        let is_own = |one: &Given| {
+            let mut own = failed.instance.configs.iter().chain(&started.instance.configs);
+            own.any(|config| config.of == one.config.of)
+        };
+        of.after.iter().filter(|one| !is_own(one)).cloned().collect()
     };
-    let said = instance
-        .condition("Progressing")
-        .is_some_and(|said| said.reason.ends_with("Failed"));
-    said && view.works(&instance.cluster).any(failed)
-}
-
-/// Whether anything says that the instance is not simply on its way.
-fn is_troubled(instance: &Instance) -> bool {
-    instance
-        .conditions
-        .iter()
-        .any(|condition| match &*condition.kind {
-            "Progressing" => condition.reason.ends_with("Failed"),
-            "Available" | "ManifestApplied" => condition.status != Status::True,
-            "Degraded" => condition.status == Status::True,
-            _ => false,
-        })
-}
-
-/// What a write assigns.
-struct Assigned<'p> {
-    hashes: Vec<(&'p str, &'p str)>,
-    confirmed: bool,
-}
-
-impl<'p> Assigned<'p> {
-    fn of(entries: &'p Value) -> Self {
-        let entries = entries.as_array().map(Vec::as_slice).unwrap_or_default();
-        let text = |entry: &'p Value, pointer: &str| {
-            entry.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-        };
-        let hash = |entry: &'p Value| {
-            (
-                text(entry, "/desiredConfig/name"),
-                text(entry, "/desiredConfig/specHash"),
-            )
-        };
-        let same = |entry: &'p Value| entry.get("desiredConfig") == entry.get("lastAppliedConfig");
-        Self {
-            hashes: entries.iter().map(hash).collect(),
-            confirmed: entries.iter().all(same),
-        }
-    }
-}
-
-fn hashes(references: &[Reference]) -> Vec<(&str, &str)> {
-    references
-        .iter()
-        .map(|reference| (&*reference.config.name, &*reference.desired))
-        .collect()
+    is_same(&inherited(failed), &inherited(started))
 }

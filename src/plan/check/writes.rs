@@ -7,37 +7,52 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{grants, pace, pinned, unchanged};
+use super::broken::{Broken, Spoilt};
+use super::{grants, pace, pinned, removals, rolling, standing, unchanged};
 use crate::plan::types::{Action, Plan, Revision};
 use crate::plan::work::is_hook_work;
 use crate::snapshot::{InstallStrategy, Kind, Name, ObjectKey, PlacementUse, View, terms};
 
 /// Returns every invariant that the plan breaks, as sentences.
 pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
-    let mut broken = pace::broken(view, plan, now);
+    let broken = faults(view, plan, now).into_iter();
+    broken.map(|one| one.sentence).collect()
+}
+
+/// Returns every invariant that the plan breaks, with what is spoilt by it.
+pub(super) fn faults(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<Broken> {
+    let (written, homes) = (standing::written(plan), pace::homes(view));
+    // Times on the hub are whole seconds, and so are those of plans.
+    let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    let mut broken = pace::broken(view, &homes, &written, second);
+    broken.extend(rolling::broken(view, &homes, &written, second));
+    let removals = removals::broken(view, plan, now).into_iter();
+    broken.extend(removals.map(|sentence| Broken::new(Spoilt::Removals, sentence)));
     if let Some(at) = plan.recheck_at.filter(|at| *at <= now) {
-        broken.push(format!(
-            "the plan asks to be made again at {at}, which is past: it would be made for ever"
+        broken.push(Broken::new(
+            Spoilt::Recheck,
+            format!("the plan asks to be made again at {at}, which is past: it would be made for ever"),
         ));
     }
     let mut written = BTreeSet::new();
-    for action in &plan.actions {
+    for (place, action) in plan.actions.iter().enumerate() {
         let (object, verb) = (action.object(), verb(action));
+        let mut spoils = |sentence| broken.push(Broken::new(Spoilt::Write(place), sentence));
         // Metadata and status are two writes: the second goes on from the revision that the first one made.
         if !written.insert((object.clone(), verb)) {
-            broken.push(format!(
+            spoils(format!(
                 "{object} gets two writes of the kind {verb}; the second can only fail"
             ));
         }
         if let Some(fault) = fault(view, plan, action) {
-            broken.push(format!("{verb} {object}: {fault}"));
+            spoils(format!("{verb} {object}: {fault}"));
         }
         if !view.addon.managed
             && !grants::serves_everybody(action)
             && object.kind != Kind::Cluster
             && (object.kind != Kind::AddOn || verb != "status")
         {
-            broken.push(format!("{verb} {object}: the add-on manages itself"));
+            spoils(format!("{verb} {object}: the add-on manages itself"));
         }
     }
     broken
@@ -62,7 +77,7 @@ fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> 
             created_work(view, plan, object, body)
         }
         Action::Create { object, body, .. } if object.kind.is_for_registration() => {
-            grants::granted(view, object, Some(body))
+            grants::granted(view, object, Some(body)).or_else(|| grants::held(view, object, body))
         }
         Action::Create { .. } => Some("this kind is never created"),
         Action::Replace {
@@ -99,6 +114,8 @@ fn replaced(view: &View<'_>, plan: &Plan, object: &ObjectKey, patch: &Value) -> 
         labelled(view, patch)
     } else if object.kind.is_for_registration() {
         grants::granted(view, object, None)
+            .or_else(|| grants::held(view, object, patch))
+            .or_else(|| grants::changed(view, object, patch))
     } else if object.kind == Kind::Instance {
         patch.get("spec").and_then(|spec| respecified(view, object, spec))
     } else if object.kind == Kind::Work {

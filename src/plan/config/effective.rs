@@ -55,6 +55,8 @@ pub(in crate::plan) struct Configs {
     pub supported: BTreeSet<ConfigType>,
     /// The versions that the templates of the add-on offer.
     pub versions: Versions,
+    /// The version that a fresh install gets where nobody asks for another, "" for none.
+    pub default_version: Name,
 }
 
 /// What the configurations of all instances depend on, and single instances may change.
@@ -105,13 +107,19 @@ pub(in crate::plan) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Co
         .collect();
     let of_instance = |stand: &Stand<'v>| {
         let (instance, home) = (stand.site.instance, stand.home);
-        let asked = asked(home.and_then(|index| wanted.placements.get(index)), instance);
+        let asked = asked(
+            addon,
+            home.and_then(|index| wanted.placements.get(index)),
+            instance,
+        );
         let layer = home
             .and_then(|index| placements.get_mut(index))
             .unwrap_or(&mut bare);
         layer.of_instance(basis, instance, asked)
     };
     let instances = wanted.stands.iter().map(of_instance).collect();
+    let preset: Vec<&ConfigRef> = defaults.iter().map(|entry| &entry.config).collect();
+    let default_version = shelf.preset(view, &preset);
     let by_default = |config: &ConfigRef| declared.by_default(addon, config);
     Configs {
         defaults: inherited(view, Completed::from(defaults), &declared, by_default).refs,
@@ -119,6 +127,7 @@ pub(in crate::plan) fn effective<'v>(view: &View<'v>, wanted: &Wanted<'v>) -> Co
         inherited: shared,
         supported: layers::supported_types(addon),
         versions: shelf.versions,
+        default_version,
     }
 }
 

@@ -3,8 +3,9 @@
 //! Decides the reason of a condition. Never decides what happens to works: they stay as they are.
 
 use super::effective::Desired;
+use crate::model::{MOST_CONFIG_TYPES, off_limits};
 use crate::plan::rollout::Member;
-use crate::plan::version::invalid;
+use crate::plan::version::{BadVersion, invalid};
 use crate::plan::work::Rendering;
 use crate::snapshot::Absence;
 
@@ -22,8 +23,14 @@ pub(in crate::plan) enum ConfigFault {
     },
     /// The hub serves no such type.
     NotServed,
+    /// Objects of the type are never configurations.
+    OffLimits,
+    /// The object refers to more types than are looked at.
+    TooManyTypes,
     /// The add-on does not support the type.
     Unsupported,
+    /// The template is made for another add-on.
+    OfAnotherAddon,
     /// No template offers the version that is asked for; the reference carries the version as its name.
     NoSuchVersion,
 }
@@ -36,7 +43,10 @@ impl ConfigFault {
             Self::NotWatchedYet => "ConfigurationHashUnknown",
             Self::Forbidden { .. } => "ConfigurationForbidden",
             Self::NotServed => "ConfigurationKindNotServed",
+            Self::OffLimits => "ConfigurationTypeOffLimits",
+            Self::TooManyTypes => "TooManyConfigurationTypes",
             Self::Unsupported => "ConfigurationUnsupported",
+            Self::OfAnotherAddon => "TemplateOfAnotherAddon",
             Self::NoSuchVersion => "InvalidVersion",
         }
     }
@@ -59,49 +69,97 @@ impl Desired {
                 self.config.of
             ),
             ConfigFault::NotServed => "is of a kind that the hub does not serve".to_owned(),
+            ConfigFault::OffLimits => {
+                let of = &self.config.of;
+                let why = off_limits(&of.group, &of.resource).unwrap_or("nobody may read them");
+                format!("is not read, because it is never a configuration: {why}")
+            }
+            ConfigFault::TooManyTypes => format!(
+                "is not read: who refers to it refers to more than {MOST_CONFIG_TYPES} types of configurations"
+            ),
             ConfigFault::Unsupported => "is of a type that the add-on does not support".to_owned(),
+            ConfigFault::OfAnotherAddon => {
+                "is made for another add-on: its spec.addonName is not the name of this one".to_owned()
+            }
             ConfigFault::NoSuchVersion => "stands for a version that no AddOnTemplate offers".to_owned(),
         };
         Some(format!("{what} ({})", self.source))
     }
 }
 
-/// What is wrong with the configurations of an instance.
+/// What is wrong with the configurations of an instance: all of it.
 #[derive(Debug)]
 pub(in crate::plan) struct Trouble {
-    /// Reason of the condition `Configured`.
+    /// Reason of the condition `Configured`: that of the first fault that somebody must mend.
     pub reason: &'static str,
-    /// Its message.
+    /// Its message: every fault.
     pub message: String,
     /// Whether somebody must act; otherwise it only takes time.
     pub is_stuck: bool,
 }
 
+/// Most faults that are told one by one.
+const TOLD: usize = 8;
+
 /// Returns what is wrong with the configurations of an instance, if anything is.
 pub(in crate::plan) fn trouble(member: &Member<'_>, rendering: &Rendering<'_>) -> Option<Trouble> {
-    if let Some(bad) = invalid(member).filter(|_| member.effective.unsupported.is_none()) {
-        return Some(Trouble {
-            reason: ConfigFault::NoSuchVersion.reason(),
-            message: bad.to_string(),
-            is_stuck: true,
-        });
-    }
-    let unsupported = |desired: &&Desired| desired.fault == Some(ConfigFault::Unsupported);
-    let desired = match member.effective.refs.iter().find(unsupported) {
-        Some(desired) if member.effective.unsupported.is_some() => desired,
-        Some(_) | None => member.missing()?,
-    };
-    let fault = desired.fault?;
+    let refuses = member.effective.unsupported.is_some();
+    let bad = invalid(member).filter(|_| !refuses);
     // The program that deploys the add-on may read what this one may not.
     let is_for_others = matches!(rendering, Rendering::NotOurs);
-    let is_stuck = match fault {
-        ConfigFault::Absent(_) | ConfigFault::Unsupported | ConfigFault::NoSuchVersion => true,
-        ConfigFault::Forbidden { .. } | ConfigFault::NotServed => !is_for_others,
-        ConfigFault::NotWatchedYet => false,
-    };
+    let mut faults: Vec<(bool, ConfigFault, String)> = Vec::new();
+    for desired in &member.effective.refs {
+        let Some(fault) = desired.fault else { continue };
+        let concerns = match fault {
+            ConfigFault::Unsupported => refuses || member.is_assigned(desired),
+            ConfigFault::Absent(_)
+            | ConfigFault::NotWatchedYet
+            | ConfigFault::Forbidden { .. }
+            | ConfigFault::NotServed
+            | ConfigFault::OffLimits
+            | ConfigFault::TooManyTypes
+            | ConfigFault::OfAnotherAddon
+            | ConfigFault::NoSuchVersion => member.is_assigned(desired),
+        };
+        if !concerns {
+            continue;
+        }
+        if fault == ConfigFault::NoSuchVersion && bad.is_some() {
+            continue;
+        }
+        let sentence = format!("configuration {} {}", desired.config.told(), desired.why()?);
+        faults.push((fault.is_stuck(is_for_others), fault, sentence));
+    }
+    let version = |bad: &BadVersion| (true, ConfigFault::NoSuchVersion, bad.to_string());
+    faults.extend(bad.map(version));
+    // What the state is named after comes first, then what somebody must mend.
+    faults.sort_by_key(|(is_stuck, fault, _)| (!fault.rules(), !*is_stuck));
+    let (is_stuck, first, _) = faults.first()?;
+    let sentences: Vec<&str> = faults.iter().take(TOLD).map(|(_, _, one)| one.as_str()).collect();
+    let mut message = sentences.join("; ");
+    let others = faults.len().saturating_sub(TOLD);
+    if others > 0 {
+        message = format!("{message}; and {others} more");
+    }
     Some(Trouble {
-        reason: fault.reason(),
-        message: format!("configuration {} {}", desired.config, desired.why()?),
-        is_stuck,
+        reason: first.reason(),
+        message,
+        is_stuck: *is_stuck || faults.iter().any(|(is_stuck, _, _)| *is_stuck),
     })
+}
+
+impl ConfigFault {
+    /// Whether nothing else counts while it is there.
+    fn rules(self) -> bool {
+        matches!(self, Self::NoSuchVersion | Self::Unsupported)
+    }
+
+    /// Whether somebody must act; otherwise it only takes time.
+    fn is_stuck(self, is_for_others: bool) -> bool {
+        match self {
+            Self::Absent(_) | Self::Unsupported | Self::OfAnotherAddon | Self::NoSuchVersion => true,
+            Self::Forbidden { .. } | Self::NotServed | Self::OffLimits | Self::TooManyTypes => !is_for_others,
+            Self::NotWatchedYet => false,
+        }
+    }
 }

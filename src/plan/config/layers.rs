@@ -3,6 +3,7 @@
 //! Decides which references count and where each comes from. Never merges fields of two objects, and never asks whether an
 //! object exists.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::snapshot::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, terms};
@@ -97,9 +98,37 @@ pub(super) fn placement(inherited: &[Entry], by: &PlacementUse) -> Vec<Entry> {
     overridden(inherited, entries(&by.configs, &source))
 }
 
-/// What one cluster runs with.
-pub(super) fn cluster(inherited: &[Entry], instance: &Instance) -> Vec<Entry> {
-    overridden(inherited, entries(&instance.configs, &Source::Cluster))
+/// What one cluster runs with. What it says about protected types counts as not said.
+pub(super) fn cluster(addon: &AddOn, inherited: &[Entry], instance: &Instance) -> Vec<Entry> {
+    let own = instance
+        .configs
+        .iter()
+        .filter(|config| !is_protected(addon, &config.of));
+    let own: Vec<ConfigRef> = own.cloned().collect();
+    overridden(inherited, entries(&own, &Source::Cluster))
+}
+
+/// Returns whether no cluster may override a type.
+pub(in crate::plan) fn is_protected(addon: &AddOn, of: &ConfigType) -> bool {
+    addon.facts.protects(&of.group, &of.resource)
+}
+
+/// Returns what the condition says of an instance that is configured, with what of its spec does not count.
+pub(in crate::plan) fn set_aside(addon: &AddOn, instance: &Instance) -> Cow<'static, str> {
+    let own = instance.configs.iter().map(|config| &config.of);
+    let own: BTreeSet<&ConfigType> = own.filter(|of| is_protected(addon, of)).collect();
+    let chosen = addon.facts.protects_version()
+        && !instance.desired_version.is_empty()
+        && instance.desired_version != instance.given_version;
+    let version = chosen.then(|| "desiredVersion".to_owned());
+    let parts: Vec<String> = own.iter().map(ToString::to_string).chain(version).collect();
+    if parts.is_empty() {
+        return Cow::Borrowed("Configurations configured");
+    }
+    let parts = parts.join(", ");
+    Cow::Owned(format!(
+        "Configurations configured; the add-on protects what its spec chooses here, which does not count: {parts}"
+    ))
 }
 
 /// Returns `base` with every type that `layer` mentions replaced as a whole, sorted by type; within a type the author's
@@ -117,7 +146,8 @@ fn overridden(base: &[Entry], layer: Vec<Entry>) -> Vec<Entry> {
 /// Returns the types that an instance of a template add-on may override, sorted.
 pub(super) fn supported_types(addon: &AddOn) -> BTreeSet<ConfigType> {
     let own = [Kind::DeploymentConfig, Kind::Template].map(type_of);
-    listed_types(addon).cloned().chain(own).collect()
+    let all = listed_types(addon).cloned().chain(own);
+    all.filter(|of| !is_protected(addon, of)).collect()
 }
 
 /// The types that the add-on's author lists, with a default or without.

@@ -10,4 +10,4 @@ mod versioned;
 
 pub(super) use effective::{Common, Configs, Desired, Effective, effective};
 pub(super) use fault::{Trouble, trouble};
-pub(super) use layers::{Source, is_template, type_of};
+pub(super) use layers::{Source, is_protected, is_template, set_aside, type_of};

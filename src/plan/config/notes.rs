@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::effective::{Desired, Effective};
 use super::fault::ConfigFault;
-use super::layers::Entry;
+use super::layers::{Entry, is_template};
 use crate::snapshot::{AddOn, ConfigRef, ConfigType, Instance, Name, PlacementUse, Sight, TypeFault, View};
 
 /// What is noted of one reference.
@@ -134,6 +134,9 @@ pub(super) fn look_up(view: &View<'_>, entry: &Entry, note: Note<'_>, deployed: 
         generation,
         fault,
     };
+    if is_of_another(view, &entry.config) {
+        return desired(None, Some(0), Some(ConfigFault::OfAnotherAddon));
+    }
     match view.sight(&entry.config) {
         Sight::Exists { hash, generation } => match note.hash {
             Some(noted) if !deployed && note.by_others && is_foreign(view, &entry.config, noted, hash) => {
@@ -152,10 +155,18 @@ pub(super) fn look_up(view: &View<'_>, entry: &Entry, note: Note<'_>, deployed: 
             let fault = match fault {
                 TypeFault::Forbidden { verb } => ConfigFault::Forbidden { verb },
                 TypeFault::NotServed => ConfigFault::NotServed,
+                TypeFault::OffLimits => ConfigFault::OffLimits,
+                TypeFault::TooMany => ConfigFault::TooManyTypes,
             };
             desired(note.hash, None, is_told.then_some(fault))
         }
     }
+}
+
+/// A template gives its agents certificates and permissions; whose they are, its author says.
+fn is_of_another(view: &View<'_>, config: &ConfigRef) -> bool {
+    let found = is_template(&config.of).then(|| view.config(config)).flatten();
+    found.is_some_and(|found| found.addon != view.addon.name)
 }
 
 /// Another program has computed another hash of what is there now: it knows its kind better, and writing ours would only

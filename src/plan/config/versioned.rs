@@ -112,7 +112,7 @@ impl<'v> Layer<'v> {
         if instance.configs.is_empty() && !is_of_others && orphan.is_none() {
             return shared;
         }
-        let entries = layers::cluster(&self.entries, instance);
+        let entries = layers::cluster(view.addon, &self.entries, instance);
         let pick = match orphan {
             _ if is_of_others => Pick::Nothing,
             Some(bad) if shelf.orphan(&configs(&entries), instance).is_some() => Pick::Bad(bad),

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::annotations;
+use crate::api::names::DEFAULT_CONFIG_NAMESPACE;
 use crate::plan::owners;
 use crate::plan::types::Action;
 use crate::snapshot::{Cluster, ConfigRef, Creation, Kind, Name, ObjectKey, PlacementUse, View, terms};
@@ -27,10 +28,14 @@ pub(super) enum Giver<'v> {
 /// Returns the creation of the instance of a cluster.
 pub(super) fn create(view: &View<'_>, giver: Giver<'_>, name: &Name, cluster: &Cluster) -> Action {
     let (mark, spec, why) = match giver {
-        Giver::Placement(by) => (mark(by), spec(&by.creation), "a placement selects the cluster"),
+        Giver::Placement(by) => (
+            mark(by),
+            spec(view, &by.creation),
+            "a placement selects the cluster",
+        ),
         Giver::Labels => (
             terms::BY_LABELS.to_owned(),
-            spec(&Creation::default()),
+            spec(view, &Creation::default()),
             "the label selector matches the cluster",
         ),
     };
@@ -56,16 +61,17 @@ pub(super) fn create(view: &View<'_>, giver: Giver<'_>, name: &Name, cluster: &C
     Action::Create { object, body, why }
 }
 
-fn spec(creation: &Creation) -> Value {
+/// What no cluster may have of its own is not given to it as its own either.
+fn spec(view: &View<'_>, creation: &Creation) -> Value {
     let mut spec = Map::new();
     if let Some(namespace) = &creation.install_namespace {
         spec.insert("installNamespace".to_owned(), Value::from(&**namespace));
     }
-    if !creation.configs.is_empty() {
-        spec.insert(
-            "configs".to_owned(),
-            creation.configs.iter().map(render_config).collect(),
-        );
+    let protects = |config: &&ConfigRef| view.addon.facts.protects(&config.of.group, &config.of.resource);
+    let configs = creation.configs.iter().filter(|config| !protects(config));
+    let configs: Vec<Value> = configs.map(render_config).collect();
+    if !configs.is_empty() {
+        spec.insert("configs".to_owned(), Value::Array(configs));
     }
     if let Some(version) = &creation.desired_version {
         spec.insert("desiredVersion".to_owned(), Value::from(&**version));
@@ -77,9 +83,19 @@ fn render_config(config: &ConfigRef) -> Value {
     let mut entry = Map::new();
     entry.insert("group".to_owned(), Value::from(&*config.of.group));
     entry.insert("resource".to_owned(), Value::from(&*config.of.resource));
-    if !config.namespace.is_empty() {
-        entry.insert("namespace".to_owned(), Value::from(&*config.namespace));
+    if let Some(namespace) = namespace(config) {
+        entry.insert("namespace".to_owned(), Value::from(namespace));
     }
     entry.insert("name".to_owned(), Value::from(&*config.name));
     Value::Object(entry)
+}
+
+/// Manifests leave the namespace out, and their authors show what comes of it: a configuration in the hub's own namespace.
+fn namespace(config: &ConfigRef) -> Option<&str> {
+    let kind = Kind::of_config(&config.of.group, &config.of.resource);
+    let needs_one = kind.is_some_and(|kind| kind.address().namespaced) && *config.name != *terms::NO_DEFAULT;
+    let filled = needs_one.then_some(DEFAULT_CONFIG_NAMESPACE);
+    Some(&*config.namespace)
+        .filter(|namespace| !namespace.is_empty())
+        .or(filled)
 }

@@ -1,17 +1,20 @@
 //! Who is created, adopted, brought up to date, let go and removed.
 //!
 //! Never changes the spec of an instance, but for a version that nobody chose (`version::follow`). Removal waits for the time
-//! of grace: a scheduler that forgets a cluster for a moment uninstalls nothing.
+//! of grace: a scheduler that forgets a cluster for a moment uninstalls nothing, and neither does a strategy as long as nobody knows what
+//! each of its placements selects.
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::annotations;
+use super::budget::{Budget, Holding, Proof};
 use super::create::{Giver, create};
 use super::fate::{Fate, follows};
 use super::wanted::{Known, Selected, Stand, Wanted, other_mark};
+use crate::plan::census::Newcomers;
 use crate::plan::owners;
 use crate::plan::types::{Action, Revision, Wait, WaitOn, earliest};
 use crate::plan::version;
@@ -26,8 +29,10 @@ pub(in crate::plan) struct Membership {
     pub waits: Vec<Wait>,
     /// When the first time of grace ends.
     pub recheck_at: Option<Timestamp>,
-    /// How many wanted clusters have no instance.
-    pub missing: usize,
+    /// The wanted clusters that have no instance.
+    pub missing: Newcomers,
+    /// The removals that are held.
+    pub holding: Holding,
 }
 
 /// Returns the writes that give the add-on to the wanted clusters and take it from the others.
@@ -36,6 +41,7 @@ pub(in crate::plan) fn membership(view: &View<'_>, wanted: &Wanted<'_>, now: Tim
         waits: strategy_waits(view, wanted),
         ..Membership::default()
     };
+    let mut budget = Budget::new(view, now);
     for stand in &wanted.stands {
         let instance = stand.site.instance;
         if instance.meta.deleting {
@@ -46,14 +52,21 @@ pub(in crate::plan) fn membership(view: &View<'_>, wanted: &Wanted<'_>, now: Tim
         }
         match stand.fate {
             Fate::Stays => all.actions.extend(tend(view, wanted, stand)),
-            Fate::Goes(why) => all.actions.push(remove(instance, why)),
-            Fate::Parting => part(view, wanted, instance, now, &mut all),
+            Fate::Goes(why) if budget.lets_go(&stand.site) => all.actions.push(remove(instance, why)),
+            Fate::Goes(_) => {}
+            Fate::Parting => part(view, wanted, (&stand.site, &mut budget), now, &mut all),
         }
     }
+    all.holding = budget.holding;
+    all.waits.append(&mut budget.waits);
+    all.recheck_at = earliest(all.recheck_at, budget.recheck_at);
     for (cluster, home) in &wanted.missing {
-        all.missing = all.missing.saturating_add(1);
+        all.missing.all = all.missing.all.saturating_add(1);
         match entry(view, wanted, (cluster, *home)) {
-            Ok(action) => all.actions.push(action),
+            Ok(action) => {
+                all.missing.made = all.missing.made.saturating_add(1);
+                all.actions.push(action);
+            }
             Err(on) => all.waits.push(Wait::cluster(cluster, on)),
         }
     }
@@ -111,11 +124,34 @@ fn remove(instance: &Instance, why: &'static str) -> Action {
 }
 
 /// Lets an instance go whose cluster nothing selects any more: marked first, removed when the grace is over.
-fn part(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance, now: Timestamp, all: &mut Membership) {
+fn part(
+    view: &View<'_>,
+    wanted: &Wanted<'_>,
+    (site, budget): (&Site<'_>, &mut Budget<'_>),
+    now: Timestamp,
+    all: &mut Membership,
+) {
     const WHY: &str = "nothing selects the cluster any more";
+    let instance = site.instance;
+    if let Some(open) = wanted.open() {
+        // It may select the cluster, so nobody can say that the cluster was deselected: the time of grace does not even begin.
+        budget.leave_open(instance, open.by);
+        return;
+    }
     let grace = whole_seconds(view.settings().decision_grace);
+    let (grace, known_since) = match budget.proof(site) {
+        Proof::Enough => (grace, None),
+        // A hub's clock may have jumped before this program began: what it has not seen last has not lasted.
+        Proof::Lasting(length) => (grace.max(length), view.writes_since()),
+        Proof::None(absences) => {
+            budget.doubt(instance, absences);
+            return;
+        }
+    };
     if grace.is_zero() {
-        all.actions.push(remove(instance, WHY));
+        if budget.lets_go(site) {
+            all.actions.push(remove(instance, WHY));
+        }
         return;
     }
     // A mark in the future would keep the instance for as long as a wrong clock likes.
@@ -128,13 +164,12 @@ fn part(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance, now: Timestam
         });
         return;
     };
+    let since = known_since.map_or(since, |known| known.max(since));
     let due = since.checked_add(grace).unwrap_or(Timestamp::MAX);
-    if wanted.is_unknown(&instance.installed_by) {
-        // Its placement may select it again; the wait of the placement says what is missing.
-        return;
-    }
     if now >= due {
-        all.actions.push(remove(instance, WHY));
+        if budget.lets_go(site) {
+            all.actions.push(remove(instance, WHY));
+        }
         return;
     }
     all.waits
@@ -143,9 +178,10 @@ fn part(view: &View<'_>, wanted: &Wanted<'_>, instance: &Instance, now: Timestam
 }
 
 /// Plans count in whole seconds; a fraction would be due before it can be seen.
-fn whole_seconds(grace: Duration) -> Duration {
+fn whole_seconds(grace: Duration) -> SignedDuration {
     let rest = u64::from(grace.subsec_nanos() > 0);
-    Duration::from_secs(grace.as_secs().saturating_add(rest))
+    let seconds = grace.as_secs().saturating_add(rest);
+    SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX))
 }
 
 /// The add-on owns its instances; marks follow what gives them now, and annotations follow the cluster.

@@ -98,6 +98,12 @@ impl<'v> Wanted<'v> {
         }
     }
 
+    /// Returns the first placement of which nobody knows what it selects.
+    pub(super) fn open(&self) -> Option<&Selected<'v>> {
+        let mut all = self.placements.iter();
+        all.find(|selected| selected.known != Known::Decided)
+    }
+
     /// Returns whether nobody can say which clusters the placement of a mark selects.
     pub(super) fn is_unknown(&self, mark: &str) -> bool {
         let mut unknown = self
@@ -232,12 +238,13 @@ fn kept<'v>(view: &View<'v>, by: &PlacementUse) -> impl Iterator<Item = &'v Name
 }
 
 /// A scheduler that writes its decisions anew leaves a moment without them, or with empty ones: that a cluster is absent
-/// from them is only believed when they name as many clusters as the scheduler itself has counted.
+/// from them is only believed when they name as many clusters as the scheduler itself has counted. One that has not counted yet has
+/// written its decisions before it fills them in: empty ones say nothing.
 fn is_complete(placement: &Placement, decisions: &[&Decision]) -> bool {
     let named: usize = decisions.iter().map(|decision| decision.clusters.len()).sum();
     match placement.selected {
         Some(counted) => i64::try_from(named).is_ok_and(|named| named >= counted),
-        None => !decisions.is_empty(),
+        None => named > 0,
     }
 }
 

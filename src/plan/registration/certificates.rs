@@ -1,7 +1,8 @@
 //! Certificate signing requests of agents: which are approved, which are signed, and which are left alone.
 //!
-//! A request is granted only to the cluster's own agent, for exactly the subject that the instance's registration names.
-//! What does not pass is neither denied nor touched; a condition of the instance says why. Never signs: that needs a key.
+//! A request is granted only to the cluster's own agent, for exactly the subject that is derived from the content of its
+//! template. What does not pass is neither denied nor touched; a condition of the instance says why. Never reads a status, and
+//! never signs: that needs a key.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,18 +10,16 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::identity::TOKEN;
+use super::entitled::{Bearer, Certificate, Entitled};
 use crate::plan::types::{Action, Revision};
-use crate::snapshot::{
-    AgentIdentity, Asked, Instance, Kind, Name, ObjectKey, Registered, Registration, Request, Stage,
-    agent_groups, agent_user, agent_user_prefix,
-};
+use crate::snapshot::{Asked, Kind, Name, ObjectKey, Request, Stage};
 
 /// An answer to a certificate signing request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Approve it: the merge patch for its approval.
-    Approve(Value),
+    /// Approve it: the merge patch for its approval; and, for an add-on's own signer, whose secret has to say first that it signs for
+    /// the add-on. A template names any signer, and somebody else's may sign whatever is approved.
+    Approve(Value, Option<Signer>),
     /// Sign it.
     Sign(Box<Signing>),
 }
@@ -30,14 +29,25 @@ pub enum Answer {
 pub struct Signing {
     /// The request.
     pub asked: Arc<Asked>,
+    /// Who the certificate may say its bearer is: whoever signs compares what it signs with this.
+    pub bearer: Asked,
     /// What the key may be used for.
     pub usages: Vec<Name>,
     /// For how many seconds, when the request says so.
     pub seconds: Option<i64>,
-    /// Namespace of the secret that signs, "" when the controllers' own counts.
-    pub ca_namespace: Name,
-    /// Name of the secret that signs.
-    pub ca_name: Name,
+    /// What signs.
+    pub signer: Signer,
+}
+
+/// The secret of an add-on's own signer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signer {
+    /// Namespace of the secret, "" when the controllers' own counts.
+    pub namespace: Name,
+    /// Name of the secret.
+    pub name: Name,
+    /// The add-on: a secret signs only for those that it names.
+    pub addon: Name,
 }
 
 /// Why a request is left alone.
@@ -59,44 +69,59 @@ fn refusal(reason: &'static str, why: impl Into<String>) -> Refusal {
 /// Returns the answer to a request; `None` when it only has to wait for another signer.
 pub(super) fn answer(
     request: &Request,
-    instance: &Instance,
-    registrations: &[Registered],
-    asked_for: &[Registration],
+    entitled: &Entitled<'_>,
     now: Timestamp,
 ) -> Result<Option<Action>, Refusal> {
-    let mut matching = registrations
-        .iter()
-        .filter(|one| one.signer == request.signer)
-        .peekable();
-    let Some(first) = matching.peek().copied() else {
+    let mut certificates = entitled.certificates(&request.signer).peekable();
+    let Some(first) = certificates.peek().copied() else {
+        let why = entitled.lack(&request.signer);
         let why = format!(
-            "no registration of the add-on names the signer {}",
-            request.signer
+            "no certificate of the signer {}: {why}",
+            shortened(&request.signer)
         );
         return Err(refusal("SignerNotRegistered", why));
     };
-    let for_hub = first.is_kube_client();
+    let for_hub = first.is_of_the_hub();
     if for_hub && request.stage != Stage::Pending {
         return Ok(None);
-    }
-    if for_hub && *instance.driver == *TOKEN {
-        return Err(refusal("SignerNotRegistered", "the agent registers with tokens"));
     }
     let asked = match &request.asked {
         Some(Ok(asked)) => asked,
         Some(Err(why)) => return Err(refusal("RequestMalformed", &**why)),
         None => return Ok(None),
     };
-    check_requester(&request.requester, &instance.cluster)?;
-    check_any(asked, instance, matching)?;
+    let agent = check_requester(&request.requester, entitled.cluster())?;
+    let (certificate, bearer) = check_any(asked, entitled, certificates, agent)?;
     check_usages(&request.usages, for_hub)?;
-    if !for_hub {
-        check_names(asked, instance)?;
-    }
-    let answer = match request.stage {
-        Stage::Settled => return Ok(None),
-        Stage::Pending => Answer::Approve(approval(request, now)),
-        Stage::Approved => Answer::Sign(Box::new(signing(request, asked, asked_for)?)),
+    check_names(asked, entitled.addon())?;
+    let answer = match (request.stage, certificate) {
+        (Stage::Settled, _) | (Stage::Approved, Certificate::OfTheHub) => return Ok(None),
+        (Stage::Pending, Certificate::OfTheHub) => Answer::Approve(approval(request, now), None),
+        (
+            stage,
+            Certificate::OfOwnSigner {
+                ca_namespace,
+                ca_name,
+                ..
+            },
+        ) => {
+            let signer = Signer {
+                namespace: ca_namespace.clone(),
+                name: ca_name.clone(),
+                addon: entitled.addon().clone(),
+            };
+            if stage == Stage::Pending {
+                Answer::Approve(approval(request, now), Some(signer))
+            } else {
+                Answer::Sign(Box::new(Signing {
+                    asked: Arc::clone(asked),
+                    bearer: expected(&bearer, entitled.addon()),
+                    usages: request.usages.clone(),
+                    seconds: request.seconds,
+                    signer,
+                }))
+            }
+        }
     };
     Ok(Some(Action::Certify {
         object: key(request),
@@ -111,42 +136,44 @@ pub(super) fn key(request: &Request) -> ObjectKey {
 }
 
 /// The cluster's own agent is `system:open-cluster-management:<cluster>` or that with its own name behind a colon. Agents
-/// of add-ons have longer names of the same beginning, and cluster `a` is not cluster `ab`.
-fn check_requester(requester: &str, cluster: &str) -> Result<(), Refusal> {
+/// of add-ons have longer names of the same beginning, and cluster `a` is not cluster `ab`. Returns its own name, "" for none.
+fn check_requester<'r>(requester: &'r str, cluster: &str) -> Result<&'r str, Refusal> {
     let rest = requester
         .strip_prefix("system:open-cluster-management:")
         .and_then(|rest| rest.strip_prefix(cluster));
-    let is_own = match rest {
-        Some("") => true,
+    let agent = match rest {
+        Some("") => Some(""),
         Some(rest) => rest
             .strip_prefix(':')
-            .is_some_and(|agent| !agent.is_empty() && !agent.contains(':')),
-        None => false,
+            .filter(|agent| !agent.is_empty() && !agent.contains(':')),
+        None => None,
     };
-    if is_own {
-        return Ok(());
-    }
-    let why = format!("{:?} is not the agent of cluster {cluster}", shortened(requester));
-    Err(refusal("RequesterNotAllowed", why))
+    agent.ok_or_else(|| {
+        let why = format!("{:?} is not the agent of cluster {cluster}", shortened(requester));
+        refusal("RequesterNotAllowed", why)
+    })
 }
 
-fn check_any<'r>(
+/// Returns the certificate whose subject is asked for: the one that signs is the one that was compared.
+fn check_any<'v>(
     asked: &Asked,
-    instance: &Instance,
-    matching: impl Iterator<Item = &'r Registered>,
-) -> Result<(), Refusal> {
-    let mut last = Ok(());
-    for one in matching {
-        last = check_subject(asked, instance, one);
-        if last.is_ok() {
-            break;
+    entitled: &Entitled<'v>,
+    certificates: impl Iterator<Item = Certificate<'v>>,
+    agent: &str,
+) -> Result<(Certificate<'v>, Bearer), Refusal> {
+    let mut last = refusal("SubjectNotAllowed", "no subject is registered");
+    for one in certificates {
+        let bearer = entitled.bearer(one, agent);
+        match check_subject(asked, &bearer, one) {
+            Ok(()) => return Ok((one, bearer)),
+            Err(refusal) => last = refusal,
         }
     }
-    last
+    Err(last)
 }
 
-/// The subject must be the registered one, no less and no more.
-fn check_subject(asked: &Asked, instance: &Instance, registered: &Registered) -> Result<(), Refusal> {
+/// The subject must be the derived one, no less and no more.
+fn check_subject(asked: &Asked, bearer: &Bearer, certificate: Certificate<'_>) -> Result<(), Refusal> {
     let wrong = |why: String| Err(refusal("SubjectNotAllowed", why));
     let [user] = asked.users.as_slice() else {
         return wrong(format!("the subject has {} common names", asked.users.len()));
@@ -154,36 +181,16 @@ fn check_subject(asked: &Asked, instance: &Instance, registered: &Registered) ->
     if let Some(other) = asked.others.first() {
         return wrong(format!("the subject has an attribute {other}"));
     }
-    let Instance { cluster, addon, .. } = instance;
-    let prefix = agent_user_prefix(cluster, addon);
-    let (expected, groups, units) = match &registered.identity {
-        AgentIdentity::Agent => (
-            agent_user(cluster, addon),
-            agent_groups(cluster, addon).into(),
-            BTreeSet::new(),
-        ),
-        AgentIdentity::Open => (String::new(), BTreeSet::new(), BTreeSet::new()),
-        AgentIdentity::Stated(subject) => (
-            subject.user.to_string(),
-            texts(&subject.groups),
-            texts(&subject.units),
-        ),
-    };
-    let is_agent = || user.strip_prefix(&prefix).is_some_and(|agent| !agent.is_empty());
-    if expected.is_empty() && !is_agent() {
+    if *user != bearer.user {
         return wrong(format!(
-            "the common name {:?} does not begin with {prefix:?}",
-            shortened(user)
+            "the common name is {:?} and not {:?}",
+            shortened(user),
+            bearer.user
         ));
     }
-    if !expected.is_empty() && *user != expected {
-        return wrong(format!(
-            "the common name is {:?} and not {expected:?}",
-            shortened(user)
-        ));
-    }
+    let groups: BTreeSet<String> = bearer.groups.iter().cloned().collect();
     let mut organizations = asked.groups.clone();
-    if registered.is_kube_client() && !groups.contains(EVERYBODY) {
+    if certificate.is_of_the_hub() {
         // Agents of older releases ask for the group to which everybody belongs anyway.
         organizations.remove(EVERYBODY);
     }
@@ -193,6 +200,7 @@ fn check_subject(asked: &Asked, instance: &Instance, registered: &Registered) ->
             some(&asked.groups)
         ));
     }
+    let units: BTreeSet<String> = bearer.units.iter().cloned().collect();
     if asked.units != units {
         return wrong(format!(
             "the organizational units are {:?} and not {units:?}",
@@ -202,11 +210,19 @@ fn check_subject(asked: &Asked, instance: &Instance, registered: &Registered) ->
     Ok(())
 }
 
-const EVERYBODY: &str = "system:authenticated";
-
-fn texts(names: &[Name]) -> BTreeSet<String> {
-    names.iter().map(ToString::to_string).collect()
+/// Returns what a request may say at most, for whoever signs it.
+fn expected(bearer: &Bearer, addon: &str) -> Asked {
+    Asked {
+        users: vec![bearer.user.clone()],
+        groups: bearer.groups.iter().cloned().collect(),
+        units: bearer.units.iter().cloned().collect(),
+        others: Vec::new(),
+        names: BTreeSet::from([own_name(addon)]),
+        der: Vec::new(),
+    }
 }
+
+const EVERYBODY: &str = "system:authenticated";
 
 /// A certificate of an agent proves who it is; it never signs others.
 fn check_usages(usages: &[Name], for_hub: bool) -> Result<(), Refusal> {
@@ -224,9 +240,10 @@ fn check_usages(usages: &[Name], for_hub: bool) -> Result<(), Refusal> {
     Err(refusal("UsagesNotAllowed", "the usage \"client auth\" is absent"))
 }
 
-/// Alternative names would let an agent serve as somebody else.
-fn check_names(asked: &Asked, instance: &Instance) -> Result<(), Refusal> {
-    let own = format!("DNS:{}.addon.open-cluster-management.io", instance.addon);
+/// Alternative names would let an agent serve as somebody else. The hub's own signer puts them into the certificate as well, and
+/// whoever trusts the hub's clients would take the agent for whom they name; the add-on's own is what OCM's agents ask for.
+fn check_names(asked: &Asked, addon: &str) -> Result<(), Refusal> {
+    let own = own_name(addon);
     match asked.names.iter().find(|name| **name != own) {
         None => Ok(()),
         Some(other) => {
@@ -234,6 +251,10 @@ fn check_names(asked: &Asked, instance: &Instance) -> Result<(), Refusal> {
             Err(refusal("NamesNotAllowed", why))
         }
     }
+}
+
+fn own_name(addon: &str) -> String {
+    format!("DNS:{addon}.addon.open-cluster-management.io")
 }
 
 fn approval(request: &Request, now: Timestamp) -> Value {
@@ -248,29 +269,6 @@ fn approval(request: &Request, now: Timestamp) -> Value {
     });
     let all: Vec<&Value> = request.conditions.iter().chain([&approved]).collect();
     json!({"status": {"conditions": all}})
-}
-
-fn signing(request: &Request, asked: &Arc<Asked>, asked_for: &[Registration]) -> Result<Signing, Refusal> {
-    let secret = asked_for.iter().find_map(|one| match one {
-        Registration::CustomSigner {
-            signer,
-            ca_namespace,
-            ca_name,
-            ..
-        } if *signer == request.signer => Some((ca_namespace, ca_name)),
-        Registration::CustomSigner { .. } | Registration::KubeClient(_) | Registration::Faulty(_) => None,
-    });
-    let Some((ca_namespace, ca_name)) = secret else {
-        let why = "the template that names the signer's secret is not the assigned one any more";
-        return Err(refusal("SignerNotRegistered", why));
-    };
-    Ok(Signing {
-        asked: Arc::clone(asked),
-        usages: request.usages.clone(),
-        seconds: request.seconds,
-        ca_namespace: ca_namespace.clone(),
-        ca_name: ca_name.clone(),
-    })
 }
 
 /// What somebody else wrote is told, but not at any length.

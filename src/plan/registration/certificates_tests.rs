@@ -1,7 +1,9 @@
 //! Rows for the checks on certificate requests: requester, subject, usages, alternative names, stages.
 
 use super::*;
-use crate::snapshot::{Meta, Subject};
+use crate::snapshot::{
+    AgentIdentity, Meta, Registration, Subject, Template, agent_groups, agent_user, agent_user_prefix,
+};
 use expect_test::{Expect, expect};
 
 const CUSTOM: &str = "example.com/signer";
@@ -14,34 +16,6 @@ fn meta() -> Meta {
         version: "1".into(),
         generation: 1,
         deleting: false,
-    }
-}
-
-fn instance() -> Instance {
-    Instance {
-        meta: meta(),
-        addon: "hello".into(),
-        cluster: "c1".into(),
-        farewell: crate::snapshot::Farewell::default(),
-        owners: [].into(),
-        installed_by: "".into(),
-        deselected_at: None,
-        annotations: crate::snapshot::Pairs::default(),
-        copied: "".into(),
-        health_mode: "".into(),
-        desired_version: "".into(),
-        given_version: "".into(),
-        current_version: "".into(),
-        last_version: "".into(),
-        hosting_cluster: "".into(),
-        install_namespace: "ns".into(),
-        configs: Vec::new(),
-        supported: [].into(),
-        references: [].into(),
-        conditions: Vec::new(),
-        registrations: Vec::new(),
-        driver: "".into(),
-        namespace: "".into(),
     }
 }
 
@@ -75,12 +49,21 @@ fn request(signer: &str, asked: Asked) -> Request {
     }
 }
 
-fn registrations(custom: AgentIdentity) -> [Registered; 2] {
-    let one = |signer: &str, identity| Registered {
+fn signer(signer: &str, identity: AgentIdentity, ca: &str) -> Registration {
+    Registration::CustomSigner {
         signer: signer.into(),
         identity,
-    };
-    [one(HUB, AgentIdentity::Agent), one(CUSTOM, custom)]
+        ca_namespace: "".into(),
+        ca_name: ca.into(),
+    }
+}
+
+fn template(registrations: Vec<Registration>) -> Template {
+    Template {
+        addon: "hello".into(),
+        registrations,
+        ..Template::default()
+    }
 }
 
 fn stated() -> AgentIdentity {
@@ -103,23 +86,35 @@ fn worker() -> Asked {
 }
 
 fn judged(request: &Request, custom: AgentIdentity) -> String {
-    let asked = [Registration::CustomSigner {
-        signer: CUSTOM.into(),
-        identity: custom.clone(),
-        ca_namespace: "".into(),
-        ca_name: "ca".into(),
-    }];
+    let client = Registration::KubeClient(Vec::new());
+    judged_by(request, &template(vec![client, signer(CUSTOM, custom, "ca")]))
+}
+
+fn judged_by(request: &Request, template: &Template) -> String {
+    let names = (Name::from("hello"), Name::from("c1"));
+    let entitled = Entitled::of(template, (&names.0, &names.1)).expect("the template is the add-on's");
+    told(request, &entitled)
+}
+
+fn told(request: &Request, entitled: &Entitled<'_>) -> String {
     let now = Timestamp::from_second(0).unwrap();
-    match answer(request, &instance(), &registrations(custom), &asked, now) {
+    match answer(request, entitled, now) {
         Ok(None) => "nothing to do".to_owned(),
         Ok(Some(Action::Certify {
-            answer: Answer::Approve(_),
+            answer: Answer::Approve(_, signer),
             ..
-        })) => "approve".to_owned(),
+        })) => {
+            assert_eq!(
+                signer.is_some(),
+                *request.signer != *HUB,
+                "only an own signer is asked whether it signs for the add-on"
+            );
+            "approve".to_owned()
+        }
         Ok(Some(Action::Certify {
             answer: Answer::Sign(signing),
             ..
-        })) => format!("sign with {}", signing.ca_name),
+        })) => format!("sign with {}", signing.signer.name),
         Ok(Some(other)) => format!("{other:?}"),
         Err(Refusal { reason, why }) => format!("{reason}: {why}"),
     }
@@ -128,6 +123,28 @@ fn judged(request: &Request, custom: AgentIdentity) -> String {
 #[track_caller]
 fn row(request: &Request, expected: &Expect) {
     expected.assert_eq(&judged(request, stated()));
+}
+
+#[test]
+fn a_client_of_the_hub_has_no_name_but_the_add_ons() {
+    for (names, allowed) in [
+        (&[][..], true),
+        (&["DNS:hello.addon.open-cluster-management.io"][..], true),
+        (&["DNS:kube-apiserver"][..], false),
+        (&["URI:spiffe://hub/admin"][..], false),
+        (
+            &["DNS:hello.addon.open-cluster-management.io", "IP:127.0.0.1"][..],
+            false,
+        ),
+    ] {
+        let asked = Asked {
+            names: set(names),
+            ..agent()
+        };
+        let judged = judged(&request(HUB, asked), stated());
+        assert_eq!(judged == "approve", allowed, "{names:?}: {judged}");
+        assert!(allowed || judged.starts_with("NamesNotAllowed: "), "{judged}");
+    }
 }
 
 #[test]
@@ -167,7 +184,8 @@ fn only_the_clusters_own_agent_may_ask() {
 fn a_cluster_called_cluster_is_no_key_to_the_others() {
     let requester = "system:open-cluster-management:cluster:c1:addon:hello:agent:hello-agent";
     assert!(check_requester(requester, "cluster").is_err());
-    assert!(check_requester("system:open-cluster-management:cluster:x", "cluster").is_ok());
+    let own = check_requester("system:open-cluster-management:cluster:x", "cluster");
+    assert_eq!(own, Ok("x"));
 }
 
 #[test]
@@ -242,8 +260,9 @@ fn the_subject_for_a_custom_signer_is_the_registered_one() {
     };
     let prefix = agent_user_prefix("c1", "hello");
     expect!["approve"].assert_eq(&open(&format!("{prefix}x7f2q")));
-    assert!(open(&prefix).starts_with("SubjectNotAllowed"));
-    assert!(open("somebody").starts_with("SubjectNotAllowed"));
+    for other in [&*prefix, "somebody", &format!("{prefix}other"), "system:admin"] {
+        assert!(open(other).starts_with("SubjectNotAllowed"), "{other}");
+    }
 }
 
 #[test]
@@ -294,7 +313,9 @@ fn what_is_approved_is_signed_only_if_it_passes_and_only_by_a_custom_signer() {
     assert!(judged(&approved(CUSTOM, agent()), stated()).starts_with("SubjectNotAllowed"));
     row(
         &request("example.com/other", worker()),
-        &expect!["SignerNotRegistered: no registration of the add-on names the signer example.com/other"],
+        &expect![
+            "SignerNotRegistered: no certificate of the signer example.com/other: no registration of the add-on's template names it"
+        ],
     );
     let malformed = Request {
         asked: Some(Err("the request is not PEM".into())),
@@ -315,4 +336,102 @@ fn an_approval_keeps_the_other_conditions() {
     assert_eq!(conditions[0], other);
     assert_eq!(conditions[1]["type"], "Approved");
     assert_eq!(conditions[1]["reason"], "AutoApprovedByHubCSRApprovingController");
+}
+
+#[test]
+fn the_secret_that_signs_is_that_of_the_subject_that_was_compared() {
+    let other = AgentIdentity::Stated(Arc::new(Subject {
+        user: "guest".into(),
+        ..Subject::default()
+    }));
+    let two = template(vec![
+        signer(CUSTOM, other, "ca-of-guests"),
+        signer(CUSTOM, stated(), "ca-of-workers"),
+    ]);
+    let approved = |asked| Request {
+        stage: Stage::Approved,
+        ..request(CUSTOM, asked)
+    };
+    let guest = Asked {
+        users: vec!["guest".to_owned()],
+        groups: BTreeSet::new(),
+        units: BTreeSet::new(),
+        ..worker()
+    };
+    assert_eq!(judged_by(&approved(worker()), &two), "sign with ca-of-workers");
+    assert_eq!(judged_by(&approved(guest), &two), "sign with ca-of-guests");
+}
+
+#[test]
+fn the_signer_of_the_hub_is_nobodys_own_whatever_a_template_states() {
+    let stolen = template(vec![signer(HUB, stated(), "ca")]);
+    assert!(judged_by(&request(HUB, worker()), &stolen).starts_with("SignerNotRegistered"));
+    assert!(judged_by(&request(HUB, agent()), &stolen).starts_with("SignerNotRegistered"));
+    let beside = template(vec![
+        signer(HUB, stated(), "ca"),
+        Registration::KubeClient(Vec::new()),
+    ]);
+    assert!(judged_by(&request(HUB, worker()), &beside).starts_with("SubjectNotAllowed"));
+    assert_eq!(judged_by(&request(HUB, agent()), &beside), "approve");
+}
+
+#[test]
+fn a_template_of_another_add_on_gives_nothing() {
+    let names = (Name::from("other"), Name::from("c1"));
+    let hello = template(vec![Registration::KubeClient(Vec::new())]);
+    assert!(Entitled::of(&hello, (&names.0, &names.1)).is_none());
+}
+
+#[test]
+fn what_is_taken_away_is_not_answered() {
+    let names = (Name::from("hello"), Name::from("c1"));
+    let client = || Registration::KubeClient(Vec::new());
+    let (both, less) = (
+        template(vec![client(), signer(CUSTOM, stated(), "ca")]),
+        template(vec![client()]),
+    );
+    let other_secret = template(vec![signer(CUSTOM, stated(), "another")]);
+    let all = Entitled::of(&both, (&names.0, &names.1)).unwrap();
+    let (hub, own) = (request(HUB, agent()), request(CUSTOM, worker()));
+    let rows = [
+        (all, "approve", "approve"),
+        (all.and(&less), "approve", "SignerNotRegistered"),
+        (
+            all.and(&other_secret),
+            "SignerNotRegistered",
+            "SignerNotRegistered",
+        ),
+        (all.of_the_hub(), "approve", "SignerNotRegistered"),
+        (all.of_own_signers(), "SignerNotRegistered", "approve"),
+    ];
+    for (entitled, for_hub, for_own) in rows {
+        assert!(told(&hub, &entitled).starts_with(for_hub), "{entitled:?}");
+        assert!(told(&own, &entitled).starts_with(for_own), "{entitled:?}");
+    }
+}
+
+/// The types that answers are made from are the content's; the ones that carry a status cannot even be named there.
+#[test]
+fn what_approves_cannot_name_a_status() {
+    for (file, text) in [
+        ("entitled.rs", include_str!("entitled.rs")),
+        ("certificates.rs", include_str!("certificates.rs")),
+    ] {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let words: BTreeSet<&str> = code
+            .flat_map(|line| line.split(|letter: char| !letter.is_alphanumeric()))
+            .collect();
+        assert!(words.contains("Entitled"), "{file}");
+        for carrier in [
+            "Instance",
+            "Registered",
+            "Reference",
+            "View",
+            "Work",
+            "Member",
+            "Cluster",
+        ] {
+            assert!(!words.contains(carrier), "{file} knows {carrier}");
+        }
+    }
 }

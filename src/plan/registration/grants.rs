@@ -11,8 +11,8 @@ use crate::api::names::labels;
 use crate::plan::owners;
 use crate::plan::types::{Action, Revision};
 use crate::snapshot::{
-    Grant, GrantContent, Holders, Instance, Kind, Name, ObjectKey, Purpose, View, agent_groups, agent_user,
-    cluster_groups, terms,
+    AgentGroups, Grant, GrantContent, Holders, Instance, Kind, Name, ObjectKey, Purpose, Unbindable, View,
+    agent_groups, agent_user, cluster_groups, terms,
 };
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -66,7 +66,10 @@ pub(super) fn writes<'v>(view: &View<'v>, wanted: Vec<Wanted<'v>>, known: &Known
             Some(one) => (one.correction(grant), &one.instance.cluster),
             None if !view.is_within(&grant.cluster) => continue,
             None if grant.meta.deleting => (None, &grant.cluster),
-            None if view.instance(&grant.cluster).is_some() && !known.holds(grant) => (None, &grant.cluster),
+            None if view.instance(&grant.cluster).is_some() && !known.holds(grant) => {
+                let action = withdrawn(view, key, grant).or_else(|| narrowed(view, key, grant));
+                (action, &grant.cluster)
+            }
             None => {
                 let why = "the agent does not need it any more";
                 (Some(delete(key, grant, why)), &grant.cluster)
@@ -83,6 +86,44 @@ pub(super) fn writes<'v>(view: &View<'v>, wanted: Vec<Wanted<'v>>, known: &Known
         left.actions.push(one.creation());
     }
     left
+}
+
+/// The label is the permission: a role that is not one for agents any more is taken away, whatever the agent waits for. Where a
+/// namespace belongs to nobody at the moment, what stands there stays.
+fn withdrawn(view: &View<'_>, key: &ObjectKey, grant: &Grant) -> Option<Action> {
+    let GrantContent::Binding { kind, role, .. } = &grant.content else {
+        return None;
+    };
+    if grant.meta.deleting || grant.purpose != Purpose::Permission {
+        return None;
+    }
+    match view.unbindable(&grant.cluster, &key.namespace, (kind, role))? {
+        Unbindable::Name | Unbindable::Unlabelled | Unbindable::Danger(_) => {
+            Some(delete(key, grant, "the role is not one for agents any more"))
+        }
+        Unbindable::Namespace if key.namespace != grant.cluster && view.cluster(&key.namespace).is_some() => {
+            Some(delete(key, grant, "the namespace is that of another cluster"))
+        }
+        Unbindable::Namespace | Unbindable::Withheld => None,
+    }
+}
+
+/// What nobody can judge now stays as it is; only that the add-on's agents of all clusters hold it is taken back.
+fn narrowed(view: &View<'_>, key: &ObjectKey, grant: &Grant) -> Option<Action> {
+    let is_wide = match &grant.content {
+        GrantContent::Binding { holders, .. } => *holders == Holders::AgentsOfAll,
+        GrantContent::Account | GrantContent::Role(_) => false,
+    };
+    let is_due = match view.settings().agent_groups {
+        AgentGroups::Cluster => is_wide && !grant.meta.deleting && grant.purpose == Purpose::Permission,
+        AgentGroups::Stock => false,
+    };
+    is_due.then(|| Action::Replace {
+        object: key.clone(),
+        before: Revision::from(&grant.meta),
+        patch: json!({"subjects": subjects(&Holders::Agent, &grant.cluster, &view.addon.name)}),
+        why: "agents of other clusters hold the permission",
+    })
 }
 
 fn delete(key: &ObjectKey, grant: &Grant, why: &'static str) -> Action {
@@ -175,33 +216,11 @@ impl Wanted<'_> {
                 fields.insert("rules".to_owned(), super::token::rules(&self.instance.addon));
             }
             GrantContent::Binding { holders, .. } => {
-                fields.insert("subjects".to_owned(), self.subjects(holders));
+                let Instance { cluster, addon, .. } = self.instance;
+                fields.insert("subjects".to_owned(), subjects(holders, cluster, addon));
             }
         }
         fields
-    }
-
-    fn subjects(&self, holders: &Holders) -> Value {
-        let Instance { cluster, addon, .. } = self.instance;
-        let one = |(kind, name): (&str, &str)| json!({"kind": kind, "name": name, "apiGroup": RBAC});
-        match holders {
-            Holders::Agent => {
-                let (user, groups) = (agent_user(cluster, addon), agent_groups(cluster, addon));
-                let groups = groups.iter().map(|group| ("Group", group.as_str()));
-                std::iter::once(("User", user.as_str()))
-                    .chain(groups)
-                    .map(one)
-                    .collect()
-            }
-            Holders::Cluster => {
-                let groups = cluster_groups(cluster);
-                groups
-                    .iter()
-                    .map(|group| one(("Group", group.as_str())))
-                    .collect()
-            }
-            Holders::Stated(all) => all.iter().map(|(kind, name)| one((&**kind, &**name))).collect(),
-        }
     }
 
     fn body(&self) -> Value {
@@ -234,6 +253,25 @@ impl Wanted<'_> {
         let mut patch = self.content();
         patch.insert("metadata".to_owned(), Value::Object(metadata));
         Value::Object(patch)
+    }
+}
+
+fn subjects(holders: &Holders, cluster: &str, addon: &str) -> Value {
+    let one = |(kind, name): (&str, &str)| json!({"kind": kind, "name": name, "apiGroup": RBAC});
+    let agent = |groups: &[String]| {
+        let user = agent_user(cluster, addon);
+        let groups = groups.iter().map(|group| one(("Group", group)));
+        std::iter::once(one(("User", &user))).chain(groups).collect()
+    };
+    let groups = agent_groups(cluster, addon);
+    match holders {
+        Holders::Agent => agent(groups.get(..1).unwrap_or_default()),
+        Holders::AgentsOfAll => agent(&groups),
+        Holders::Cluster => {
+            let groups = cluster_groups(cluster);
+            groups.iter().map(|group| one(("Group", group))).collect()
+        }
+        Holders::Stated(all) => all.iter().map(|(kind, name)| one((&**kind, &**name))).collect(),
     }
 }
 

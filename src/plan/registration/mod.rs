@@ -1,9 +1,11 @@
 //! Registration of agents: who they are on the hub, what they may do there, and which certificates they get.
 //!
-//! Stages of one instance: `identity` (registrations and namespace), `permissions` and `token` (the objects that are
+//! `entitled` is what an agent may ask for, derived from the content of its template; nothing that a cluster can write gets
+//! there. Stages of one instance: `identity` (registrations and namespace), `permissions` and `token` (the objects that are
 //! wanted), `certificates` (requests); `registrar` runs them, `grants` writes what is left.
 
 mod certificates;
+mod entitled;
 mod grants;
 mod identity;
 mod namespace;
@@ -11,5 +13,5 @@ mod permissions;
 mod registrar;
 mod token;
 
-pub use certificates::{Answer, Signing};
+pub use certificates::{Answer, Signer, Signing};
 pub(super) use registrar::{Registering, Registrar, leftovers, unmanaged};

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use crate::plan::render::{CLUSTER, Subject};
+use crate::plan::room::Room;
 use crate::plan::substitute::substitute;
 use crate::snapshot::{DeploymentConfig, Template};
 
@@ -29,7 +30,7 @@ pub(super) fn agent_namespace(
         image_registries: "",
     };
     let variables = subject.variables();
-    let filled = written.and_then(|written| substitute(written, &variables).ok());
+    let filled = written.and_then(|written| substitute(written, &variables, &Room::default()).ok());
     match filled {
         Some(Value::String(namespace)) if !namespace.is_empty() => namespace,
         Some(_) | None => install_namespace.to_owned(),
@@ -65,6 +66,7 @@ mod tests {
 
     fn template(manifests: &Value) -> Template {
         Template {
+            addon: "hello".into(),
             agent: json!({"workload": {"manifests": manifests}}),
             registration: Some(Vec::new()),
             registrations: Vec::new(),

@@ -1,12 +1,15 @@
 //! What the agent of a template add-on may do on the hub.
 //!
 //! Decides one role binding for each permission. Its name holds the cluster and the index of the permission, so that
-//! clusters never share one and two permissions of a kind never meet.
+//! clusters never share one and two permissions of a kind never meet. A role is bound only if somebody has labelled it for
+//! agents, and only where agents may have roles; whatever else is asked for is held, and told.
 
+use super::entitled::Entitled;
 use super::grants::{Wanted, binding};
+use super::token;
 use crate::snapshot::{
-    AgentIdentity, GrantContent, Holders, Instance, Name, Permission, Purpose, Registered, Registration,
-    token_account,
+    AgentGroups, GrantContent, Holders, Instance, Name, ObjectKey, Permission, Purpose, Unbindable, View,
+    terms, token_account,
 };
 
 /// Why permissions cannot be given.
@@ -15,17 +18,26 @@ pub(super) enum Hindrance {
     /// The agent's subject is not known yet.
     SubjectNotReady,
     /// The template is wrong.
-    Faulty(&'static str),
+    Faulty(Name),
+}
+
+/// The role bindings of an instance.
+#[derive(Debug, Default)]
+pub(super) struct Bindings<'v> {
+    /// Those that should exist.
+    pub(super) wanted: Vec<Wanted<'v>>,
+    /// Why others are not made, in words with the cure.
+    pub(super) held: Vec<String>,
 }
 
 /// Returns the role bindings of an instance.
-pub(super) fn wanted<'v>(
-    asked: &[Registration],
-    registrations: &[Registered],
+pub(super) fn bindings<'v>(
+    view: &View<'_>,
+    entitled: &Entitled<'_>,
     instance: &'v Instance,
-) -> Result<Vec<Wanted<'v>>, Hindrance> {
-    let mut found = Vec::new();
-    for (index, permission) in asked.iter().flat_map(permissions).enumerate() {
+) -> Result<Bindings<'v>, Hindrance> {
+    let mut found = Bindings::default();
+    for (index, permission) in entitled.permissions().enumerate() {
         let (namespace, kind, role) = match permission {
             Ok(Permission::CurrentCluster(role)) => (&instance.cluster, Name::from("ClusterRole"), role),
             Ok(Permission::SingleNamespace {
@@ -33,13 +45,20 @@ pub(super) fn wanted<'v>(
                 kind,
                 name,
             }) => (namespace, kind.clone(), name),
-            Ok(Permission::Faulty(why)) => return Err(Hindrance::Faulty(why)),
-            Err(why) => return Err(Hindrance::Faulty(why)),
+            Ok(Permission::Faulty(why)) => return Err(Hindrance::Faulty(Name::from(*why))),
+            Err(why) => return Err(Hindrance::Faulty(why.clone())),
         };
-        let holders = holders(registrations, instance).ok_or(Hindrance::SubjectNotReady)?;
-        let name = name(instance, &kind, index);
-        found.push(Wanted {
-            key: binding(namespace, name),
+        let key = binding(namespace, name(instance, &kind, index));
+        if let Some(why) = view.unbindable(&instance.cluster, namespace, (&kind, role)) {
+            found.held.push(words(why, namespace, (&kind, role)));
+            // Nobody knows whether the role may be bound: nothing is given, and nothing taken away.
+            if why != Unbindable::Withheld || !is_bound(view, &key, (&kind, role)) {
+                continue;
+            }
+        }
+        let holders = holders(view, entitled, instance).ok_or(Hindrance::SubjectNotReady)?;
+        found.wanted.push(Wanted {
+            key,
             instance,
             purpose: Purpose::Permission,
             index,
@@ -53,12 +72,36 @@ pub(super) fn wanted<'v>(
     Ok(found)
 }
 
-fn permissions(asked: &Registration) -> Vec<Result<&Permission, &'static str>> {
-    match asked {
-        Registration::KubeClient(permissions) => permissions.iter().map(Ok).collect(),
-        Registration::CustomSigner { .. } => Vec::new(),
-        Registration::Faulty(why) => vec![Err(why)],
-    }
+fn is_bound(view: &View<'_>, key: &ObjectKey, (kind, role): (&str, &Name)) -> bool {
+    let content = view.grant(key).map(|grant| &grant.content);
+    matches!(content, Some(GrantContent::Binding { kind: old, role: bound, .. }) if **old == *kind && bound == role)
+}
+
+fn words(why: Unbindable, namespace: &str, (kind, role): (&str, &Name)) -> String {
+    let label = || format!("{}: {:?}", terms::HUB_PERMISSIONS, terms::ALLOWED);
+    let (why, cure) = match why {
+        Unbindable::Name => (
+            "roles of the hub itself are never given to agents".to_owned(),
+            "make a role of its own for the add-on".to_owned(),
+        ),
+        Unbindable::Namespace => (
+            "agents have roles only in the namespace of their cluster and in that of the add-on".to_owned(),
+            "list the namespace in --hub-permission-namespaces".to_owned(),
+        ),
+        Unbindable::Unlabelled => (
+            "it is not on the hub with the label for agents".to_owned(),
+            format!("label it {}", label()),
+        ),
+        Unbindable::Withheld => (
+            "the hub does not show which roles are labelled for agents".to_owned(),
+            "allow Tidegate to list and watch roles and clusterroles".to_owned(),
+        ),
+        Unbindable::Danger(danger) => (
+            format!("it {}", danger.words()),
+            "take that out of the role".to_owned(),
+        ),
+    };
+    format!("{kind} {role:?} in namespace {namespace:?} is held: {why}; hint: {cure}")
 }
 
 fn name(instance: &Instance, kind: &str, index: usize) -> String {
@@ -67,77 +110,22 @@ fn name(instance: &Instance, kind: &str, index: usize) -> String {
     format!("open-cluster-management:{addon}:{kind}:agent:{cluster}:{index}")
 }
 
-/// Who the agent is: the subject of the first registration as a client of the hub.
+/// Who the agent is: derived from the names of add-on and cluster, never read from a status.
 ///
-/// A subject for tokens is stated by the cluster's own agent. It gets the permissions only if it is the add-on's service
-/// account, and without groups: those of a service account hold all others of its namespace, and a cluster must not be able
-/// to give the permissions of an add-on to whom it likes.
-fn holders(registrations: &[Registered], instance: &Instance) -> Option<Holders> {
-    let first = registrations.iter().find(|one| one.is_kube_client())?;
-    match &first.identity {
-        AgentIdentity::Open => None,
-        AgentIdentity::Agent => Some(Holders::Agent),
-        AgentIdentity::Stated(subject) => {
-            let Instance { cluster, addon, .. } = instance;
-            let account = format!("system:serviceaccount:{cluster}:{}", token_account(addon));
-            let user = (Name::from("User"), subject.user.clone());
-            (*subject.user == *account).then(|| Holders::Stated(vec![user]))
-        }
+/// An agent that shows tokens is the service account of the token infrastructure, as soon as that stands, and without groups:
+/// those of a service account hold all others of its namespace.
+fn holders(view: &View<'_>, entitled: &Entitled<'_>, instance: &Instance) -> Option<Holders> {
+    if !entitled.is_client() {
+        return None;
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::snapshot::{Meta, Subject};
-    use std::sync::Arc;
-
-    #[test]
-    fn a_cluster_cannot_give_permissions_to_whom_it_likes() {
-        let empty = || Name::from("");
-        let instance = Instance {
-            meta: Meta {
-                uid: empty(),
-                version: empty(),
-                generation: 1,
-                deleting: false,
-            },
-            addon: "hello".into(),
-            cluster: "c1".into(),
-            farewell: crate::snapshot::Farewell::default(),
-            owners: [].into(),
-            installed_by: empty(),
-            deselected_at: None,
-            annotations: crate::snapshot::Pairs::default(),
-            copied: empty(),
-            health_mode: empty(),
-            desired_version: empty(),
-            given_version: empty(),
-            current_version: empty(),
-            last_version: empty(),
-            hosting_cluster: empty(),
-            install_namespace: empty(),
-            configs: Vec::new(),
-            supported: [].into(),
-            references: [].into(),
-            conditions: Vec::new(),
-            registrations: Vec::new(),
-            driver: "token".into(),
-            namespace: empty(),
-        };
-        let stated = |user: &str| Registered {
-            signer: crate::snapshot::KUBE_CLIENT_SIGNER.into(),
-            identity: AgentIdentity::Stated(Arc::new(Subject {
-                user: user.into(),
-                groups: vec!["system:authenticated".into(), "system:serviceaccounts".into()],
-                units: Vec::new(),
-            })),
-        };
-        let own = "system:serviceaccount:c1:hello-agent";
-        let expected = Holders::Stated(vec![("User".into(), own.into())]);
-        assert_eq!(holders(&[stated(own)], &instance), Some(expected));
-        for other in ["system:serviceaccount:c2:hello-agent", "system:admin", ""] {
-            assert_eq!(holders(&[stated(other)], &instance), None, "{other}");
-        }
+    if token::is_used(instance) {
+        let (addon, cluster) = (entitled.addon(), entitled.cluster());
+        let account = format!("system:serviceaccount:{cluster}:{}", token_account(addon));
+        let user = (Name::from("User"), Name::from(account));
+        return token::stands(view, instance).then(|| Holders::Stated(vec![user]));
+    }
+    match view.settings().agent_groups {
+        AgentGroups::Cluster => Some(Holders::Agent),
+        AgentGroups::Stock => Some(Holders::AgentsOfAll),
     }
 }

@@ -1,7 +1,8 @@
 //! Registration of one add-on's instances, one after the other.
 //!
-//! Decides what of it stands in each status, and gathers the writes beside it. Never decides about content that is not the
-//! assigned one: what is unknown stays as it is.
+//! Decides what of it stands in each status, and gathers the writes beside it. Grants and answers follow the content that the
+//! specs give the instance and that it is assigned: a status alone, which a cluster can write, never gives anything. What is
+//! unknown stays as it is.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,18 +12,20 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::certificates::{self, Refusal};
+use super::entitled::Entitled;
 use super::grants::{Known, Wanted, Writes, writes};
-use super::permissions::Hindrance;
+use super::permissions::{Bindings, Hindrance};
 use super::{identity, namespace, permissions, token};
 use crate::api::names::{conditions, reasons};
 use crate::plan::conditions::{Wish, merge, render};
+use crate::plan::config::is_template as is_of_template;
 use crate::plan::progress::Report;
 use crate::plan::rollout::Member;
-use crate::plan::types::{Action, Revision};
+use crate::plan::types::{Action, Revision, WaitOn};
 use crate::plan::work::Rendering;
 use crate::snapshot::{
     Condition, Config, Content, DeploymentConfig, Instance, Kind, Name, ObjectKey, Reference, Registered,
-    Registration, Request, Stage, Status, Template, View,
+    Request, Stage, Status, Template, View,
 };
 
 /// Condition that tells why a certificate request is left alone.
@@ -61,6 +64,19 @@ impl Registering<'_> {
 struct Said {
     wishes: Vec<Wish<'static>>,
     drops: Vec<&'static str>,
+}
+
+/// What is known of an instance's registration.
+#[derive(Debug)]
+enum Basis<'v> {
+    /// Another program deploys the add-on.
+    NotOurs,
+    /// Nobody knows, so everything stays as it is.
+    Unknown,
+    /// It has what the specs give it: grants follow.
+    Whole(Entitled<'v>),
+    /// It has something else: these certificates are right all the same.
+    Part(Entitled<'v>),
 }
 
 /// Registers the instances of one add-on.
@@ -124,31 +140,53 @@ impl<'v> Registrar<'v> {
             Rendering::Bodies(_) => self.source(member),
             Rendering::NotOurs | Rendering::Waiting(_) | Rendering::Refused(_) => None,
         };
-        let registrations = match &source {
-            Some(source) => {
-                let standing = self.register(source, instance, &mut said);
-                let registrations = standing.registrations.clone();
-                report.registering = standing;
-                registrations
-            }
-            None => None,
-        };
-        let registrations = registrations.unwrap_or(Cow::Borrowed(&instance.registrations));
-        if !matches!(rendering, Rendering::NotOurs) {
-            let asked = source
-                .as_ref()
-                .map(|source| source.template.registrations.as_slice());
-            self.certify(
-                instance,
-                (&registrations, asked.unwrap_or_default()),
-                now,
-                &mut said,
-            );
-        } else if !member.assigned.iter().any(is_template) {
-            self.knows_permissions(instance);
+        if let Some(source) = &source {
+            report.registering = standing(source, instance);
         }
-        self.token(instance, &registrations, &mut said);
+        let basis = match rendering {
+            Rendering::NotOurs => Basis::NotOurs,
+            Rendering::Bodies(_) | Rendering::Waiting(WaitOn::Content(_)) => self.basis(member),
+            Rendering::Waiting(_) | Rendering::Refused(_) => Basis::Unknown,
+        };
+        match &basis {
+            Basis::Whole(entitled) => self.register(entitled, instance, &mut said),
+            Basis::NotOurs if !member.assigned.iter().any(is_template) => self.knows_permissions(instance),
+            Basis::NotOurs | Basis::Part(_) | Basis::Unknown => {}
+        }
+        match &basis {
+            Basis::Whole(entitled) | Basis::Part(entitled) => {
+                self.certify(instance, entitled, now, &mut said);
+                self.token(instance, Some(entitled.is_client()), &mut said);
+            }
+            // The infrastructure serves every program; it is all that the choice of an agent brings about.
+            Basis::NotOurs => {
+                let is_client = instance.registrations.iter().any(Registered::is_kube_client);
+                self.token(instance, Some(is_client), &mut said);
+            }
+            Basis::Unknown => {
+                self.leave_alone(instance, &mut said);
+                self.token(instance, None, &mut said);
+            }
+        }
         said.tell(report, now);
+    }
+
+    /// Returns what the instance is entitled to: by the template that the specs give it, and that it is assigned. While it is
+    /// assigned another one, what both ask for; while nobody knows that other one any more, its own name on the hub, which
+    /// is the same in each.
+    fn basis(&mut self, member: &Member<'v>) -> Basis<'v> {
+        let instance = member.instance;
+        let due = due(&self.view, member);
+        let names = (&self.view.addon.name, &instance.cluster);
+        let Some((due, entitled)) = due.and_then(|due| Some((due, Entitled::of(due, names)?))) else {
+            return Basis::Unknown;
+        };
+        let assigned = self.source(member).map(|source| source.template);
+        match assigned {
+            Some(assigned) if std::ptr::eq(assigned, due) => Basis::Whole(entitled),
+            Some(assigned) => Basis::Part(entitled.and(assigned)),
+            None => Basis::Part(entitled.of_the_hub()),
+        }
     }
 
     /// Returns every write that is left beside the statuses, and the clusters with which registration is not done.
@@ -162,31 +200,31 @@ impl<'v> Registrar<'v> {
         (actions, open)
     }
 
-    fn register(&mut self, source: &Source<'v>, instance: &'v Instance, said: &mut Said) -> Registering<'v> {
-        let asked = &source.template.registrations;
-        let registrations = identity::registrations(asked, instance);
-        let standing = Registering {
-            namespace: changed_namespace(&source.namespace, instance),
-            registrations: Some(registrations.clone()),
-        };
-        if asked.is_empty() {
+    fn register(&mut self, entitled: &Entitled<'v>, instance: &'v Instance, said: &mut Said) {
+        if entitled.is_nothing() {
             self.knows_permissions(instance);
             said.registered(Status::True, reasons::NIL_REGISTRATION, CONFIGURED);
-            return standing;
+            return;
         }
-        match permissions::wanted(asked, &registrations, instance) {
-            Err(Hindrance::Faulty(why)) => said.permission_failed(why),
+        if !self.view.is_clusters_own(&instance.cluster) {
+            said.permission_failed(&format!(
+                "namespace {:?} is not that of a cluster",
+                instance.cluster
+            ));
+            return;
+        }
+        match permissions::bindings(&self.view, entitled, instance) {
+            Err(Hindrance::Faulty(why)) => said.permission_failed(&why),
             Err(Hindrance::SubjectNotReady) => {
                 let why = "registration subject not ready";
                 said.registered(Status::False, reasons::PERMISSION_CONFIG_PENDING, why);
             }
-            Ok(wanted) => {
-                self.permit(&wanted, said);
+            Ok(Bindings { wanted, held }) => {
+                self.permit(&wanted, &held, said);
                 self.knows_permissions(instance);
                 self.wanted.extend(wanted);
             }
         }
-        standing
     }
 
     fn knows_permissions(&mut self, instance: &'v Instance) {
@@ -195,8 +233,18 @@ impl<'v> Registrar<'v> {
         }
     }
 
-    fn permit(&self, wanted: &[Wanted<'_>], said: &mut Said) {
+    /// The first permission that is held gives the words.
+    fn permit(&self, wanted: &[Wanted<'_>], held: &[String], said: &mut Said) {
         let view = &self.view;
+        if let Some(why) = held.first() {
+            let more = held.len().saturating_sub(1);
+            let more = if more == 0 {
+                String::new()
+            } else {
+                format!(" (and {more} more)")
+            };
+            return said.permission_failed(&format!("{why}{more}"));
+        }
         if let Some(why) = wanted.iter().find_map(|one| view.trouble(&one.key)) {
             return said.permission_failed(why);
         }
@@ -210,16 +258,15 @@ impl<'v> Registrar<'v> {
     }
 
     /// The first request that is left alone, by name, gives the words: a flood of requests cannot make them grow.
-    fn certify(
-        &mut self,
-        instance: &Instance,
-        (registrations, asked): (&[Registered], &[Registration]),
-        now: Timestamp,
-        said: &mut Said,
-    ) {
+    fn certify(&mut self, instance: &Instance, entitled: &Entitled<'_>, now: Timestamp, said: &mut Said) {
+        let entitled = if token::is_used(instance) {
+            entitled.of_own_signers()
+        } else {
+            *entitled
+        };
         let mut refused: Option<(&Name, Refusal)> = None;
         for request in self.requests.get(&instance.cluster).into_iter().flatten() {
-            let refusal = match certificates::answer(request, instance, registrations, asked, now) {
+            let refusal = match certificates::answer(request, &entitled, now) {
                 Ok(None) => None,
                 Ok(Some(action)) => {
                     self.answers.push(action);
@@ -235,24 +282,42 @@ impl<'v> Registrar<'v> {
                 refused = Some((&request.name, refusal));
             }
         }
-        match refused {
-            None => said.drops.push(REFUSED),
-            Some((name, Refusal { reason, why })) => {
-                said.wishes
-                    .push(Wish::new(REFUSED, Status::True, reason, format!("{name}: {why}")));
-            }
-        }
+        said.refused(refused);
     }
 
-    fn token(&mut self, instance: &'v Instance, registrations: &[Registered], said: &mut Said) {
+    fn leave_alone(&self, instance: &Instance, said: &mut Said) {
+        let first = self.requests.get(&instance.cluster).and_then(|all| all.first());
+        let refused = first.map(|request| {
+            let why = "no content is known and assigned that an identity could be derived from";
+            let reason = "RegistrationUnknown";
+            (
+                &request.name,
+                Refusal {
+                    reason,
+                    why: why.to_owned(),
+                },
+            )
+        });
+        said.refused(refused);
+    }
+
+    /// `is_client` is absent while nobody knows: then what stands there stays.
+    fn token(&mut self, instance: &'v Instance, is_client: Option<bool>, said: &mut Said) {
+        if !self.view.is_clusters_own(&instance.cluster) {
+            // Nothing is given there; what a cluster had that is gone for the moment stays.
+            return;
+        }
+        if is_client.is_none() && token::is_used(instance) {
+            return;
+        }
         if self.has_grants {
             self.known.tokens.insert(&instance.cluster);
         }
-        if !token::is_wanted(registrations, instance) {
+        if !token::is_used(instance) || is_client == Some(false) {
             said.drops.push(conditions::TOKEN_INFRASTRUCTURE_READY);
             return;
         }
-        let wanted = token::wanted(instance);
+        let wanted = token::wanted(&self.view, instance);
         said.wishes
             .extend(token::condition(&self.view, instance, &wanted));
         self.wanted.extend(wanted);
@@ -286,6 +351,30 @@ impl<'v> Registrar<'v> {
     }
 }
 
+/// What `status.registrations` and `status.namespace` say: they tell the cluster's agent what to ask for, and give it nothing.
+fn standing<'v>(source: &Source<'v>, instance: &'v Instance) -> Registering<'v> {
+    Registering {
+        namespace: changed_namespace(&source.namespace, instance),
+        registrations: Some(identity::registrations(&source.template.registrations, instance)),
+    }
+}
+
+/// Returns the template that the instance should run with in the end, by the specs.
+fn due<'v>(view: &View<'v>, member: &Member<'_>) -> Option<&'v Template> {
+    let effective = &member.effective;
+    if effective.unsupported.is_some() || effective.bad_version.is_some() {
+        return None;
+    }
+    let desired = effective.refs.iter().find(|one| is_of_template(&one.config.of))?;
+    let found = view
+        .content(&desired.config, &desired.hash)
+        .filter(|_| desired.fault.is_none())?;
+    match &*found.content {
+        Content::Template(template) => Some(template),
+        Content::Deployment(_) | Content::Hub => None,
+    }
+}
+
 fn source<'v>(view: &View<'v>, assigned: &[Reference], install_namespace: &str) -> Option<Source<'v>> {
     let content = |kind: Kind| {
         let is_of_kind =
@@ -310,7 +399,7 @@ fn source<'v>(view: &View<'v>, assigned: &[Reference], install_namespace: &str) 
 }
 
 fn is_template(one: &Reference) -> bool {
-    Kind::of_config(&one.config.of.group, &one.config.of.resource) == Some(Kind::Template)
+    is_of_template(&one.config.of)
 }
 
 fn changed_namespace(open: &str, instance: &Instance) -> Option<String> {
@@ -325,6 +414,17 @@ impl Said {
     fn registered(&mut self, status: Status, reason: &'static str, message: impl Into<Cow<'static, str>>) {
         let wish = Wish::new(conditions::REGISTRATION_APPLIED, status, reason, message);
         self.wishes.push(wish);
+    }
+
+    fn refused(&mut self, refused: Option<(&Name, Refusal)>) {
+        match refused {
+            None => self.drops.push(REFUSED),
+            Some((name, Refusal { reason, why })) => {
+                let message = format!("{name}: {why}");
+                self.wishes
+                    .push(Wish::new(REFUSED, Status::True, reason, message));
+            }
+        }
     }
 
     fn permission_failed(&mut self, why: &str) {
@@ -366,7 +466,8 @@ pub(in crate::plan) fn unmanaged(view: &View<'_>, now: Timestamp) -> Vec<Action>
     let mut actions = Vec::new();
     for instance in view.instances().filter(|instance| !instance.meta.deleting) {
         let mut said = Said::default();
-        registrar.token(instance, &instance.registrations, &mut said);
+        let is_client = instance.registrations.iter().any(Registered::is_kube_client);
+        registrar.token(instance, Some(is_client), &mut said);
         let generation = Some(instance.meta.generation);
         if let Some(told) = said.told(&instance.conditions, generation, now) {
             actions.push(Action::Status {

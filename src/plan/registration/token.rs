@@ -10,14 +10,20 @@ use super::identity::TOKEN;
 use crate::api::names::{conditions, reasons};
 use crate::plan::conditions::Wish;
 use crate::snapshot::{
-    GrantContent, Holders, Instance, Kind, Name, ObjectKey, Purpose, Registered, Status, View, rules_digest,
+    GrantContent, Holders, Instance, Kind, Name, ObjectKey, Purpose, Status, View, rules_digest,
     token_account, token_role,
 };
 
-/// Returns whether the agent shows tokens: only the first registration as a client of the hub counts, and all share one
-/// driver.
-pub(super) fn is_wanted(registrations: &[Registered], instance: &Instance) -> bool {
-    *instance.driver == *TOKEN && registrations.iter().any(Registered::is_kube_client)
+/// Returns whether the agent shows tokens. The cluster's own agent chooses it, and chooses nothing else: all names are
+/// derived.
+pub(super) fn is_used(instance: &Instance) -> bool {
+    *instance.driver == *TOKEN
+}
+
+/// Returns whether the service account of the agent is there, and the tide's own.
+pub(super) fn stands(view: &View<'_>, instance: &Instance) -> bool {
+    let found = view.grant(&account(instance));
+    found.is_some_and(|grant| grant.purpose == Purpose::Token && !grant.meta.deleting)
 }
 
 /// Returns the rules of the role: tokens of this one service account.
@@ -28,8 +34,16 @@ pub(super) fn rules(addon: &str) -> Value {
     ])
 }
 
-/// Returns the three objects.
-pub(super) fn wanted(instance: &Instance) -> [Wanted<'_>; 3] {
+/// Returns the objects: the account, and the two that give tokens of it as soon as it stands. An account of that name that is
+/// somebody else's must not become the cluster's because its agent has chosen tokens.
+pub(super) fn wanted<'v>(view: &View<'_>, instance: &'v Instance) -> Vec<Wanted<'v>> {
+    let is_due = |one: &Wanted<'_>| {
+        one.key.kind == Kind::ServiceAccount || stands(view, instance) || view.grant(&one.key).is_some()
+    };
+    all(instance).into_iter().filter(is_due).collect()
+}
+
+fn all(instance: &Instance) -> [Wanted<'_>; 3] {
     let Instance { addon, cluster, .. } = instance;
     let role = token_role(addon);
     let one = |key: ObjectKey, content: GrantContent| Wanted {
@@ -79,7 +93,7 @@ pub(super) fn condition(
         ));
     }
     let stands = |one: &Wanted<'_>| view.grant(&one.key).is_some_and(|grant| one.stands(grant));
-    if !wanted.iter().all(stands) {
+    if !all(instance).iter().all(stands) {
         return None;
     }
     let uid = &view.grant(&account(instance))?.meta.uid;

@@ -2,6 +2,8 @@
 //!
 //! Decides how entries about one object become one, with nothing dropped, and which workloads are asked for their status.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::object::{Identifier, text};
@@ -13,11 +15,15 @@ const WELL_KNOWN: &str = "WellKnownStatus";
 /// Returns the entries with those about one object merged, in the order of their first mention.
 pub(super) fn merged(entries: Vec<Value>) -> Vec<(Identifier, Value)> {
     let mut all: Vec<(Identifier, Value)> = Vec::new();
+    let mut places: BTreeMap<Identifier, usize> = BTreeMap::new();
     for entry in entries {
         let about = Identifier::read(entry.get("resourceIdentifier").unwrap_or(&Value::Null));
-        match all.iter_mut().find(|(known, _)| *known == about) {
-            None => all.push((about, entry)),
-            Some((_, known)) => merge(known, entry),
+        let known = places.get(&about).and_then(|place| all.get_mut(*place));
+        if let Some((_, known)) = known {
+            merge(known, entry);
+        } else {
+            places.insert(about.clone(), all.len());
+            all.push((about, entry));
         }
     }
     all

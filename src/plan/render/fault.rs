@@ -3,6 +3,7 @@
 //! Decides nothing. Every fault is something that a human can find in the template, the configuration or the cluster.
 
 use super::split::LARGEST;
+use crate::plan::room::{ALL, Full, ONE, Room};
 use crate::plan::substitute::SubstitutionFault;
 
 /// Why no works can be made.
@@ -18,6 +19,10 @@ pub(in crate::plan) enum RenderFault {
     Twice(String, String, String),
     /// The manifest at this place does not fit into a work.
     TooLarge(String, usize),
+    /// What stands at this place grew beyond a work while it was written.
+    Boundless(String),
+    /// All manifests together grew too large while they were written.
+    TooMuch,
     /// What every work of the template carries does not fit into a work.
     SharedTooLarge(usize),
     /// The cluster's annotation with image mirrors cannot be read.
@@ -30,6 +35,16 @@ pub(in crate::plan) enum RenderFault {
     NoSigner(usize),
 }
 
+impl RenderFault {
+    /// Returns the fault of a rendering that ran out of room at a place, if it did.
+    pub(super) fn of_room(room: &Room, place: &str) -> Option<Self> {
+        room.full().map(|full| match full {
+            Full::One => Self::Boundless(place.to_owned()),
+            Full::All => Self::TooMuch,
+        })
+    }
+}
+
 impl std::fmt::Display for RenderFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -40,6 +55,11 @@ impl std::fmt::Display for RenderFault {
             Self::TooLarge(place, size) => {
                 write!(f, "{place}: it takes {size} bytes; one work holds {LARGEST}")
             }
+            Self::Boundless(place) => write!(
+                f,
+                "{place}: it takes more than {ONE} bytes; one work holds {LARGEST}"
+            ),
+            Self::TooMuch => write!(f, "all manifests together take more than {ALL} bytes"),
             Self::SharedTooLarge(size) => write!(
                 f,
                 "what every work carries beside its manifests takes {size} bytes; one work holds {LARGEST}"

@@ -2,6 +2,8 @@
 //!
 //! Decides the delete option of a work: the template's own, with a rule for every manifest that asks to stay.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::object::{Identifier, is_marked, text};
@@ -36,11 +38,9 @@ pub(super) fn add(spec: &mut Map<String, Value>, rules: &[&Value]) {
             .as_array_mut()
     });
     let Some(list) = list else { return };
+    let mut known: BTreeSet<Identifier> = list.iter().map(Identifier::read).collect();
     for rule in rules {
-        if !list
-            .iter()
-            .any(|known| Identifier::read(known) == Identifier::read(rule))
-        {
+        if known.insert(Identifier::read(rule)) {
             list.push((*rule).clone());
         }
     }

@@ -15,8 +15,12 @@ use super::orphans;
 use super::recipe::{CLUSTER, Probe, Recipe, fill, room_for};
 use super::split::LARGEST;
 use super::values::Subject;
+use crate::plan::room::Room;
 use crate::plan::substitute::{Variables, substitute};
 use crate::snapshot::{Identity, Mark, canonical, fill_defaults};
+
+/// How what the template does not bring is called in faults.
+const COMPANION: &str = "the proxy's certificates";
 
 /// One manifest in its last form.
 #[derive(Debug)]
@@ -59,10 +63,14 @@ pub(in crate::plan) struct Sizes {
     pub room: usize,
 }
 
+/// Entries of `manifestConfigs` by what they are about, each with its place.
+type Entries = BTreeMap<Identifier, (usize, Value)>;
+
 /// Renders a template.
 pub(in crate::plan) fn rendered(subject: &Subject<'_>) -> Result<Rendered, RenderFault> {
-    let variables = subject.variables();
-    let decorations = Decorations::of(subject)?;
+    let (variables, room) = (subject.variables(), Room::default());
+    let decorations = Decorations::of(subject, &room)?;
+    let filled = |value: &Value, place: &str| filled(value, &variables, &room, place);
     let agent = subject.template.agent.as_object();
     let field = |name: &str| agent.and_then(|agent| agent.get(name));
     let raw = field("workload").and_then(|workload| workload.get("manifests"));
@@ -70,14 +78,16 @@ pub(in crate::plan) fn rendered(subject: &Subject<'_>) -> Result<Rendered, Rende
     let mut manifests = Vec::new();
     for (index, raw) in raw.and_then(Value::as_array).into_iter().flatten().enumerate() {
         let place = place(index, raw);
-        let filled = filled(raw, &variables, &place)?;
+        let filled = filled(raw, &place)?;
         check(&filled, &place)?;
         let before = Identity::of(&filled);
         let manifest = finished(filled, place, &decorations, subject.moved_to());
+        no_fault(RenderFault::of_room(&room, &manifest.place))?;
         moves.insert(before, manifest.identity.clone());
         manifests.push(manifest);
     }
     manifests.extend(companions(&manifests, &decorations));
+    no_fault(RenderFault::of_room(&room, COMPANION))?;
     let mut manifests = without_twins(manifests)?;
     let plurals = Plurals::of(manifests.iter().map(|manifest| &manifest.object));
     let followed = Moves::of(&moves, &plurals);
@@ -85,19 +95,26 @@ pub(in crate::plan) fn rendered(subject: &Subject<'_>) -> Result<Rendered, Rende
     let mut shared = Map::new();
     for (name, value) in agent.into_iter().flatten() {
         if !matches!(name.as_str(), "workload" | "manifestConfigs") {
-            let filled = filled(value, &variables, &format!("agentSpec.{name}"))?;
+            let filled = filled(value, &format!("agentSpec.{name}"))?;
             shared.insert(name.clone(), filled);
         }
     }
     followed.in_shared(&mut shared);
     let configs = match field("manifestConfigs") {
-        Some(own) => filled(own, &variables, "agentSpec.manifestConfigs")?,
+        Some(own) => filled(own, "agentSpec.manifestConfigs")?,
         None => Value::Null,
     };
-    let mut own = merged(followed.in_configs(configs));
+    let own = merged(followed.in_configs(configs));
+    let mut own: Entries = own
+        .into_iter()
+        .enumerate()
+        .map(|(place, (about, entry))| (about, (place, entry)))
+        .collect();
     for manifest in &mut manifests {
         describe(manifest, &plurals, &mut own);
     }
+    let mut own: Vec<(usize, Value)> = own.into_values().collect();
+    own.sort_by_key(|(place, _)| *place);
     Ok(Rendered {
         shared,
         configs: own.into_iter().map(|(_, config)| config).collect(),
@@ -111,8 +128,16 @@ pub(in crate::plan) fn rendered(subject: &Subject<'_>) -> Result<Rendered, Rende
     })
 }
 
-fn filled(value: &Value, variables: &Variables, place: &str) -> Result<Value, RenderFault> {
-    substitute(value, variables).map_err(|fault| RenderFault::Substitution(place.to_owned(), fault))
+fn filled(value: &Value, variables: &Variables, room: &Room, place: &str) -> Result<Value, RenderFault> {
+    room.next();
+    substitute(value, variables, room).map_err(|fault| {
+        let full = RenderFault::of_room(room, place).filter(|_| fault.is_full());
+        full.unwrap_or_else(|| RenderFault::Substitution(place.to_owned(), fault))
+    })
+}
+
+fn no_fault(fault: Option<RenderFault>) -> Result<(), RenderFault> {
+    fault.map_or(Ok(()), Err)
 }
 
 fn finished(
@@ -155,7 +180,7 @@ fn companions(manifests: &[Manifest], decorations: &Decorations<'_>) -> Vec<Mani
     let taken: BTreeSet<&Identity> = manifests.iter().map(|manifest| &manifest.identity).collect();
     objects
         .filter(|object| !taken.contains(&Identity::of(object)))
-        .map(|object| finished(object, "the proxy's certificates".to_owned(), decorations, None))
+        .map(|object| finished(object, COMPANION.to_owned(), decorations, None))
         .collect()
 }
 
@@ -181,13 +206,12 @@ fn without_twins(manifests: Vec<Manifest>) -> Result<Vec<Manifest>, RenderFault>
 }
 
 /// Gives a manifest what belongs to it, and takes its entry out of those of the template.
-fn describe(manifest: &mut Manifest, plurals: &Plurals, own: &mut Vec<(Identifier, Value)>) {
+fn describe(manifest: &mut Manifest, plurals: &Plurals, own: &mut Entries) {
     if manifest.is_hook {
         return;
     }
     let identifier = plurals.identify(&manifest.identity);
-    let index = own.iter().position(|(about, _)| *about == identifier);
-    let entry = index.map(|index| own.remove(index).1);
+    let entry = own.remove(&identifier).map(|(_, entry)| entry);
     manifest.probe = probe(&manifest.object);
     manifest.config = about(&identifier, entry, manifest.probe.is_some());
     manifest.orphan = orphans::rule(&manifest.object, &identifier);
@@ -260,21 +284,38 @@ impl Moves {
     }
 }
 
+/// Returns what every work says, with no more than one orphaning rule.
+fn slim(shared: &Map<String, Value>) -> Map<String, Value> {
+    let mut slim = shared.clone();
+    let rules = slim
+        .get_mut("deleteOption")
+        .and_then(|option| option.pointer_mut("/selectivelyOrphans/orphaningRules"));
+    if let Some(rules) = rules.and_then(Value::as_array_mut) {
+        rules.truncate(1);
+    }
+    slim
+}
+
 impl Rendered {
     fn chosen<'r>(&'r self, which: &'r [usize]) -> impl Iterator<Item = &'r Manifest> + Clone {
         which.iter().filter_map(|index| self.manifests.get(*index))
     }
 
     fn spec(&self, which: &[usize]) -> Value {
+        self.spec_beside((&self.shared, &self.configs), which)
+    }
+
+    /// Returns the spec of some manifests beside what every work says.
+    fn spec_beside(&self, (shared, entries): (&Map<String, Value>, &[Value]), which: &[usize]) -> Value {
         let chosen = self.chosen(which);
-        let mut spec = self.shared.clone();
+        let mut spec = shared.clone();
         let rules: Vec<&Value> = chosen
             .clone()
             .filter_map(|manifest| manifest.orphan.as_ref())
             .collect();
         orphans::add(&mut spec, &rules);
         let configs = chosen.clone().filter_map(|manifest| manifest.config.clone());
-        let configs: Vec<Value> = configs.chain(self.configs.iter().cloned()).collect();
+        let configs: Vec<Value> = configs.chain(entries.iter().cloned()).collect();
         let objects: Vec<&Value> = chosen.map(|manifest| &manifest.object).collect();
         spec.insert("workload".to_owned(), json!({"manifests": objects}));
         spec.insert("manifestConfigs".to_owned(), Value::Array(configs));
@@ -317,9 +358,13 @@ impl Rendered {
         let room = LARGEST
             .checked_sub(shared)
             .ok_or(RenderFault::SharedTooLarge(shared))?;
+        // What every work says may be long and counts once: of its lists one item stays, so that there is a comma.
+        let slim = (slim(&self.shared), self.configs.get(..1).unwrap_or_default());
+        let beside = |which: &[usize]| room_for(&canonical(&self.spec_beside((&slim.0, slim.1), which)));
+        let least = beside(&[]);
         let mut weights = BTreeMap::new();
         for index in &self.deployed {
-            let alone = self.size(&[*index]);
+            let alone = beside(&[*index]).saturating_sub(least).saturating_add(shared);
             if alone > LARGEST {
                 let manifest = self.manifests.get(*index);
                 let place = manifest.map(|manifest| manifest.place.clone());
@@ -404,6 +449,65 @@ mod tests {
             .and_then(|rendered| rendered.sizes())
             .unwrap_err()
             .to_string()
+    }
+
+    #[test]
+    fn a_bomb_is_told_without_being_written() {
+        let big = DeploymentConfig {
+            variables: vec![("A".into(), "x".repeat(1024).into())],
+            ..DeploymentConfig::default()
+        };
+        let bomb = |name: &str| config_map(name, json!({"a": "{{A}}".repeat(67_500)}));
+        let bombs = template(json!([bomb("a"), bomb("b"), bomb("c"), bomb("d")]));
+        let fault = render(&bombs, &big).unwrap_err().to_string();
+        let place = "manifest 0 (ConfigMap n/a)";
+        assert_eq!(
+            fault,
+            format!("{place}: it takes more than 819200 bytes; one work holds 409600")
+        );
+        let large = |number: usize| config_map(&format!("c{number}"), json!({"a": "{{A}}".repeat(390)}));
+        let many = template((0..40).map(large).collect());
+        let fault = render(&many, &big).unwrap_err().to_string();
+        assert_eq!(fault, "all manifests together take more than 13107200 bytes");
+        let several = template((0..20).map(large).collect());
+        assert_eq!(render(&several, &big).unwrap().sizes().unwrap().order.len(), 20);
+    }
+
+    #[test]
+    fn what_a_configuration_adds_to_every_container_is_bounded_too() {
+        let mut config = config("");
+        config.proxy.http_proxy = "http://proxy.example.com".to_owned();
+        config.proxy.no_proxy = "x".repeat(100_000);
+        let mut many = deployment("Deployment");
+        many["spec"]["template"]["spec"]["containers"] = (0..1000)
+            .map(|number| json!({"name": format!("c{number}")}))
+            .collect();
+        let fault = render(&template(json!([many])), &config).unwrap_err().to_string();
+        assert!(
+            fault.ends_with("it takes more than 819200 bytes; one work holds 409600"),
+            "{fault}"
+        );
+    }
+
+    #[test]
+    fn a_manifest_weighs_the_same_whatever_every_work_says_beside_it() {
+        let keep = json!({"addon.open-cluster-management.io/deletion-orphan": ""});
+        let mut kept = config_map("kept", json!({"a": "b"}));
+        kept["metadata"]["annotations"] = keep;
+        let pattern = |name: &str| {
+            json!({"resourceIdentifier": {"group": "", "resource": "*", "name": name},
+            "feedbackRules": [{"type": "WellKnownStatus"}]})
+        };
+        let rule = |name: &str| json!({"group": "", "resource": "secrets", "namespace": "n", "name": name});
+        let mut template = template(json!([kept, config_map("other", json!({}))]));
+        template.agent["manifestConfigs"] = json!([pattern("a"), pattern("b"), pattern("c")]);
+        template.agent["deleteOption"] = json!({"propagationPolicy": "SelectivelyOrphan",
+            "selectivelyOrphans": {"orphaningRules": [rule("a"), rule("b")]}});
+        let rendered = render(&template, &DeploymentConfig::default()).unwrap();
+        for (index, weight) in rendered.sizes().unwrap().weights {
+            let measured = rendered.size(&[index]) - rendered.size(&[]);
+            assert_eq!(weight, measured + 3, "manifest {index}");
+        }
     }
 
     fn config_map(name: &str, data: Value) -> Value {

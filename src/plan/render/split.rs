@@ -5,8 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::plan::room::WORK;
+
 /// Largest spec of one work in bytes: 80 % of what the hub accepts.
-pub(in crate::plan) const LARGEST: usize = 409_600;
+pub(in crate::plan) const LARGEST: usize = WORK;
 
 /// A work as the hub has it: its number and the manifests in it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::stages::{Gate, Stages};
 use crate::model::{Limit, MandatoryGroup, Tolerance};
+use crate::snapshot::Name;
 
 /// How a change travels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +65,16 @@ pub(in crate::plan) struct Group<'a> {
     pub index: u32,
     /// Its name, "" when it has none.
     pub name: &'a str,
+}
+
+impl Group<'_> {
+    /// Returns what it is called in messages.
+    pub(in crate::plan) fn told(&self) -> Name {
+        if self.name.is_empty() {
+            return Name::from(self.index.to_string());
+        }
+        Name::from(self.name)
+    }
 }
 
 /// One unit. The list of units is in the order in which they start.
@@ -275,8 +286,9 @@ fn judged(course: &Course, unit: &Unit, now: Timestamp) -> Verdict {
     let is_late = |since| course.is_late(since, now);
     match unit.standing {
         Standing::ToApply | Standing::Overtaken(_) => Verdict::Wait(Hold::Slot),
-        Standing::InFlight(since) | Standing::Failed(since) if is_late(since) => Verdict::TimedOut,
+        Standing::InFlight(since) if is_late(since) => Verdict::TimedOut,
         Standing::InFlight(_) => Verdict::Going,
+        // A failure stays one, however long it lasts.
         Standing::Failed(_) => Verdict::Failed,
         Standing::Succeeded(_) if course.soak.is_zero() => Verdict::Done,
         Standing::Succeeded(since) => match end(since, course.soak) {
@@ -291,8 +303,9 @@ fn judged(course: &Course, unit: &Unit, now: Timestamp) -> Verdict {
 /// When time alone changes the verdict about a unit.
 fn ends(course: &Course, standing: Standing, verdict: Verdict) -> Option<Timestamp> {
     match (standing, verdict) {
-        (Standing::InFlight(since) | Standing::Failed(since), Verdict::Going | Verdict::Failed)
-        | (Standing::Overtaken(since), Verdict::Wait(_)) => end(since, course.deadline?),
+        (Standing::InFlight(since), Verdict::Going) | (Standing::Overtaken(since), Verdict::Wait(_)) => {
+            end(since, course.deadline?)
+        }
         (Standing::Succeeded(since), Verdict::Soaking) => end(since, course.soak),
         (
             Standing::ToApply

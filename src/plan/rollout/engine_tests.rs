@@ -317,8 +317,8 @@ fn the_deadline_counts_from_the_moment_of_the_assignment() {
     // One time-out is tolerated and gives its slot back.
     let one = decided(&course, "iS..", false, NOW + 5);
     assert_eq!(show("iS..", &one), "td>>");
-    // What failed and is late as well counts once.
-    assert_eq!(show("f", &decided(&course, "f", false, NOW + 5)), "t");
+    // What failed and is late as well counts once, as the failure that it is.
+    assert_eq!(show("f", &decided(&course, "f", false, NOW + 5)), "f");
 }
 
 #[test]

@@ -4,17 +4,19 @@
 //! configuration comes from, the last placement that selects it, and only while there is an instance that can move:
 //! whoever cannot move takes no slot and keeps no group open.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
 use super::course::course;
 use super::engine::{
-    Breach, Counts, Course, Decision, Group, Hold, Rest, Standing, Unit, Verdict, decide, decide_beside,
+    Breach, Counts, Course, Group, Hold, Rest, Standing, Unit, Verdict, decide, decide_beside,
 };
 use super::members::Candidate;
-use super::notice::Notice;
+use super::notice::{Notice, listed};
 use super::rolling::Rolling;
+use super::stages::Stages;
+use crate::plan::few::Few;
 use crate::plan::install::{Known, Missing, Selected};
 use crate::plan::quiet::Others;
 use crate::snapshot::{Name, PlacementUse, View, order};
@@ -32,8 +34,57 @@ pub(in crate::plan) struct Placed {
     pub paused: bool,
     /// What is wrong with its strategy.
     pub fault: Option<Name>,
-    /// The first clusters that failed or timed out.
-    pub failed: Vec<Name>,
+    /// The clusters that failed.
+    pub failed: Few,
+    /// The clusters that took too long.
+    pub late: Few,
+    /// The clusters on the way.
+    pub moving: Few,
+    /// The clusters that must stay successful for some time yet.
+    pub soaking: Few,
+    /// The decision groups of those that are on the way or soaking, where others wait for groups.
+    open: Few,
+    /// For each decision group those that go before it.
+    before: Vec<Few>,
+}
+
+impl Placed {
+    /// Returns the clusters that are waited for, by what they do.
+    pub(in crate::plan) fn awaited(&self) -> String {
+        let mut now = listed(&[
+            (Some(&self.moving), "on the way"),
+            (Some(&self.soaking), "soaking"),
+        ]);
+        if !now.is_empty() && !self.open.is_empty() {
+            now = format!("{now} of decision group {}", self.open);
+        }
+        now
+    }
+
+    /// Returns the decision groups that go before one.
+    pub(super) fn before(&self, group: usize) -> Few {
+        self.before.get(group).cloned().unwrap_or_default()
+    }
+
+    /// Notes the clusters by their verdicts.
+    fn name(&mut self, verdict: Verdict, cluster: &Name) {
+        match verdict {
+            Verdict::Start | Verdict::Going => self.moving.add(cluster),
+            Verdict::Soaking => self.soaking.add(cluster),
+            Verdict::Failed => self.failed.add(cluster),
+            Verdict::TimedOut => self.late.add(cluster),
+            Verdict::Wait(_) | Verdict::Done | Verdict::Skipped | Verdict::Held => {}
+        }
+    }
+}
+
+/// Whom `spec.configuration` refuses a slot.
+#[derive(Debug, Default)]
+pub(super) struct Refusal {
+    /// The places of candidates that would move by their placement, with what they wait for.
+    pub waiting: BTreeMap<usize, Hold>,
+    /// The clusters that have the slots.
+    pub moving: Few,
 }
 
 /// The rollout over one placement before it is decided.
@@ -53,9 +104,6 @@ pub(super) struct Feed<'v> {
     missing: &'v Missing<'v>,
     index: usize,
 }
-
-/// Failed clusters that are named.
-const NAMED: usize = 3;
 
 impl<'v> Feed<'v> {
     pub(super) fn of(
@@ -132,18 +180,23 @@ impl<'v> Feed<'v> {
         }
         let shut = self.paused || self.shut.is_some();
         let decision = decide_beside(&self.course, &groups.list, (&units, &done), shut, now);
-        let placed = Placed {
+        let mut placed = Placed {
             counts: decision.counts,
             configured,
             breach: decision.breach,
             paused: self.paused,
             fault: self.fault.clone(),
-            failed: failed(&decision, &places, candidates),
+            before: groups.before(&self.course),
+            ..Placed::default()
         };
         for (at, verdict) in places.iter().zip(&decision.verdicts) {
             if let Some(candidate) = at.and_then(|at| candidates.get_mut(at)) {
                 candidate.verdict = *verdict;
+                placed.name(*verdict, &candidate.instance.cluster);
             }
+        }
+        if decision.verdicts.contains(&Verdict::Wait(Hold::Group)) {
+            placed.open = groups.open(&units, &decision.verdicts);
         }
         (placed, decision.recheck_at)
     }
@@ -160,18 +213,6 @@ impl<'v> Feed<'v> {
         candidate.map_or_else(missing, |one| one.home) == Some(self.index)
             && view.cluster(cluster).is_some_and(|found| !found.meta.deleting)
     }
-}
-
-fn failed(decision: &Decision, places: &[Option<usize>], candidates: &[Candidate<'_>]) -> Vec<Name> {
-    let is_failure = |verdict: &Verdict| matches!(verdict, Verdict::Failed | Verdict::TimedOut);
-    let at = places
-        .iter()
-        .zip(&decision.verdicts)
-        .filter(|(_, verdict)| is_failure(verdict));
-    at.filter_map(|(at, _)| candidates.get((*at)?))
-        .take(NAMED)
-        .map(|candidate| candidate.instance.cluster.clone())
-        .collect()
 }
 
 /// Joins two lists that are sorted by cluster: every selected cluster with the place of its instance.
@@ -224,6 +265,42 @@ impl<'v> Groups<'v> {
         groups
     }
 
+    /// For each group those that go before it, by name where they have one.
+    fn before(&self, course: &Course) -> Vec<Few> {
+        let stages = Stages::new(course, &self.list);
+        let mut sorted: Vec<(usize, usize)> = (0..self.list.len())
+            .map(|position| (stages.at(position), position))
+            .collect();
+        sorted.sort_unstable();
+        let mut before = vec![Few::default(); self.list.len()];
+        let (mut passed, mut reached) = (Few::default(), Few::default());
+        let mut present = 0;
+        for (stage, position) in sorted {
+            if stage > present {
+                passed = reached.clone();
+                present = stage;
+            }
+            if let (Some(slot), Some(group)) = (before.get_mut(position), self.list.get(position)) {
+                slot.clone_from(&passed);
+                reached.add(&group.told());
+            }
+        }
+        before
+    }
+
+    /// The groups with units on the way or soaking.
+    fn open(&self, units: &[Unit], verdicts: &[Verdict]) -> Few {
+        let is_open =
+            |verdict: &Verdict| matches!(verdict, Verdict::Start | Verdict::Going | Verdict::Soaking);
+        let open = units.iter().zip(verdicts).filter(|(_, verdict)| is_open(verdict));
+        let positions: BTreeSet<usize> = open.map(|(unit, _)| unit.group).collect();
+        let groups = positions
+            .into_iter()
+            .filter_map(|position| self.list.get(position));
+        let names: Vec<Name> = groups.map(Group::told).collect();
+        names.iter().collect()
+    }
+
     fn of_cluster(&self, cluster: &Name) -> usize {
         self.of.get(cluster).copied().unwrap_or_default()
     }
@@ -258,23 +335,25 @@ pub(super) fn decide_others(
 }
 
 /// Decides which of the candidates that may move by their placement also get a slot of `spec.configuration`; returns the
-/// places of those that do not, with what they wait for.
+/// places of those that do not, with what they wait for, and who has the slots.
 pub(super) fn decide_rolling(
     rolling: &Rolling<'_>,
     candidates: &[Candidate<'_>],
     others: &Others,
     now: Timestamp,
-) -> Vec<(usize, Hold)> {
+) -> Refusal {
     let (mut units, mut places) = (Vec::new(), Vec::new());
     for (at, candidate) in candidates.iter().enumerate() {
         if !candidate.is_there() || !rolling.clusters.contains(&candidate.instance.cluster) {
             continue;
         }
         let standing = match candidate.standing() {
-            Standing::ToApply | Standing::Overtaken(_)
-                if !candidate.is_governed || candidate.verdict != Verdict::Start =>
-            {
+            Standing::ToApply if !candidate.is_governed || candidate.verdict != Verdict::Start => {
                 Standing::Held
+            }
+            // Whoever is on its way takes a slot, whatever holds the next step.
+            Standing::Overtaken(since) if !candidate.is_governed || candidate.verdict != Verdict::Start => {
+                Standing::InFlight(since)
             }
             standing @ (Standing::ToApply
             | Standing::Overtaken(_)
@@ -289,18 +368,20 @@ pub(super) fn decide_rolling(
     }
     let done = BTreeMap::from([(0, others.rolling())]);
     let decision = decide_beside(&rolling.course, &[], (&units, &done), rolling.paused, now);
-    let refused = places.into_iter().zip(decision.verdicts);
-    refused
-        .filter_map(|(at, verdict)| match verdict {
-            Verdict::Wait(hold) => Some((at, hold)),
-            Verdict::Start
-            | Verdict::Going
-            | Verdict::Soaking
-            | Verdict::Failed
-            | Verdict::TimedOut
-            | Verdict::Done
-            | Verdict::Skipped
-            | Verdict::Held => None,
-        })
-        .collect()
+    let mut refusal = Refusal::default();
+    for (at, verdict) in places.into_iter().zip(decision.verdicts) {
+        match verdict {
+            Verdict::Wait(hold) => {
+                refusal.waiting.insert(at, hold);
+            }
+            // A cluster that failed keeps its slot here.
+            Verdict::Start | Verdict::Going | Verdict::Soaking | Verdict::Failed | Verdict::TimedOut => {
+                if let Some(candidate) = candidates.get(at) {
+                    refusal.moving.add(&candidate.instance.cluster);
+                }
+            }
+            Verdict::Done | Verdict::Skipped | Verdict::Held => {}
+        }
+    }
+    refusal
 }

@@ -11,14 +11,16 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::engine::{Course, Hold, Standing, Verdict};
+use super::engine::{Hold, Standing, Verdict};
 use super::feed::{Feed, Placed, decide_others, decide_rolling};
 use super::notice::Notice;
+use super::notices::Notices;
 use super::references::{assign, is_exact, is_settled};
-use super::rolling::Rolling;
+use super::rolling::{Rolling, is_gone};
 use super::standing::{Seen, seen};
 use crate::plan::config::{Configs, Desired, Effective};
 use crate::plan::install::{Stand, Wanted};
+use crate::plan::judge::{carries, is_deployed};
 use crate::plan::quiet::{Done, Others};
 use crate::plan::types::earliest;
 use crate::snapshot::{Cluster, ClusterConfigs, Instance, Reference, Site, View, Work};
@@ -66,12 +68,14 @@ pub(in crate::plan) struct Member<'v> {
 impl Member<'_> {
     /// Returns the first assigned configuration whose object cannot be used.
     pub(in crate::plan) fn missing(&self) -> Option<&Desired> {
-        let is_assigned = |desired: &Desired| {
-            let mut assigned = self.assigned.iter();
-            assigned.any(|one| one.config == desired.config && one.desired == desired.hash)
-        };
         let mut refs = self.effective.refs.iter();
-        refs.find(|desired| desired.fault.is_some() && is_assigned(desired))
+        refs.find(|desired| desired.fault.is_some() && self.is_assigned(desired))
+    }
+
+    /// Returns whether a configuration is what the instance is assigned.
+    pub(in crate::plan) fn is_assigned(&self, desired: &Desired) -> bool {
+        let mut assigned = self.assigned.iter();
+        assigned.any(|one| one.config == desired.config && one.desired == desired.hash)
     }
 }
 
@@ -88,7 +92,7 @@ pub(in crate::plan) struct Rollout<'v> {
 
 /// What becomes of edits of an instance's own configurations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OwnEdits {
+pub(super) enum OwnEdits {
     /// They travel by its rollout.
     Travel,
     /// They pass its rollout by.
@@ -111,12 +115,14 @@ pub(super) struct Candidate<'v> {
     /// The placement that configures it.
     pub home: Option<usize>,
     /// What it is to run with now, where that is not the effective configuration.
-    kept: Option<Vec<Desired>>,
+    pub kept: Option<Vec<Desired>>,
     /// Whether a change of `spec.configuration` is a part of its next step.
     pub is_governed: bool,
     is_there: bool,
-    own: OwnEdits,
-    settled: bool,
+    pub own: OwnEdits,
+    pub settled: bool,
+    /// Whether nobody can make anything of what it is assigned any more.
+    is_lost: bool,
     soak: Duration,
     seen: Seen,
     pub verdict: Verdict,
@@ -128,6 +134,12 @@ impl Candidate<'_> {
     /// Returns whether it can move at all.
     pub(super) fn is_there(&self) -> bool {
         self.is_there
+    }
+
+    /// Returns its decision group in the placement that configures it, as far as that is noted.
+    pub(super) fn group(&self) -> Option<usize> {
+        let counts = self.counts.filter(|counts| counts.home.is_some())?;
+        usize::try_from(counts.group).ok()
     }
 
     /// Notes that a placement selects it, and in which decision group it is there.
@@ -156,7 +168,12 @@ impl Candidate<'_> {
     /// Returns its standing. What it is kept from by others than its placement takes no slot there.
     pub(super) fn standing(&self) -> Standing {
         match self.seen.standing {
-            Standing::Succeeded(_) if self.kept.is_some() && self.settled => Standing::Held,
+            // What failed with content that a change has yet to replace says nothing about the change.
+            Standing::Succeeded(_) | Standing::Failed(_) if self.kept.is_some() && self.settled => {
+                Standing::Held
+            }
+            // It will not arrive: what it keeps was edited before anything was made of it.
+            Standing::InFlight(_) if self.kept.is_some() && self.settled && self.is_lost => Standing::Held,
             standing @ (Standing::ToApply
             | Standing::Overtaken(_)
             | Standing::InFlight(_)
@@ -203,18 +220,21 @@ pub(in crate::plan) fn next<'v>(
         placed.push(done);
     }
     decide_others(&mut candidates, &feeds, view.addon.paused.everything(), now);
-    let mut notices = Notices::new(&feeds, rolling.as_ref());
+    let refusal = rolling
+        .as_ref()
+        .map(|rolling| decide_rolling(rolling, &candidates, others, now))
+        .unwrap_or_default();
     if let Some(rolling) = &rolling {
-        let refused = decide_rolling(rolling, &candidates, others, now);
-        notices.refused = refused.into_iter().collect();
-        refuse(rolling, &notices.refused, &mut candidates, &mut placed);
+        refuse(rolling, &refusal.waiting, &mut candidates, &mut placed);
     }
+    let mut notices = Notices::new((&feeds, &placed), rolling.as_ref().map(|one| (one, &refusal)));
     let members = candidates.into_iter().enumerate().map(|(at, candidate)| {
         let notice = notices.of(at, &candidate);
         member(candidate, notice)
     });
+    let members = members.collect();
     Rollout {
-        members: members.collect(),
+        members,
         placed,
         recheck_at,
     }
@@ -233,6 +253,7 @@ fn refuse(
         };
         candidate.verdict = Verdict::Wait(*hold);
         if let Some(one) = candidate.home.and_then(|home| placed.get_mut(home)) {
+            one.moving.remove(&candidate.instance.cluster);
             one.counts.progressing = one.counts.progressing.saturating_sub(1);
             one.counts.waiting = one.counts.waiting.saturating_add(1);
         }
@@ -310,11 +331,19 @@ fn candidate<'v>(
         is_governed: kept.is_governed,
         is_there,
         settled,
+        is_lost: is_lost(view, stand.site),
         soak,
         seen,
         verdict: Verdict::Skipped,
         counts: Some(Done::default()),
     }
+}
+
+/// Whether some content that an instance is assigned is no longer on the hub, and no work carries it.
+fn is_lost(view: &View<'_>, site: Site<'_>) -> bool {
+    let references = &site.instance.references;
+    let mut works = site.works.iter().filter(|work| is_deployed(site.instance, work));
+    references.iter().any(|one| is_gone(view, one)) && !works.any(|work| carries(work, references))
 }
 
 /// Whoever is on the way to what it was assigned before goes on taking a slot, until it has a newer assignment.
@@ -373,72 +402,5 @@ fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>) -> Member<'_> {
         timed_out: candidate.verdict == Verdict::TimedOut,
         done,
         effective: candidate.effective,
-    }
-}
-
-/// The notices of an add-on: each is made once, however many clusters give it.
-struct Notices<'a> {
-    feeds: &'a [Feed<'a>],
-    rolling: Option<&'a Rolling<'a>>,
-    /// The places of candidates that `spec.configuration` has refused a slot.
-    refused: BTreeMap<usize, Hold>,
-    made: BTreeMap<(Option<usize>, Kind), Arc<Notice>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Outside,
-    Gone,
-    Shut,
-    Waiting(Hold),
-    Rolling(Hold),
-}
-
-impl<'a> Notices<'a> {
-    fn new(feeds: &'a [Feed<'a>], rolling: Option<&'a Rolling<'a>>) -> Self {
-        Self {
-            feeds,
-            rolling,
-            refused: BTreeMap::new(),
-            made: BTreeMap::new(),
-        }
-    }
-
-    fn of(&mut self, at: usize, candidate: &Candidate<'_>) -> Option<Arc<Notice>> {
-        let feeds = self.feeds;
-        let claims = || {
-            feeds
-                .iter()
-                .find(|feed| candidate.home.is_none() && feed.may_claim())
-        };
-        let feed = candidate.home.and_then(|home| feeds.get(home)).or_else(claims);
-        let kind = match (candidate.verdict, self.refused.get(&at)) {
-            (Verdict::Wait(_), Some(hold)) => Kind::Rolling(*hold),
-            (Verdict::Wait(Hold::Paused), None)
-                if feed.is_some_and(|feed| feed.shut.is_some() && !feed.paused) =>
-            {
-                Kind::Shut
-            }
-            (Verdict::Wait(hold), None) => Kind::Waiting(hold),
-            _ if candidate.kept.is_some() => Kind::Outside,
-            _ if candidate.own == OwnEdits::MoveAlone => return None,
-            (Verdict::Skipped, _) if !candidate.settled => Kind::Gone,
-            _ => return None,
-        };
-        let rolling = self.rolling;
-        let made = self.made.entry((candidate.home, kind)).or_insert_with(|| {
-            let everything = Course::at_once();
-            let (what, course) = feed.map_or(("the add-on", &everything), |feed| (&feed.what, &feed.course));
-            Arc::new(match (kind, rolling) {
-                (Kind::Outside, Some(rolling)) => rolling.outside.clone(),
-                (Kind::Rolling(hold), Some(rolling)) => Notice::waiting(&rolling.what, &rolling.course, hold),
-                (Kind::Shut, _) => feed
-                    .and_then(|feed| feed.shut.clone())
-                    .unwrap_or_else(|| Notice::undecided(what)),
-                (Kind::Waiting(hold) | Kind::Rolling(hold), _) => Notice::waiting(what, course, hold),
-                (Kind::Outside | Kind::Gone, _) => Notice::gone(),
-            })
-        });
-        Some(Arc::clone(made))
     }
 }

@@ -12,7 +12,7 @@
 //! | `members` | every instance with its next step |
 //! | `references` | what an instance is assigned |
 //! | `record` | since when it is assigned |
-//! | `notice` | what waiting clusters say |
+//! | `notice`, `notices` | what waiting clusters say, and which of them |
 
 mod course;
 mod engine;
@@ -20,6 +20,7 @@ mod feed;
 mod health;
 mod members;
 mod notice;
+mod notices;
 mod record;
 mod references;
 mod rolling;
@@ -34,5 +35,5 @@ mod engine_tests;
 pub(super) use engine::{Breach, Counts};
 pub(super) use feed::Placed;
 pub(super) use members::{Member, Step, next};
-pub(super) use notice::{Attention, Notice};
+pub(super) use notice::{Attention, Notice, listed};
 pub(super) use record::assigned;

@@ -1,13 +1,15 @@
 //! What a cluster says that keeps what it has.
 //!
-//! Decides the words. They depend on the strategy and on what is waited for, never on how far other clusters are: ten
-//! thousand waiting statuses must not change whenever one cluster gets ahead.
+//! Decides the words. What is stored depends on the strategy and on what is waited for, never on how far other clusters are: ten
+//! thousand waiting statuses must not change whenever one cluster gets ahead. Groups are named there, and failures once nothing starts
+//! any more; the clusters that are waited for stand in the status of the add-on, which is one object, and in what is not stored.
 
 use std::time::Duration;
 
 use jiff::SignedDuration;
 
 use super::engine::{Course, Hold, Rest};
+use crate::plan::few::Few;
 use crate::snapshot::{Name, terms};
 
 /// Whom a notice is for.
@@ -19,6 +21,53 @@ pub(in crate::plan) enum Attention {
     Wait,
     /// It is meant to be so.
     Meant,
+}
+
+/// Who is waited for.
+#[derive(Debug, Default)]
+pub(super) struct Awaited<'a> {
+    /// Clusters on the way.
+    pub moving: Option<&'a Few>,
+    /// Clusters that must stay successful for some time yet.
+    pub soaking: Option<&'a Few>,
+    /// Clusters that failed.
+    pub failed: Option<&'a Few>,
+    /// Clusters that took too long.
+    pub late: Option<&'a Few>,
+    /// The decision groups that go first.
+    pub groups: Few,
+}
+
+impl Awaited<'_> {
+    /// Returns a sentence with the clusters that are waited for now.
+    fn now(&self, sentence: &str) -> String {
+        let now = listed(&[(self.moving, "on the way"), (self.soaking, "soaking")]);
+        if now.is_empty() {
+            return sentence.to_owned();
+        }
+        format!("{sentence}; now {now}")
+    }
+
+    /// Returns the clusters that stopped the rollout, to follow a sentence.
+    fn faults(&self) -> String {
+        listed(&[(self.failed, "failed"), (self.late, "timed out")])
+    }
+}
+
+/// Lists clusters by what they do.
+pub(in crate::plan) fn listed(each: &[(Option<&Few>, &str)]) -> String {
+    let each = each.iter().filter_map(|(few, what)| {
+        let few = (*few)?;
+        (!few.is_empty()).then(|| format!("{few} ({what})"))
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+fn followed(sentence: &str, list: &str) -> String {
+    if list.is_empty() {
+        return sentence.to_owned();
+    }
+    format!("{sentence}: {list}")
 }
 
 /// Why a cluster keeps what it has.
@@ -66,6 +115,14 @@ impl Notice {
         Self::new("OutsideRollout", Attention::Meant, message)
     }
 
+    /// The change would be for the clusters of `what`, which does not exist: it reaches nobody.
+    pub(super) fn nowhere(what: &str) -> Self {
+        let message = format!(
+            "{what} does not exist, and changes of spec.configuration only reach its clusters; this one keeps what it has"
+        );
+        Self::new("PlacementNotFound", Attention::Act, message)
+    }
+
     /// The cluster is not there.
     pub(super) fn gone() -> Self {
         let message = "the ManagedCluster does not exist or is being deleted".to_owned();
@@ -73,35 +130,51 @@ impl Notice {
     }
 
     /// What the engine has the clusters of `what` wait for.
-    pub(super) fn waiting(what: &str, course: &Course, hold: Hold) -> Self {
-        let wait = |reason, message| Self::new(reason, Attention::Wait, message);
-        match hold {
-            Hold::Paused => wait(
+    pub(super) fn waiting(what: &str, course: &Course, hold: Hold, awaited: &Awaited<'_>) -> Self {
+        let (reason, message) = match hold {
+            Hold::Paused => (
                 "RolloutPaused",
                 format!(
                     "the rollout of {what} is paused by the annotation {}",
                     terms::PAUSED
                 ),
             ),
-            Hold::Failures => wait(
-                "TooManyFailures",
-                format!("the rollout of {what} has stopped: more clusters failed than it tolerates"),
-            ),
-            Hold::Group => wait(
-                "WaitingForGroup",
-                format!(
-                    "waits for decision groups of {what} that go first{}",
-                    soaking(course)
-                ),
-            ),
-            Hold::Slot => wait("WaitingForSlot", slot(what, course)),
-            Hold::Soak => Self {
-                wait: Name::from(format!(
+            Hold::Failures => {
+                let sentence =
+                    format!("the rollout of {what} has stopped: more clusters failed than it tolerates");
+                ("TooManyFailures", followed(&sentence, &awaited.faults()))
+            }
+            Hold::Group => {
+                let groups = &awaited.groups;
+                let groups = if groups.is_empty() {
+                    String::new()
+                } else {
+                    format!(" {groups}")
+                };
+                (
+                    "WaitingForGroup",
+                    format!(
+                        "waits for decision groups{groups} of {what} that go first{}",
+                        soaking(course)
+                    ),
+                )
+            }
+            Hold::Slot | Hold::Soak => ("WaitingForSlot", slot(what, course)),
+        };
+        let wait = match hold {
+            Hold::Paused | Hold::Failures => message.clone(),
+            Hold::Group | Hold::Slot => awaited.now(&message),
+            Hold::Soak => {
+                let sentence = format!(
                     "waits for a slot in the rollout of {what}: clusters that have succeeded keep it for {}",
                     length(course.soak)
-                )),
-                ..wait("WaitingForSlot", slot(what, course))
-            },
+                );
+                awaited.now(&sentence)
+            }
+        };
+        Self {
+            wait: Name::from(wait),
+            ..Self::new(reason, Attention::Wait, message)
         }
     }
 }

@@ -3,20 +3,22 @@
 //! Decides from when deadlines and soak times count. The condition is always True, and its time moves all the same: to
 //! the assignment, then to the moment at which the agent confirmed it, and to the end of a failure within the soak.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::engine::end;
 use super::members::{Member, Step};
 use crate::plan::conditions::Wish;
 use crate::plan::judge::PROGRESSING;
 use crate::plan::state::State;
-use crate::snapshot::{Instance, Reference, Status};
+use crate::snapshot::{Condition, Instance, Reference, Status};
 
 const ASSIGNED: &str = "Assigned";
 /// Reason while the agent has not confirmed the assignment.
 const OPEN: &str = "ConfigurationsAssigned";
 /// Reason since it has.
 const CONFIRMED: &str = "ConfigurationsConfirmed";
+/// So far ahead may the clock of another leader have been.
+const AHEAD: SignedDuration = SignedDuration::from_secs(5);
 /// So many references are named, and so much of each hash.
 const NAMED: usize = 8;
 const SHORT: usize = 8;
@@ -24,6 +26,9 @@ const SHORT: usize = 8;
 /// Returns what `Assigned` should say; `None` leaves what stands there.
 pub(in crate::plan) fn assigned<'a>(member: &Member<'_>, state: &State, now: Timestamp) -> Option<Wish<'a>> {
     let recorded = member.instance.condition(ASSIGNED);
+    if let Some(known) = recorded.filter(|known| is_ahead(known, now) && member.step != Step::Move) {
+        return Some(anew(known, now));
+    }
     let reason = if state.is_done() { CONFIRMED } else { OPEN };
     let since = match (member.step, recorded) {
         (Step::Move, _) => now,
@@ -42,6 +47,22 @@ pub(in crate::plan) fn assigned<'a>(member: &Member<'_>, state: &State, now: Tim
     };
     let wish = Wish::new(ASSIGNED, Status::True, reason, message(&member.assigned));
     Some(wish.since(since))
+}
+
+/// A time that lies ahead was written by a clock that was wrong; deadlines and soak times would wait for it, for years if need be.
+fn is_ahead(recorded: &Condition, now: Timestamp) -> bool {
+    let since = recorded.since;
+    since.is_some_and(|since| since.duration_since(now) > AHEAD)
+}
+
+/// The record, as if it were made now.
+fn anew<'a>(recorded: &Condition, now: Timestamp) -> Wish<'a> {
+    let reason = if *recorded.reason == *CONFIRMED {
+        CONFIRMED
+    } else {
+        OPEN
+    };
+    Wish::new(ASSIGNED, Status::True, reason, recorded.message.to_string()).since(now)
 }
 
 /// Returns whether a success ends a trouble that began before the soak was over.

@@ -10,7 +10,8 @@ use super::engine::Course;
 use super::notice::Notice;
 use super::references::is_settled;
 use crate::model::{ConfigRollout, Limit};
-use crate::plan::config::{Desired, Effective, Source};
+use crate::plan::config::{Desired, Effective, Source, is_protected};
+use crate::plan::judge::is_deployed;
 use crate::snapshot::{ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Reference, View};
 
 /// The rollout of `spec.configuration.configs`, where it does not simply reach every cluster.
@@ -52,7 +53,11 @@ impl<'v> Rolling<'v> {
                         .collect(),
                     course: Course::within(update.at_once),
                     paused: addon.paused.placement(namespace, name),
-                    outside: Notice::outside(&what),
+                    outside: if exists {
+                        Notice::outside(&what)
+                    } else {
+                        Notice::nowhere(&what)
+                    },
                     fault: None,
                     what,
                     types,
@@ -82,14 +87,28 @@ impl<'v> Rolling<'v> {
             return None;
         }
         let governed = Governed::of(view, &self.types, home, instance);
+        let is_empty = |of: &ConfigType| {
+            let mut known = instance.references.iter().filter(|one| one.config.of == *of);
+            known.any(|one| is_nothing(view, instance, one))
+        };
+        let is_held = |of: &ConfigType| governed.has(of) && !is_empty(of);
         let is_kept = |reference: &&Reference| {
             let of = &reference.config.of;
-            governed.has(of) || !effective.refs.iter().any(|desired| desired.config.of == *of)
+            is_held(of) || !effective.refs.iter().any(|desired| desired.config.of == *of)
         };
+        // Works are made of the whole: while a part of it is gone nothing else can arrive either.
+        if instance
+            .references
+            .iter()
+            .filter(is_kept)
+            .any(|one| is_gone(view, one))
+        {
+            return Some(instance.references.iter().map(as_desired).collect());
+        }
         let new = effective
             .refs
             .iter()
-            .filter(|desired| !governed.has(&desired.config.of));
+            .filter(|desired| !is_held(&desired.config.of));
         let kept = instance.references.iter().filter(is_kept).map(as_desired);
         let mut target: Vec<Desired> = new.cloned().chain(kept).collect();
         target.sort_by(|one, other| one.config.of.cmp(&other.config.of));
@@ -101,6 +120,23 @@ impl<'v> Rolling<'v> {
                 .all(|(one, other)| is_same(one, other));
         (!same).then_some(target)
     }
+}
+
+/// What nobody has cannot be kept, or a canary would keep a new cluster without the add-on: content that was never known, or
+/// that has been edited before anything was made of it.
+fn is_nothing(view: &View<'_>, instance: &Instance, reference: &Reference) -> bool {
+    let is_made = || {
+        view.works(&instance.cluster)
+            .any(|work| is_deployed(instance, work))
+    };
+    reference.applied.is_none() && (reference.desired.is_empty() || (is_gone(view, reference) && !is_made()))
+}
+
+/// Whether the hub no longer has the content of a reference.
+pub(super) fn is_gone(view: &View<'_>, reference: &Reference) -> bool {
+    let ConfigRef { of, .. } = &reference.config;
+    let is_watched = Kind::of_config(&of.group, &of.resource).is_some();
+    is_watched && view.content(&reference.config, &reference.desired).is_none()
 }
 
 fn as_desired(reference: &Reference) -> Desired {
@@ -117,7 +153,7 @@ fn as_desired(reference: &Reference) -> Desired {
 struct Governed<'a> {
     types: &'a BTreeSet<&'a ConfigType>,
     home: &'a [ConfigRef],
-    own: &'a [ConfigRef],
+    own: Vec<&'a ConfigRef>,
     /// Whether the template follows from a version that `spec.configuration` asks for.
     template: bool,
 }
@@ -132,7 +168,11 @@ impl<'a> Governed<'a> {
         let mut governed = Self {
             types,
             home: home.map(|by| by.configs.as_slice()).unwrap_or_default(),
-            own: &instance.configs,
+            own: {
+                let own = instance.configs.iter();
+                own.filter(|config| !is_protected(view.addon, &config.of))
+                    .collect()
+            },
             template: false,
         };
         let is = |of: &ConfigType, kind| Kind::of_config(&of.group, &of.resource) == Some(kind);
@@ -142,15 +182,19 @@ impl<'a> Governed<'a> {
             .supported
             .iter()
             .filter(|supported| supported.config.is_some());
-        let asks_itself = !instance.desired_version.is_empty();
+        let asks_itself = if view.addon.facts.protects_version() {
+            home.is_some_and(|by| by.creation.desired_version.is_some())
+        } else {
+            !instance.desired_version.is_empty()
+        };
         governed.template =
             by_version && !asks_itself && !named.any(|supported| is(&supported.of, Kind::Template));
         governed
     }
 
     fn has(&self, of: &ConfigType) -> bool {
-        let overridden = |layer: &[ConfigRef]| layer.iter().any(|config| config.of == *of);
-        if overridden(self.home) || overridden(self.own) {
+        let mut layers = self.home.iter().chain(self.own.iter().copied());
+        if layers.any(|config| config.of == *of) {
             return false;
         }
         let is_template = Kind::of_config(&of.group, &of.resource) == Some(Kind::Template);

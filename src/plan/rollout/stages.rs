@@ -60,7 +60,7 @@ impl Stages {
     }
 
     /// Returns the stage of a group.
-    fn at(&self, group: usize) -> usize {
+    pub(super) fn at(&self, group: usize) -> usize {
         let last = self.count.saturating_sub(1);
         self.of_group.get(group).copied().unwrap_or(last)
     }

@@ -2,12 +2,13 @@
 //!
 //! Decides when `spec.desiredVersion` is given and when it is chosen. It is given while it equals the record of what a
 //! placement gave (`tidegate.io/given-version`; both absent are equal too): then it follows the placement's template.
-//! Everything else was chosen by a user and is never written. Decision 0004 tells why.
+//! Everything else was chosen by a user and is never written. Decision 0004 tells why. Where the add-on protects its version a
+//! choice does not count.
 
 use serde_json::Value;
 
 use crate::plan::install::Selected;
-use crate::snapshot::{Instance, PlacementUse};
+use crate::snapshot::{AddOn, Instance, PlacementUse};
 
 /// Returns the version that a placement gives, "" when it gives none.
 pub(in crate::plan) fn given(by: &PlacementUse) -> &str {
@@ -15,9 +16,15 @@ pub(in crate::plan) fn given(by: &PlacementUse) -> &str {
 }
 
 /// Returns the version that an instance asks for once this plan is applied, "" when it asks for none.
-pub(in crate::plan) fn asked<'a>(home: Option<&Selected<'a>>, instance: &'a Instance) -> &'a str {
+pub(in crate::plan) fn asked<'a>(
+    addon: &AddOn,
+    home: Option<&Selected<'a>>,
+    instance: &'a Instance,
+) -> &'a str {
+    let is_protected = addon.facts.protects_version();
     match home {
-        Some(selected) if is_given(instance) => given(selected.by),
+        Some(selected) if is_protected || is_given(instance) => given(selected.by),
+        None if is_protected => "",
         Some(_) | None => &instance.desired_version,
     }
 }

@@ -88,6 +88,18 @@ impl Shelf {
         }
     }
 
+    /// Returns the version that a fresh install gets from these configurations, "" for one that has none or is not there.
+    pub(in crate::plan) fn preset(&self, view: &View<'_>, list: &[&ConfigRef]) -> Name {
+        let named = list.iter().find(|config| is_template(&config.of)).copied();
+        let chosen = match self.pick(view, list, "") {
+            Pick::Template(template) => Some(template),
+            Pick::Nothing => named.cloned(),
+            Pick::Bad(_) => None,
+        };
+        let version = chosen.and_then(|template| view.config(&template)?.readable_version().cloned());
+        version.unwrap_or_else(|| Name::from(""))
+    }
+
     /// Returns whether another program deploys the add-on on this cluster, so that its versions do not concern it.
     pub(in crate::plan) fn leaves_alone(&self, view: &View<'_>, instance: &Instance) -> bool {
         !self.listed && !self.versions.is_empty() && deployer(view, instance) == Deployer::Other

@@ -1,6 +1,6 @@
-//! What the gate does while it asks the hub whether objects exist.
+//! What the gate does while it asks the hub whether objects exist, and what the one who asks may do.
 //!
-//! Never tests a rule; it takes the two that find neither add-on nor cluster.
+//! Never tests a rule; it takes the two that find neither add-on nor cluster, and the one about authors of templates.
 
 use std::time::Duration;
 
@@ -53,4 +53,85 @@ async fn a_hub_that_does_not_answer_is_not_waited_for() {
     let silent = Witness::new(|_| std::future::pending().boxed());
     let answered = tokio::time::timeout(Duration::from_mins(1), answer(Some(silent))).await;
     assert_eq!(answered.expect("an answer without the hub's"), (json!(true), 2));
+}
+
+const OWN_ROLE: &str = include_str!("../../../tests/data/attacks/own-role.yaml");
+
+/// Posts the first object of an attack as somebody; returns whether it is allowed, and the messages of a refusal.
+async fn post_as(user: &Value, witness: Option<Witness>) -> (bool, String) {
+    let rig = Rig::asking(quick(), decide, Rulebook::default(), witness).await;
+    let first = OWN_ROLE.split("\n---\n").next().expect("a template");
+    let object: Value = serde_saphyr::from_str(first).expect("YAML");
+    let request = json!({
+        "uid": "u-1", "operation": "CREATE", "name": "hello", "userInfo": user,
+        "kind": {"group": "addon.open-cluster-management.io", "version": "v1alpha1", "kind": "AddOnTemplate"},
+        "resource": {"group": "addon.open-cluster-management.io", "version": "v1alpha1", "resource": "addontemplates"},
+        "object": object,
+    });
+    let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
+    let (status, body) = rig
+        .post("/validate", serde_json::to_vec(&review).expect("JSON"))
+        .await;
+    assert_eq!(status, 200);
+    let answer: Value = serde_json::from_str(&body).expect("JSON");
+    let response = &answer["response"];
+    (response["allowed"] == true, response["status"].to_string())
+}
+
+/// Says of objects that there are none, and of rights what it is told.
+fn vouching(may: Option<bool>) -> Witness {
+    Witness::new(|_| async { Some(Told::Absent) }.boxed()).vouching(move |user, question| {
+        assert!(
+            user.contains("alice") && user.contains("writers") && user.contains("scopes"),
+            "{user}"
+        );
+        assert_eq!((&*question.role.name, &*question.namespace), ("cmreader", ""));
+        async move { may }.boxed()
+    })
+}
+
+#[tokio::test]
+async fn an_author_gives_away_only_what_he_may_and_never_a_role_of_the_hub() {
+    let alice = json!({"username": "alice", "groups": ["writers"], "extra": {"scopes": ["a"]}});
+    for (may, about) in [
+        (Some(true), None),
+        (
+            Some(false),
+            Some("you may not give this role away in every namespace"),
+        ),
+        (
+            None,
+            Some("the hub has not said whether you may give this role away"),
+        ),
+    ] {
+        let (allowed, said) = post_as(&alice, Some(vouching(may))).await;
+        assert!(!allowed, "{may:?}");
+        for words in [
+            "[permission/role]",
+            "[permission/namespace]",
+            "tidegate-tide",
+            "kube-system",
+        ] {
+            assert!(said.contains(words), "{may:?}: {said}");
+        }
+        assert_eq!(
+            said.contains("[permission/author]"),
+            about.is_some(),
+            "{may:?}: {said}"
+        );
+        assert!(about.is_none_or(|words| said.contains(words)), "{may:?}: {said}");
+    }
+    let (allowed, said) = post_as(&alice, None).await;
+    assert!(
+        !allowed && said.contains("[permission/author]"),
+        "nobody to ask: {said}"
+    );
+}
+
+#[tokio::test]
+async fn a_user_without_end_is_not_asked_about() {
+    let endless = json!({"username": "alice", "groups": ["x".repeat(64 << 10)]});
+    let witness = Witness::new(|_| async { None }.boxed()).vouching(|_, _| panic!("nobody asks"));
+    let (allowed, said) = post_as(&endless, Some(witness)).await;
+    assert!(!allowed && said.contains("[permission/author]"), "{said}");
 }

@@ -10,14 +10,17 @@ use tokio::net::TcpStream;
 
 use super::rig::{Rig, get, quick, read, review};
 use crate::admission::{Facts, Request, Rulebook, Verdict};
-use crate::server::Exposition;
+use crate::server::{Pages, PagesAt};
 
 async fn page(rig: &Rig) -> String {
     let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let served = Exposition::start(bind, rig.metrics.clone())
-        .await
-        .expect("the page is served");
-    let tcp = TcpStream::connect(served.address()).await.expect("a connection");
+    let at = PagesAt {
+        metrics: Some(bind),
+        ..PagesAt::default()
+    };
+    let served = Pages::start(at, &rig.health, &rig.metrics).expect("the page is served");
+    let address = served.at().metrics.expect("an address");
+    let tcp = TcpStream::connect(address).await.expect("a connection");
     let (mut sender, connection) = hyper::client::conn::http1::handshake::<_, Full<Bytes>>(TokioIo::new(tcp))
         .await
         .expect("HTTP/1.1");
@@ -40,35 +43,55 @@ fn tells(text: &str, line: &str) {
 #[tokio::test]
 async fn every_answer_is_counted_once_and_findings_by_rule() {
     let rig = Rig::start(quick()).await;
-    let wrong = review(&json!({"installNamespace": "Not_A_Name"}));
-    for door in ["/validate", "/mutate"] {
-        assert_eq!(rig.post(door, wrong.clone()).await.0, 200);
+    let fine = review(&json!({"installNamespace": "fine"}));
+    for door in ["/mutate", "/validate"] {
+        assert_eq!(rig.post(door, fine.clone()).await.0, 200);
     }
-    rig.post("/validate", review(&json!({"installNamespace": "fine"})))
-        .await;
     rig.post("/validate", "no question").await;
     let text = page(&rig).await;
-    tells(
-        &text,
-        "tidegate_admission_requests_total{door=\"validate\",outcome=\"Denied\"} 1",
-    );
-    tells(
-        &text,
-        "tidegate_admission_requests_total{door=\"mutate\",outcome=\"Denied\"} 1",
-    );
-    tells(
-        &text,
-        "tidegate_admission_requests_total{door=\"validate\",outcome=\"Allowed\"} 1",
-    );
+    for door in ["mutate", "validate"] {
+        let line = format!("tidegate_admission_requests_total{{door=\"{door}\",outcome=\"Allowed\"}} 1");
+        tells(&text, &line);
+    }
     tells(
         &text,
         "tidegate_admission_requests_total{door=\"validate\",outcome=\"TurnedAway\"} 1",
     );
-    // Both doors have refused it; it is one finding.
-    tells(
-        &text,
-        "tidegate_findings_total{rule=\"install/namespace\",action=\"deny\"} 1",
-    );
+    assert!(!text.contains("action=\"deny\""), "{text}");
+    rig.gate.shutdown().await;
+}
+
+/// What the first door denies, an API server never shows to the second one.
+#[tokio::test]
+async fn a_denial_is_counted_once_whichever_door_denies() {
+    let denied = "tidegate_findings_total{rule=\"install/namespace\",action=\"deny\"} 1";
+    for (door, label) in [("/mutate", "mutate"), ("/validate", "validate")] {
+        let rig = Rig::start(quick()).await;
+        let wrong = review(&json!({"installNamespace": "Not_A_Name"}));
+        assert_eq!(rig.post(door, wrong).await.0, 200);
+        let text = page(&rig).await;
+        let line = format!("tidegate_admission_requests_total{{door=\"{label}\",outcome=\"Denied\"}} 1");
+        tells(&text, &line);
+        tells(&text, denied);
+        rig.gate.shutdown().await;
+    }
+}
+
+/// What is stored passes both doors: its warnings count at the last one.
+#[tokio::test]
+async fn a_warning_is_counted_once_for_what_passes_both_doors() {
+    let rig = Rig::start(quick()).await;
+    let warned = review(&json!({"desiredVersion": "v1"}));
+    for door in ["/mutate", "/validate"] {
+        assert_eq!(rig.post(door, warned.clone()).await.0, 200);
+    }
+    let text = page(&rig).await;
+    let counted: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("tidegate_findings_total{") && line.contains("action=\"warn\""))
+        .collect();
+    assert!(!counted.is_empty(), "the object deserves a warning:\n{text}");
+    assert!(counted.iter().all(|line| line.ends_with(" 1")), "{counted:?}");
     rig.gate.shutdown().await;
 }
 

@@ -6,7 +6,7 @@ use crate::api::ConfigSpecHash;
 use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER};
 use crate::api::v1alpha1 as wire;
 use crate::field::Path;
-use crate::model::Selector;
+use crate::model::parse_selector;
 use crate::snapshot::decode::object::{annotation, config_type, configs, meta, shared};
 use crate::snapshot::decode::rollout::{configuration_rollout, paused, rollout};
 use crate::snapshot::decode::status::{applied, conditions};
@@ -46,6 +46,8 @@ pub(in crate::snapshot) fn addon(
             configuration.and_then(|configuration| configuration.rollout_strategy.as_ref()),
         ),
         paused: paused(annotation(&object.metadata, terms::PAUSED)),
+        removals_until: annotation(&object.metadata, terms::REMOVALS_ALLOWED_UNTIL)
+            .and_then(|text| text.trim().parse().ok()),
         strategy: install_strategy(strategy, names),
         placements: placements
             .enumerate()
@@ -68,7 +70,10 @@ pub(in crate::snapshot) fn addon(
             .map(|text| names.share(text))
             .collect(),
         default_version: shared(status.map(|status| &status.default_version), names),
-        facts: std::sync::Arc::new(AddonFacts::of(spec)),
+        facts: {
+            let protected = annotation(&object.metadata, terms::PROTECTED_CONFIGS);
+            std::sync::Arc::new(AddonFacts::of(spec).protecting(protected.map(String::as_str)))
+        },
     })
 }
 
@@ -90,7 +95,7 @@ fn install_strategy(strategy: Option<&wire::InstallStrategy>, names: &mut Names)
         "ClusterLabelSelector" => {
             let path = Path::root().key("labelSelector");
             let selector = strategy.label_selector.as_ref();
-            match selector.map(|raw| Selector::parse(raw, &path)).transpose() {
+            match selector.map(|raw| parse_selector(raw, &path)).transpose() {
                 Ok(selector) => InstallStrategy::Labels(selector),
                 Err(faults) => {
                     let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();

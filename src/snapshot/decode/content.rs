@@ -50,8 +50,9 @@ pub(in crate::snapshot) fn template(
 ) -> Template {
     let asked = spec.registration.as_deref().unwrap_or_default();
     Template {
-        registrations: registration::asked(asked, names),
+        registrations: registration::asked(asked, &spec.addon_name, names),
         agent: object.pointer("/spec/agentSpec").cloned().unwrap_or_default(),
+        addon: names.share(&spec.addon_name),
         registration: spec.registration,
     }
 }

@@ -21,7 +21,6 @@ use crate::snapshot::decode::rollout::group_size;
 use crate::snapshot::decode::status::{conditions, references, status_of};
 use crate::snapshot::decode::work::{Known, work};
 use crate::snapshot::facts::{ClusterFacts, NamespaceFacts};
-use crate::snapshot::farewell::Farewell;
 use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::names::{Name, Names};
 use crate::snapshot::pairs::Pairs;
@@ -32,6 +31,8 @@ use crate::snapshot::record::{
 use crate::snapshot::registration;
 use crate::snapshot::registration::grants::{Grant, grant};
 use crate::snapshot::registration::requests::{Request, request};
+use crate::snapshot::registration::roles::{HubRole, hub_role};
+use crate::snapshot::removal::Farewell;
 use crate::snapshot::terms;
 
 /// A decoded object.
@@ -50,6 +51,7 @@ pub(in crate::snapshot) enum Record {
     /// A signing request with its add-on; `None` when it belongs to no add-on.
     Request(Option<(Name, Box<Request>)>),
     Namespace(Namespace),
+    HubRole(HubRole),
 }
 
 impl Record {
@@ -65,6 +67,7 @@ impl Record {
             Self::Grant(found) => found.as_ref().map(|(_, grant)| &grant.meta),
             Self::Request(found) => found.as_ref().map(|(_, request)| &request.meta),
             Self::Namespace(found) => Some(&found.meta),
+            Self::HubRole(found) => Some(&found.meta),
         }
     }
 }
@@ -116,6 +119,7 @@ pub(in crate::snapshot) fn record(
         Kind::SigningRequest => request(object, names)
             .map(|found| Record::Request(found.map(|(addon, request)| (addon, Box::new(request))))),
         Kind::Namespace => namespace(object, names).map(Record::Namespace),
+        Kind::HubClusterRole | Kind::HubRole => hub_role(object, names).map(Record::HubRole),
     }
 }
 
@@ -328,6 +332,8 @@ fn config(kind: Kind, object: &Value, names: &mut Names) -> Result<Config, Strin
         | Kind::Role
         | Kind::RoleBinding
         | Kind::SigningRequest
+        | Kind::HubClusterRole
+        | Kind::HubRole
         | Kind::Namespace => {
             let object: wire::AddOnHubConfig = parse(object)?;
             (object.metadata, Some(object.spec.desired_version), Content::Hub)

@@ -7,7 +7,12 @@ use std::sync::Arc;
 
 use crate::api::v1alpha1 as wire;
 use crate::field::Path;
-use crate::model::{ConfigReference, ConfigType, InstallNamespace, RawReference};
+use crate::model::{
+    ConfigReference, ConfigRollout, ConfigType, InstallNamespace, RawReference, RollingUpdate,
+    RolloutStrategy, protected_types,
+};
+use crate::snapshot::decode::rollout::{configuration_rollout, rollout};
+use crate::snapshot::kind::Kind;
 
 /// The spec that a placement gives to the add-ons it creates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +36,8 @@ pub struct AddonPlacement {
     pub configs: Vec<ConfigReference>,
     /// What its clusters' add-ons are created with.
     pub template: CreationTemplate,
+    /// How changes travel over its clusters; absent where that has no meaning, and nobody moves.
+    pub rollout: Option<RolloutStrategy>,
 }
 
 /// What one `ClusterManagementAddOn` says.
@@ -38,13 +45,42 @@ pub struct AddonPlacement {
 pub struct AddonFacts {
     /// Configuration types that the add-on lists.
     pub supported: BTreeSet<ConfigType>,
+    /// Those of them that `spec.configuration` has a default of.
+    pub configured: BTreeSet<ConfigType>,
     /// Default configurations; those of `spec.configuration` stand before those of `spec.supportedConfigs` and win.
     pub defaults: Vec<ConfigReference>,
     /// Placements in effect, in their order; empty unless the strategy is `Placements`.
     pub placements: Vec<AddonPlacement>,
+    /// Whom changes of `spec.configuration` reach, where that is not every cluster.
+    pub rolling: Option<RollingUpdate>,
+    /// Types that no cluster may override.
+    pub protected: BTreeSet<ConfigType>,
 }
 
 impl AddonFacts {
+    /// Returns the same of an add-on with this annotation about protected types; what is no type protects nothing.
+    #[must_use]
+    pub fn protecting(mut self, annotation: Option<&str>) -> Self {
+        let types = protected_types(annotation.unwrap_or_default());
+        self.protected = types.filter_map(|(_, of)| of.ok()).collect();
+        self
+    }
+
+    /// Tells whether no cluster may override a type.
+    pub fn protects(&self, group: &str, resource: &str) -> bool {
+        // Thousands of clusters ask, of add-ons that mostly protect nothing.
+        let mut protected = self.protected.iter();
+        protected.any(|of| of.group() == group && of.resource() == resource)
+    }
+
+    /// Tells whether no cluster may choose its version: that is what both types are for.
+    pub fn protects_version(&self) -> bool {
+        [Kind::HubConfig, Kind::Template].into_iter().any(|kind| {
+            let of = kind.address();
+            self.protects(of.group, of.resource)
+        })
+    }
+
     /// Reads what an add-on says; what cannot be read is left out, because it is not a fact.
     pub fn of(spec: &wire::ClusterManagementAddOnSpec) -> Self {
         let configured = spec
@@ -54,14 +90,23 @@ impl AddonFacts {
         let configured: Vec<ConfigReference> = configured.filter_map(reference).collect();
         let mut facts = Self::default();
         facts
-            .supported
+            .configured
             .extend(configured.iter().map(|reference| reference.config().clone()));
+        facts.supported.clone_from(&facts.configured);
         facts.defaults = configured;
+        let strategy = spec
+            .configuration
+            .as_ref()
+            .and_then(|configuration| configuration.rollout_strategy.as_ref());
+        facts.rolling = match configuration_rollout(strategy) {
+            Ok(ConfigRollout::RollingUpdateWithPlacement(update)) => Some(update),
+            Ok(ConfigRollout::UpdateAll) | Err(_) => None,
+        };
         for meta in &spec.supported_configs {
             let Ok(config) = ConfigType::parse(&meta.group, &meta.resource) else {
                 continue;
             };
-            let overridden = facts.defaults.iter().any(|default| *default.config() == config);
+            let overridden = facts.configured.contains(&config);
             if let (Some(default), false) = (&meta.default_config, overridden) {
                 let raw = RawReference {
                     group: Some(&meta.group),
@@ -89,6 +134,8 @@ impl AddonFacts {
 pub struct VersionFacts {
     /// Every version that can be asked for, lowest first.
     pub supported: Vec<Arc<str>>,
+    /// The templates that stand for them, in the same order; "" where nobody has said which.
+    pub templates: Vec<Arc<str>>,
     /// The version that is installed where none is asked for.
     pub default: Option<Arc<str>>,
 }
@@ -121,6 +168,7 @@ fn placement(strategy: &wire::PlacementStrategy) -> AddonPlacement {
         name: strategy.name.clone(),
         configs: strategy.configs.iter().filter_map(reference).collect(),
         template,
+        rollout: rollout(strategy.rollout_strategy.as_ref(), 0).ok(),
     }
 }
 

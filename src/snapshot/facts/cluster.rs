@@ -6,6 +6,7 @@ use crate::api::cluster::ManagedCluster;
 use crate::api::names::conditions::CLUSTER_AVAILABLE;
 use crate::snapshot::names::{Name, Names};
 use crate::snapshot::pairs::Pairs;
+use crate::snapshot::terms::OPT_OUT;
 
 /// The most claims of a cluster that are kept.
 const MOST_CLAIMS: usize = 200;
@@ -25,9 +26,17 @@ pub struct ClusterFacts {
     pub available: Option<bool>,
     /// Whether it is being removed from the hub.
     pub deleting: bool,
+    /// The add-ons that it does not want, as its annotation lists them.
+    pub opt_out: Name,
 }
 
 impl ClusterFacts {
+    /// Tells whether the cluster has opted out of an add-on.
+    pub fn opts_out_of(&self, addon: &str) -> bool {
+        let mut listed = self.opt_out.split(',').map(str::trim);
+        listed.any(|name| name == "*" || name == addon)
+    }
+
     /// Reads an object as the hub serves it.
     pub fn of(object: &ManagedCluster, names: &mut Names) -> Self {
         let status = object.status.as_ref();
@@ -49,6 +58,11 @@ impl ClusterFacts {
                 _ => None,
             }),
             deleting: object.metadata.deletion_timestamp.is_some(),
+            opt_out: {
+                let annotations = object.metadata.annotations.as_ref();
+                let listed = annotations.and_then(|all| all.get(OPT_OUT));
+                names.share(listed.map_or("", String::as_str))
+            },
         }
     }
 }

@@ -14,6 +14,8 @@ use crate::snapshot::sight::Absence;
 pub struct ConfigFacts {
     /// Hash of its content.
     pub hash: Name,
+    /// The version of the add-on that it stands for, as it is written: the label of a template, or what an `AddOnHubConfig` asks for.
+    pub version: Option<Name>,
     /// What it says, if its kind is one that the tide reads.
     pub content: Option<Arc<Content>>,
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::namespace::NamespaceFacts;
 use crate::snapshot::kind::ObjectKey;
+use crate::snapshot::registration::RoleFacts;
 
 /// What the hub says of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub enum Told {
     Exists,
     /// It is a namespace, and this is known about it.
     Namespace(NamespaceFacts),
+    /// It is a role, and this is known about it.
+    Role(RoleFacts),
 }
 
 /// How far the absence of objects is confirmed.

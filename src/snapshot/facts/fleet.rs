@@ -13,9 +13,12 @@ use super::confirmed::{Confirmed, Told};
 use super::namespace::NamespaceFacts;
 use super::peers::PeerFacts;
 use super::placement::PlacementFacts;
+use super::rights::{MayBind, Rights};
 use super::spread::Spread;
 use crate::model::{ConfigReference, ConfigType, InstallNamespace};
 use crate::snapshot::kind::{Kind, ObjectKey};
+use crate::snapshot::record::Content;
+use crate::snapshot::registration::RoleFacts;
 use crate::snapshot::sight::Absence;
 
 /// Values under two names, the outer one first.
@@ -44,6 +47,10 @@ pub struct Facts {
     pub peers: Arc<BTreeMap<Arc<str>, Arc<PeerFacts>>>,
     /// Namespaces by name. One that is not in here is unknown, never absent: no object lives in a place that does not exist.
     pub namespaces: Spread<Arc<NamespaceFacts>>,
+    /// Roles that are labelled as ones for agents.
+    pub hub_roles: Arc<BTreeMap<ObjectKey, RoleFacts>>,
+    /// What the one who asks may do on the hub, as far as the hub was asked.
+    pub rights: Rights,
     /// What the hub itself has said about objects that are not in here.
     pub confirmed: Confirmed,
 }
@@ -118,7 +125,12 @@ impl Facts {
     pub fn with_versions<'a>(mut self, addon: &str, versions: impl IntoIterator<Item = &'a str>) -> Self {
         let supported: Vec<Arc<str>> = versions.into_iter().map(Arc::from).collect();
         let default = supported.last().cloned();
-        let facts = VersionFacts { supported, default };
+        let templates = vec![Arc::from(""); supported.len()];
+        let facts = VersionFacts {
+            supported,
+            templates,
+            default,
+        };
         Arc::make_mut(&mut self.versions).insert(addon.into(), Arc::new(facts));
         self
     }
@@ -135,10 +147,21 @@ impl Facts {
                     self.namespaces.set(&object.name, Some(Arc::new(namespace)));
                     true
                 }
+                Told::Role(role) => {
+                    Arc::make_mut(&mut self.hub_roles).insert(object.clone(), role);
+                    true
+                }
             };
             exist.insert(object, exists);
         }
         self.confirmed_by(exist)
+    }
+
+    /// Returns these facts with what the hub has said about the rights of the one who asks.
+    #[must_use]
+    pub fn entitled(mut self, answers: BTreeMap<MayBind, bool>) -> Self {
+        self.rights = Rights::of(answers);
+        self
     }
 
     /// Returns what is known about a namespace.
@@ -149,6 +172,12 @@ impl Facts {
     /// Tells whether everything that exists of a kind is known. Until then the absence of something means nothing.
     pub fn knows(&self, kind: Kind) -> bool {
         self.known.covers(kind)
+    }
+
+    /// Returns the kinds of which nobody knows yet what exists, in the order in which they are read.
+    pub fn unread(&self) -> Vec<&'static str> {
+        let unread = Kind::ALL.into_iter().filter(|kind| !self.known.covers(*kind));
+        unread.map(|kind| kind.address().resource).collect()
     }
 
     /// Tells whether everything that exists is known.
@@ -218,6 +247,17 @@ impl Facts {
                 ConfigPresence::Absent(absence)
             }
             Some(_) | None => ConfigPresence::Unknown,
+        }
+    }
+
+    /// Returns what a configuration object says that is known to exist, without a copy of it.
+    pub fn config_content(&self, reference: &ConfigReference) -> Option<&Content> {
+        let of = reference.config();
+        let namespace = reference.namespace().unwrap_or_default();
+        let key = config_key(of.group(), of.resource(), namespace, reference.name());
+        match self.configs.get(&key)? {
+            ConfigPresence::Exists(found) => found.content.as_deref(),
+            ConfigPresence::Absent(_) | ConfigPresence::Unknown => None,
         }
     }
 

@@ -11,6 +11,7 @@ mod fleet;
 mod namespace;
 mod peers;
 mod placement;
+mod rights;
 mod spread;
 
 pub use addon::{AddonFacts, AddonPlacement, CreationTemplate, VersionFacts};
@@ -20,8 +21,9 @@ pub use config::{ConfigFacts, ConfigPresence, config_key};
 pub use confirmed::{Confirmed, Told, Word};
 pub use fleet::{ByTwoNames, Facts};
 pub use namespace::{NAMESPACE_NAME, NamespaceFacts};
-pub use peers::PeerFacts;
+pub use peers::{PeerFacts, PeerInstance};
 pub use placement::{GroupFacts, PlacementFacts};
+pub use rights::{MayBind, Rights};
 pub use spread::Spread;
 
 pub(super) use peers::Peer;

@@ -3,12 +3,14 @@
 //! Decides how an instance counts: on the way, failed, or settled. Counts are kept by difference, one instance at a time.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use super::config::config_key;
 use super::spread::Spread;
 use crate::api::names::conditions::PROGRESSING;
 use crate::api::names::reasons;
 use crate::snapshot::names::Name;
-use crate::snapshot::record::{Instance, Status};
+use crate::snapshot::record::{ConfigRef, Instance, Status};
 
 /// How an add-on stands on a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,17 +34,33 @@ pub struct PeerFacts {
     pub progressing: usize,
     /// On how many the last change failed, or cannot be made.
     pub failed: usize,
-    /// The clusters that have it, each with the mark of who installed it: `<namespace>/<name>` of a placement,
-    /// `label-selector`, or "" for what nobody but a human or another program made.
-    pub instances: Spread<Name>,
+    /// How many clusters name a configuration in their own list, by its name among the configurations.
+    pub own_configs: Spread<usize>,
+    /// The clusters that have it, each with what it says for itself.
+    pub instances: Spread<Arc<PeerInstance>>,
+}
+
+/// What an add-on on one cluster says for itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerInstance {
+    /// The mark of who installed it: `<namespace>/<name>` of a placement, `label-selector`, or "" for what nobody but a human or
+    /// another program made.
+    pub installed_by: Name,
+    /// The version that it runs, "" while it reports none.
+    pub version: Name,
+    /// The cluster's own configurations.
+    pub configs: Box<[ConfigRef]>,
+    /// The version that it asks for, "" for none.
+    pub desired_version: Name,
+    /// Whether that is what a placement gave, so that it follows the placement.
+    pub is_given: bool,
 }
 
 /// What counts of one instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::snapshot) struct Peer {
-    version: Name,
     phase: Phase,
-    installed_by: Name,
+    instance: Arc<PeerInstance>,
 }
 
 impl Peer {
@@ -52,10 +70,16 @@ impl Peer {
             Some(condition) if is_failure(&condition.reason) => Phase::Failed,
             Some(_) | None => Phase::Settled,
         };
-        Self {
-            version: instance.current_version.clone(),
-            phase,
+        let says = PeerInstance {
             installed_by: instance.installed_by.clone(),
+            version: instance.current_version.clone(),
+            configs: instance.configs.iter().cloned().collect(),
+            desired_version: instance.desired_version.clone(),
+            is_given: !instance.installed_by.is_empty() && instance.desired_version == instance.given_version,
+        };
+        Self {
+            phase,
+            instance: Arc::new(says),
         }
     }
 }
@@ -73,12 +97,24 @@ impl PeerFacts {
         if let Some(old) = old {
             self.each_count(old, take);
             self.by_version.retain(|_, count| *count > 0);
+            self.each_config(old, take);
         }
         if let Some(new) = new {
             self.each_count(new, add);
+            self.each_config(new, add);
         }
         self.instances
-            .set(cluster, new.map(|peer| peer.installed_by.clone()));
+            .set(cluster, new.map(|peer| Arc::clone(&peer.instance)));
+    }
+
+    fn each_config(&mut self, peer: &Peer, change: impl Fn(&mut usize)) {
+        for config in &peer.instance.configs {
+            let ConfigRef { of, namespace, name } = config;
+            let key = Name::from(config_key(&of.group, &of.resource, namespace, name));
+            let mut count = self.own_configs.get(&key).copied().unwrap_or_default();
+            change(&mut count);
+            self.own_configs.set(&key, (count > 0).then_some(count));
+        }
     }
 
     fn each_count(&mut self, peer: &Peer, change: impl Fn(&mut usize)) {
@@ -88,8 +124,9 @@ impl PeerFacts {
             Phase::Failed => change(&mut self.failed),
             Phase::Settled => {}
         }
-        if !peer.version.is_empty() {
-            change(self.by_version.entry(peer.version.clone()).or_default());
+        let version = &peer.instance.version;
+        if !version.is_empty() {
+            change(self.by_version.entry(version.clone()).or_default());
         }
     }
 }

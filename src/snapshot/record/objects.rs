@@ -9,13 +9,13 @@ use jiff::Timestamp;
 use crate::model::{ConfigRollout, Limit, RolloutStrategy, Selector};
 use crate::snapshot::content::{DeploymentConfig, Template};
 use crate::snapshot::facts::{AddonFacts, ClusterFacts, NamespaceFacts};
-use crate::snapshot::farewell::Farewell;
 use crate::snapshot::names::Name;
 use crate::snapshot::pairs::Pairs;
 pub use crate::snapshot::record::reference::{Applied, ConfigRef, ConfigType, Reference};
 use crate::snapshot::record::rollout::{Paused, Progression};
 pub use crate::snapshot::record::work::{HookReport, Signal, Work, Workload};
 use crate::snapshot::registration::Registered;
+use crate::snapshot::removal::Farewell;
 
 /// Identity and revision of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -254,6 +254,8 @@ pub struct AddOn {
     pub configuration_rollout: Result<ConfigRollout, Name>,
     /// The rollouts that the annotation pauses.
     pub paused: Paused,
+    /// Until when somebody lets its removals go without a budget.
+    pub removals_until: Option<Timestamp>,
     /// How the add-on finds its clusters.
     pub strategy: InstallStrategy,
     /// `spec.installStrategy.placements`, in order.

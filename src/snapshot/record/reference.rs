@@ -40,6 +40,17 @@ impl std::fmt::Display for ConfigRef {
     }
 }
 
+impl ConfigRef {
+    /// Returns the form for people: what has no namespace shows none.
+    pub fn told(&self) -> String {
+        let Self { of, namespace, name } = self;
+        if namespace.is_empty() {
+            return format!("{of}/{name}");
+        }
+        self.to_string()
+    }
+}
+
 /// One entry of `status.configReferences`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::snapshot::file::replace;
-use crate::snapshot::kind::ObjectKey;
+use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::names::Name;
 use crate::snapshot::record::Meta;
 use crate::snapshot::registration::grants::Grant;
@@ -140,6 +140,19 @@ impl Store {
         self.note(happened, touched);
     }
 
+    /// Touches the instances that have role bindings in a namespace that begins or ceases to be a cluster's: whose it is decides
+    /// whether they may be there.
+    pub(in crate::snapshot) fn touch_bindings(&mut self, namespace: &Name, touched: &mut Touched) {
+        let first = ObjectKey::new(Kind::RoleBinding, namespace.clone(), "");
+        let inside = self.grants.places.range(first..);
+        let inside =
+            inside.take_while(|(key, _)| key.kind == Kind::RoleBinding && key.namespace == *namespace);
+        let happened: Vec<Happened> = inside
+            .filter_map(|(key, addon)| Some((addon.clone(), self.grants.at(key)?.cluster.clone())))
+            .collect();
+        self.note(happened, touched);
+    }
+
     fn note(&mut self, happened: impl IntoIterator<Item = Happened>, touched: &mut Touched) {
         for (addon, cluster) in happened {
             self.changes.of_cluster(&addon, &cluster);
@@ -172,5 +185,56 @@ impl<'s> View<'s> {
     pub fn requests(&self) -> impl Iterator<Item = &'s Request> + use<'s> {
         let filed = self.store.requests.of(&self.addon.name);
         filed.into_iter().flat_map(BTreeMap::values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::api::names::labels;
+    use crate::snapshot::{Event, Settings, terms};
+
+    #[test]
+    fn a_namespace_that_becomes_a_clusters_touches_whoever_has_bindings_there() {
+        let mut store = Store::new(Settings::default());
+        let objects =
+            |name: &str| json!({"metadata": {"name": name, "uid": name, "resourceVersion": "1"}, "spec": {}});
+        for name in ["hello", "hell", "other"] {
+            store.apply(Event::Applied {
+                kind: Kind::AddOn,
+                object: objects(name),
+            });
+            let of = json!({(labels::TOKEN_ADDON_NAME): name, (terms::PERMISSION): "x", (terms::CLUSTER_NAME): "c1"});
+            let metadata =
+                json!({"name": name, "namespace": name, "uid": name, "resourceVersion": "1", "labels": of});
+            let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"});
+            store.apply(Event::Applied {
+                kind: Kind::RoleBinding,
+                object: json!({"metadata": metadata, "roleRef": role, "subjects": []}),
+            });
+        }
+        let before = store.view("hello").expect("it is there").last_change();
+        let kind = Kind::Cluster;
+        for event in [
+            Event::Applied {
+                kind,
+                object: objects("hello"),
+            },
+            Event::Deleted {
+                kind,
+                object: objects("hello"),
+            },
+        ] {
+            let before = store.view("hello").expect("it is there").last_change();
+            assert_eq!(store.apply(event), BTreeSet::from(["hello".into()]));
+            let changed = store.view("hello").expect("it is there").changed_since(before);
+            assert_eq!(changed, Some(BTreeSet::from(["c1".into()])));
+        }
+        let of_others = store.view("hell").expect("it is there").changed_since(before);
+        assert_eq!(of_others, Some(BTreeSet::new()));
     }
 }

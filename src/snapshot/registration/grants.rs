@@ -62,8 +62,10 @@ pub enum GrantContent {
 /// Who has a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holders {
-    /// The add-on's agent, under its default subject.
+    /// The add-on's agent on one cluster: its user, and the add-on's group there.
     Agent,
+    /// The same, and the add-on's group of all clusters.
+    AgentsOfAll,
     /// The cluster's own agent.
     Cluster,
     /// Anybody else: kind and name of each, in order.
@@ -122,6 +124,8 @@ pub(in crate::snapshot) fn grant(
         | Kind::Instance
         | Kind::Work
         | Kind::SigningRequest
+        | Kind::HubClusterRole
+        | Kind::HubRole
         | Kind::Namespace => GrantContent::Account,
     };
     let grant = Grant {
@@ -178,13 +182,12 @@ fn holders_of(holders: Vec<(Name, Name)>, cluster: &str, addon: &str) -> Holders
                     **kind == **expected_kind && **name == **expected_name
                 })
     };
-    let [first, second] = agent_groups(cluster, addon);
-    if is(&[
-        ("User", agent_user(cluster, addon)),
-        ("Group", first),
-        ("Group", second),
-    ]) {
+    let (user, [own, all]) = (agent_user(cluster, addon), agent_groups(cluster, addon));
+    if is(&[("User", user.clone()), ("Group", own.clone())]) {
         return Holders::Agent;
+    }
+    if is(&[("User", user), ("Group", own), ("Group", all)]) {
+        return Holders::AgentsOfAll;
     }
     if is(&cluster_groups(cluster).map(|group| ("Group", group))) {
         return Holders::Cluster;

@@ -6,6 +6,8 @@
 use std::sync::Arc;
 
 use crate::api::v1alpha1 as wire;
+use crate::field::{Fault, Path};
+use crate::model::{OwnSigner, check_certificate_name, rule};
 use crate::snapshot::names::{Name, Names};
 
 /// Signer of certificates for clients of the hub.
@@ -65,8 +67,8 @@ pub enum Registration {
         /// Name of the secret that signs.
         ca_name: Name,
     },
-    /// Something that cannot be carried out, and why.
-    Faulty(&'static str),
+    /// Something that is not carried out, and why.
+    Faulty(Name),
 }
 
 /// One permission of the agent on the hub.
@@ -97,7 +99,8 @@ pub fn agent_user_prefix(cluster: &str, addon: &str) -> String {
     format!("system:open-cluster-management:cluster:{cluster}:addon:{addon}:agent:")
 }
 
-/// Returns the default groups of an add-on's agent on a cluster.
+/// Returns the default groups of an add-on's agent on a cluster: that of the cluster's agent, and that of the add-on's agents on
+/// all clusters.
 pub fn agent_groups(cluster: &str, addon: &str) -> [String; 2] {
     [
         format!("system:open-cluster-management:cluster:{cluster}:addon:{addon}"),
@@ -154,34 +157,82 @@ fn decode(subject: &wire::Subject, names: &mut Names) -> Subject {
     }
 }
 
-/// Returns what a template asks for.
+/// Returns what a template asks for that is made for an add-on.
 pub(in crate::snapshot) fn asked(
     registrations: &[wire::RegistrationSpec],
+    addon: &str,
     names: &mut Names,
 ) -> Vec<Registration> {
-    registrations.iter().map(|one| asked_one(one, names)).collect()
+    let each = registrations.iter().enumerate();
+    each.map(|(index, one)| asked_one(one, (index, addon), names))
+        .collect()
 }
 
-fn asked_one(one: &wire::RegistrationSpec, names: &mut Names) -> Registration {
+fn asked_one(one: &wire::RegistrationSpec, (index, addon): (usize, &str), names: &mut Names) -> Registration {
+    let faulty = |why: &str| Registration::Faulty(Name::from(why));
     match (one.type_.as_str(), &one.custom_signer) {
         ("KubeClient", _) => {
             let permissions = one.kube_client.iter().flat_map(|client| &client.hub_permissions);
             Registration::KubeClient(permissions.map(|one| permission(one, names)).collect())
         }
-        ("CustomSigner", Some(custom)) => Registration::CustomSigner {
-            signer: names.share(&custom.signer_name),
-            identity: match &custom.subject {
-                Some(subject) if *subject != wire::Subject::default() => {
-                    AgentIdentity::Stated(Arc::new(decode(subject, names)))
-                }
-                Some(_) | None => AgentIdentity::Open,
-            },
-            ca_namespace: names.share(&custom.signing_ca.namespace),
-            ca_name: names.share(&custom.signing_ca.name),
+        ("CustomSigner", Some(custom)) => match fault(custom, addon) {
+            Some((steps, fault, rule)) => {
+                let registration = Path::root().key("spec").key("registration").index(index);
+                let path = steps
+                    .iter()
+                    .fold(registration.key("customSigner"), |path, step| match step {
+                        Step::Field(name) => path.key(*name),
+                        Step::Index(index) => path.index(*index),
+                    });
+                faulty(&fault.at(path, rule).to_string())
+            }
+            None => custom_signer(custom, names),
         },
-        ("CustomSigner", None) => Registration::Faulty("custom signer is nil"),
-        _ => Registration::Faulty("the type of a registration is neither KubeClient nor CustomSigner"),
+        ("CustomSigner", None) => faulty("custom signer is nil"),
+        _ => faulty("the type of a registration is neither KubeClient nor CustomSigner"),
     }
+}
+
+fn custom_signer(custom: &wire::CustomSignerRegistration, names: &mut Names) -> Registration {
+    Registration::CustomSigner {
+        signer: names.share(&custom.signer_name),
+        identity: match &custom.subject {
+            Some(subject) if *subject != wire::Subject::default() => {
+                AgentIdentity::Stated(Arc::new(decode(subject, names)))
+            }
+            Some(_) | None => AgentIdentity::Open,
+        },
+        ca_namespace: names.share(&custom.signing_ca.namespace),
+        ca_name: names.share(&custom.signing_ca.name),
+    }
+}
+
+enum Step {
+    Field(&'static str),
+    Index(usize),
+}
+
+/// The same as the gate refuses: what was stored before there was a gate, or while it was away, is not carried out either.
+fn fault(custom: &wire::CustomSignerRegistration, addon: &str) -> Option<(Vec<Step>, Fault, &'static str)> {
+    if let Err(fault) = OwnSigner::parse(&custom.signer_name, addon) {
+        return Some((vec![Step::Field("signerName")], fault, rule::SIGNER));
+    }
+    let subject = custom.subject.as_ref()?;
+    if let Err(fault) = check_certificate_name(&subject.user, addon) {
+        let steps = vec![Step::Field("subject"), Step::Field("user")];
+        return Some((steps, fault, rule::SIGNER_SUBJECT));
+    }
+    let lists = [
+        ("groups", &subject.groups),
+        ("organizationUnit", &subject.organization_units),
+    ];
+    lists.into_iter().find_map(|(field, names)| {
+        names.iter().enumerate().find_map(|(index, name)| {
+            let fault = check_certificate_name(name, addon).err()?;
+            let steps = vec![Step::Field("subject"), Step::Field(field), Step::Index(index)];
+            Some((steps, fault, rule::SIGNER_SUBJECT))
+        })
+    })
 }
 
 fn permission(one: &wire::HubPermission, names: &mut Names) -> Permission {

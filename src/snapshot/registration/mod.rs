@@ -6,7 +6,9 @@ pub(super) mod filing;
 pub(super) mod grants;
 mod identity;
 pub(super) mod requests;
+pub(super) mod roles;
 
 pub use grants::{Grant, GrantContent, Holders, Purpose, rules_digest, token_account, token_role};
 pub use identity::*;
-pub use requests::{Asked, Request, Stage};
+pub use requests::{Asked, Request, Stage, read_request};
+pub use roles::{Danger, RoleFacts, Unbindable, role_key};

@@ -168,11 +168,11 @@ fn read(request: &str) -> Result<Asked, &'static str> {
     if block.label != "CERTIFICATE REQUEST" {
         return Err("the PEM block is not a CERTIFICATE REQUEST");
     }
-    parse_der(block.contents)
+    read_request(block.contents)
 }
 
-/// Reads PKCS#10.
-pub(in crate::snapshot) fn parse_der(der: Vec<u8>) -> Result<Asked, &'static str> {
+/// Reads PKCS#10, as DER, if whoever asks has proved that the key is his.
+pub fn read_request(der: Vec<u8>) -> Result<Asked, &'static str> {
     if der.len() > LONGEST {
         return Err("the request is too large");
     }
@@ -181,6 +181,10 @@ pub(in crate::snapshot) fn parse_der(der: Vec<u8>) -> Result<Asked, &'static str
     if !rest.is_empty() {
         return Err("something follows the certification request");
     }
+    // An approval is for ever, and whoever signs later may not look: what nobody can verify is never approved.
+    parsed
+        .verify_signature()
+        .map_err(|_unproved| "the signature of the request cannot be verified")?;
     let mut asked = subject(&parsed.certification_request_info.subject)?;
     for extension in parsed.requested_extensions().into_iter().flatten() {
         if let ParsedExtension::SubjectAlternativeName(names) = extension {
@@ -262,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_real_request_is_read() {
-        let asked = parse_der(real()).unwrap();
+        let asked = read_request(real()).unwrap();
         assert_eq!(asked.users, ["agent"]);
         assert_eq!(asked.groups.into_iter().collect::<Vec<_>>(), ["group"]);
         assert_eq!(
@@ -272,12 +276,43 @@ mod tests {
     }
 
     #[test]
+    fn a_request_with_a_broken_signature_is_none() {
+        let der = real();
+        // The signature is the last thing; a flipped bit in it, or in what is signed, changes no form.
+        let last = der.len() - 1;
+        let name = der
+            .windows(5)
+            .position(|part| part == b"agent")
+            .expect("the name is in it");
+        for (at, bit) in [(last, 1), (name, 2)] {
+            let mut broken = der.clone();
+            broken[at] ^= bit;
+            let why = read_request(broken).unwrap_err();
+            assert_eq!(why, "the signature of the request cannot be verified", "{at}");
+        }
+        let pem = |der: &[u8]| {
+            let text = STANDARD.encode(der);
+            let pem =
+                format!("-----BEGIN CERTIFICATE REQUEST-----\n{text}\n-----END CERTIFICATE REQUEST-----\n");
+            STANDARD.encode(pem)
+        };
+        let mut broken = der.clone();
+        broken[last] ^= 1;
+        for (der, is_read) in [(der, true), (broken, false)] {
+            let (_, request) = request(&object(&pem(&der), &Value::Null), &mut Names::default())
+                .unwrap()
+                .unwrap();
+            assert_eq!(request.asked.unwrap().is_ok(), is_read);
+        }
+    }
+
+    #[test]
     fn nobody_gets_an_authority_of_his_own() {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
         let der = params.serialize_request(&key).unwrap().der().to_vec();
-        assert!(parse_der(der).unwrap_err().contains("no agent needs"));
+        assert!(read_request(der).unwrap_err().contains("no agent needs"));
     }
 
     #[test]
@@ -308,7 +343,7 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_never_panics_on_noise(noise in proptest::collection::vec(any::<u8>(), 0..600)) {
-            let _asked = parse_der(noise.clone()).is_ok();
+            let _asked = read_request(noise.clone()).is_ok();
             let pem = format!("-----BEGIN CERTIFICATE REQUEST-----\n{}\n-----END CERTIFICATE REQUEST-----\n",
                 STANDARD.encode(noise));
             let object = object(&STANDARD.encode(pem), &Value::Null);
@@ -324,9 +359,9 @@ mod tests {
                 let at = at.index(der.len());
                 der[at] = byte;
             }
-            let _asked = parse_der(der.clone()).is_ok();
+            let _asked = read_request(der.clone()).is_ok();
             der.truncate(cut.index(der.len()));
-            prop_assert!(parse_der(der).is_err());
+            prop_assert!(read_request(der).is_err());
         }
     }
 }

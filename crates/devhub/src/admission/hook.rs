@@ -4,13 +4,13 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use apimachinery::labels::Selector;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
     conditions::Condition,
     endpoint::{Endpoint, Services},
-    selector::Selector,
 };
 
 /// All webhooks of the hub, in the order in which they are called: by configuration name, then by position.

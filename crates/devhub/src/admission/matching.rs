@@ -2,17 +2,15 @@
 //!
 //! Decides by rules, match policy, selectors and conditions; never calls anything.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::{
     attributes::{Attributes, Kind, Operation},
     conditions::{self, Scene},
     hook::{Hook, MatchPolicy, Rule, RuleScope},
-    selector::Selector,
 };
 use crate::ApiError;
+use apimachinery::labels::Selector;
 
 /// A call to be made: the version in which the hook wants to see the object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,37 +72,31 @@ async fn in_version(
 
 /// Requests for cluster-scoped objects other than namespaces are never left out by a namespace selector.
 pub(super) fn namespace_selected(selector: &Selector, request: &Attributes, object: Option<&Value>) -> bool {
-    if selector.is_empty() || request.request_namespace().is_empty() && !request.is_namespace() {
+    if selector.is_everything() || request.request_namespace().is_empty() && !request.is_namespace() {
         return true;
     }
     // A namespace has its new labels only in the request itself, and its last ones in what is removed.
     if !request.is_namespace() {
-        selector.matches(&request.namespace_labels)
+        selector.matches_map(&request.namespace_labels)
     } else if request.operation == Operation::Delete || !request.subresource.is_empty() {
-        selector.matches(&labels(request.old_object.as_ref()))
+        matches(selector, request.old_object.as_ref())
     } else {
-        selector.matches(&labels(object))
+        matches(selector, object)
     }
 }
 
 /// The object before or after the write must be selected. A missing object has no labels to be selected by.
 pub(super) fn object_selected(selector: &Selector, request: &Attributes, object: Option<&Value>) -> bool {
-    selector.is_empty()
+    selector.is_everything()
         || [object, request.old_object.as_ref()]
             .into_iter()
             .flatten()
-            .any(|object| selector.matches(&labels(Some(object))))
+            .any(|object| selector.matches_object(object))
 }
 
-fn labels(object: Option<&Value>) -> BTreeMap<String, String> {
-    let written = object
-        .and_then(|object| object.pointer("/metadata/labels"))
-        .and_then(Value::as_object);
-    written
-        .into_iter()
-        .flatten()
-        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
-        .collect()
+/// An object that is not there has no labels.
+fn matches(selector: &Selector, object: Option<&Value>) -> bool {
+    selector.matches_object(object.unwrap_or(&Value::Null))
 }
 
 /// Returns the version in which rules want to see a write, if they want it at all.

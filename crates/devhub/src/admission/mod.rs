@@ -18,7 +18,6 @@ mod patching;
 mod policy;
 mod policy_check;
 mod review;
-mod selector;
 mod status_text;
 mod warnings;
 

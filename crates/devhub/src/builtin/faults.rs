@@ -5,7 +5,7 @@
 use ::schema::{ErrorClass, FieldError};
 use serde_json::Value;
 
-use golang::quote;
+use apimachinery::print::quote;
 
 fn fault(class: ErrorClass, field: &str, message: String) -> FieldError {
     FieldError {

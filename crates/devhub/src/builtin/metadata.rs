@@ -9,7 +9,7 @@ use super::faults::{forbidden, invalid, invalid_value, list, required, text, too
 use super::names::{NameRule, label_faults};
 use super::{managers, owners};
 use crate::Scope;
-use crate::selector::{Named, label_value_faults, qualified_name_faults};
+use apimachinery::names::{Named, label_value_faults, qualified_name_faults};
 
 /// Bytes that all annotations of an object may have together, keys included.
 pub const MAX_ANNOTATIONS: usize = 256 * 1024;
@@ -153,7 +153,7 @@ pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
             .iter()
             .filter(|finalizer| !list(old, "/finalizers").contains(finalizer))
             .filter_map(Value::as_str)
-            .map(golang::quote)
+            .map(apimachinery::print::quote)
             .collect();
         if !added.is_empty() {
             let detail = format!(

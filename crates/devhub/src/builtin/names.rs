@@ -2,14 +2,7 @@
 //!
 //! Decides which faults a name has, in the words of Kubernetes.
 
-use crate::selector::{is_label, subdomain_faults};
-
-const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end \
-     with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-
-const OLD_LABEL: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
-     character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is \
-     '[a-z]([-a-z0-9]*[a-z0-9])?')";
+use apimachinery::names::{Unit, dns1035_label_faults, dns1123_label_faults, dns1123_subdomain_faults};
 
 /// Syntax that the names of a kind follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +21,9 @@ impl NameRule {
     /// Returns the faults of `name`.
     pub fn faults(self, name: &str) -> Vec<String> {
         match self {
-            Self::Subdomain => subdomain_faults(name),
+            Self::Subdomain => dns1123_subdomain_faults(name, Unit::Characters),
             Self::Label => label_faults(name),
-            Self::OldLabel => old_label_faults(name),
+            Self::OldLabel => dns1035_label_faults(name, Unit::Characters),
             Self::PathSegment => segment_faults(name),
         }
     }
@@ -52,25 +45,7 @@ impl NameRule {
 
 /// Returns the faults of a name that should be an RFC 1123 label.
 pub fn label_faults(name: &str) -> Vec<String> {
-    let mut faults = Vec::new();
-    if name.len() > 63 {
-        faults.push("must be no more than 63 characters".to_owned());
-    }
-    if !is_label(name) {
-        faults.push(LABEL.to_owned());
-    }
-    faults
-}
-
-fn old_label_faults(name: &str) -> Vec<String> {
-    let mut faults = Vec::new();
-    if name.len() > 63 {
-        faults.push("must be no more than 63 characters".to_owned());
-    }
-    if !is_label(name) || name.starts_with(|letter: char| letter.is_ascii_digit()) {
-        faults.push(OLD_LABEL.to_owned());
-    }
-    faults
+    dns1123_label_faults(name, Unit::Characters)
 }
 
 fn segment_faults(name: &str) -> Vec<String> {

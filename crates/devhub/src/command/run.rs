@@ -106,7 +106,7 @@ fn start(args: &Args) -> Result<(), Failure> {
 
 async fn serve(args: &Args, wishes: Wishes, definitions: &[Definition]) -> Result<(), Failure> {
     let mut end = program::end_requested().map_err(|source| Failure::Start("the signal listener", source))?;
-    let folder = program::prepare(&args.dir)?;
+    let folder = program::prepare(&args.dir)?.claim()?;
     let mut builder = DevHub::builder()
         .bind(SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)))
         .authz(wishes.authz)

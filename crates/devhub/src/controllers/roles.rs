@@ -13,7 +13,7 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 
-use crate::selector::LabelSelector;
+use apimachinery::labels::Selector;
 
 const MANAGER: &str = "clusterrole-aggregation-controller";
 
@@ -74,7 +74,7 @@ fn gathered(role: &ClusterRole, roles: &BTreeMap<String, ClusterRole>) -> Option
     let mut wanted: Vec<PolicyRule> = Vec::new();
     for selector in selectors {
         let selector = serde_json::to_value(selector).ok()?;
-        let selector = LabelSelector::from_object(Some(&selector)).ok()?;
+        let selector = Selector::from_json(Some(&selector)).ok()?;
         let meant = roles.values().filter(|other| {
             other.name_any() != role.name_any()
                 && selector.matches(|label| other.labels().get(label).map(String::as_str))

@@ -2,7 +2,7 @@
 //!
 //! Decides whether a converted object is still the same object; whatever else came back in its metadata is dropped.
 
-use golang::type_name;
+use apimachinery::print::type_name;
 use serde_json::{Map, Value};
 
 use crate::builtin::metadata::{validate_annotations_at, validate_labels};

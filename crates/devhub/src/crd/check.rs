@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::check_conversion::{check_conversion, check_stored};
 use super::check_version::check_versions;
-use crate::selector::{is_label, subdomain_faults};
+use apimachinery::names::{Unit, dns1035_label_faults, dns1123_subdomain_faults};
 
 /// Collects faults of a definition.
 #[derive(Debug, Default)]
@@ -44,18 +44,6 @@ impl Findings {
         };
         self.add(field, ErrorClass::Required, text);
     }
-}
-
-/// Returns the faults of a name that should be a DNS-1035 label.
-pub(super) fn dns_label_1035(name: &str) -> Vec<String> {
-    let mut faults = Vec::new();
-    if name.len() > 63 {
-        faults.push("must be no more than 63 bytes".to_owned());
-    }
-    if !is_label(name) || !name.starts_with(|first: char| first.is_ascii_lowercase()) {
-        faults.push("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')".to_owned());
-    }
-    faults
 }
 
 /// Returns a text of a tree, empty if absent.
@@ -148,7 +136,7 @@ fn check_group(definition: &Value, findings: &mut Findings) {
         findings.required("spec.group", "");
         return;
     }
-    let faults = subdomain_faults(group);
+    let faults = dns1123_subdomain_faults(group, Unit::Characters);
     for cause in &faults {
         findings.invalid("spec.group", &json!(group), cause);
     }
@@ -195,7 +183,7 @@ fn check_syntax(names: &Value, at: &str, findings: &mut Findings) {
         } else {
             name.to_owned()
         };
-        for cause in dns_label_1035(&checked) {
+        for cause in dns1035_label_faults(&checked, Unit::Bytes) {
             let prefix = if is_kind {
                 "may have mixed case, but should otherwise match: "
             } else {
@@ -215,7 +203,7 @@ fn check_syntax(names: &Value, at: &str, findings: &mut Findings) {
     for key in ["shortNames", "categories"] {
         let list = names.get(key).and_then(Value::as_array);
         for (position, item) in list.into_iter().flatten().enumerate() {
-            for cause in dns_label_1035(item.as_str().unwrap_or_default()) {
+            for cause in dns1035_label_faults(item.as_str().unwrap_or_default(), Unit::Bytes) {
                 findings.invalid(&format!("{at}.{key}[{position}]"), item, &cause);
             }
         }
@@ -248,7 +236,7 @@ fn check_storage(definition: &Value, findings: &mut Findings) {
     let mut seen: Vec<&str> = Vec::new();
     for (at, version) in versions.iter().enumerate() {
         let name = version.get("name").and_then(Value::as_str).unwrap_or_default();
-        let mut faults = dns_label_1035(name);
+        let mut faults = dns1035_label_faults(name, Unit::Bytes);
         faults.truncate(1);
         for cause in faults {
             findings.invalid(&format!("spec.versions[{at}].name"), &json!(name), &cause);

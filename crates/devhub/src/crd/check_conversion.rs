@@ -9,9 +9,10 @@ use base64::engine::general_purpose::STANDARD;
 use schema::ErrorClass;
 use serde_json::{Value, json};
 
-use super::check::{Findings, dns_label_1035, text};
+use super::check::{Findings, text};
 use super::status::is_true;
 use crate::builtin::validate::{validate_service, validate_url};
+use apimachinery::names::{Unit, dns1035_label_faults};
 
 /// Where Kubernetes' internal type holds the client configuration.
 const CLIENT: &str = "spec.conversion.webhookClientConfig";
@@ -107,7 +108,7 @@ fn check_protocols(protocols: &[Value], findings: &mut Findings) {
             findings.invalid(&field, version, "duplicate version");
             continue;
         }
-        for cause in dns_label_1035(name) {
+        for cause in dns1035_label_faults(name, Unit::Bytes) {
             findings.invalid(&field, version, &cause);
         }
     }

@@ -218,10 +218,9 @@ fn objects_and_owners_are_those_of_upstream() {
 }
 
 #[test]
+#[ignore = "UPSTREAM_CASES names the file of cases"]
 fn further_cases_are_judged_on_request() {
-    let Ok(path) = std::env::var("UPSTREAM_CASES") else {
-        return;
-    };
+    let path = std::env::var("UPSTREAM_CASES").expect("UPSTREAM_CASES names the file of cases");
     let found = judge(&std::fs::read_to_string(path).expect("cases"));
     assert!(found.is_empty(), "{} differ:\n{}", found.len(), found.join("\n"));
 }

@@ -9,9 +9,9 @@ use crate::ApiError;
 /// Returns the 422 for a patched document that cannot be decoded: ` "" is invalid: patch: Invalid value: "…": fault`.
 ///
 /// `quoted` is what Kubernetes quotes: the patched object as JSON text, or for strategic patches the patch as
-/// [`golang::plain`] prints it.
+/// [`apimachinery::print::plain`] prints it.
 pub fn invalid_patch(quoted: &str, fault: &str) -> ApiError {
-    let message = format!("Invalid value: {}: {fault}", golang::quote(quoted));
+    let message = format!("Invalid value: {}: {fault}", apimachinery::print::quote(quoted));
     ApiError::new(422, "Invalid", format!(" \"\" is invalid: patch: {message}")).with_details(json!({
         "causes": [{ "reason": "FieldValueInvalid", "message": message, "field": "patch" }],
     }))

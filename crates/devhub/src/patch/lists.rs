@@ -105,7 +105,7 @@ pub(super) fn check_order(patch: &[Value], wanted: &[Value], field: Field) -> Re
     if rest.peek().is_none() {
         return Ok(());
     }
-    let print = |items: &[Value]| golang::plain(&Value::Array(items.to_vec()));
+    let print = |items: &[Value]| apimachinery::print::plain(&Value::Array(items.to_vec()));
     Err(Fault::Other(format!(
         "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
         print(patch),
@@ -123,6 +123,6 @@ fn same(left: &Value, right: &Value, key: Option<&str>) -> bool {
 fn no_merge_key(item: &Value, key: &str) -> Fault {
     Fault::Other(format!(
         "map: {} does not contain declared merge key: {key}",
-        golang::plain(item)
+        apimachinery::print::plain(item)
     ))
 }

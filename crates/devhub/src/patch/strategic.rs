@@ -27,7 +27,7 @@ pub struct StrategicPatch {
 impl StrategicPatch {
     /// Returns the 422 for a patched object that cannot be decoded; Kubernetes quotes the patch in it.
     pub fn undecodable(&self, fault: &str) -> ApiError {
-        invalid_patch(&golang::plain(&self.value), fault)
+        invalid_patch(&apimachinery::print::plain(&self.value), fault)
     }
 }
 

@@ -2,17 +2,20 @@
 //!
 //! Decides where files lie and who may read them. Never invents their contents.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 const PROBE: &str = ".writable";
+/// Locked by the program whose folder it is, for as long as that runs; the system lets go of it however the program ends.
+const LOCK: &str = "lock";
 
 /// A folder that exists and can be written.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    _lock: Option<File>,
 }
 
 /// The folder, or a file in it, cannot be written.
@@ -25,6 +28,12 @@ pub enum FolderError {
         dir: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// Another hub uses the folder.
+    #[error("folder \"{}\" belongs to a hub that runs: end that one, or name another folder with --dir", dir.display())]
+    Taken {
+        /// The folder.
+        dir: PathBuf,
     },
     /// A file cannot be written.
     #[error("cannot write file \"{}\"", path.display())]
@@ -48,7 +57,7 @@ pub fn prepare(dir: &Path) -> Result<Folder, FolderError> {
         .create(dir)
         .map_err(failed)?;
     let path = fs::canonicalize(dir).map_err(failed)?;
-    let folder = Folder { path };
+    let folder = Folder { path, _lock: None };
     // Proved on a file of its own: the kubeconfig may belong to a hub that runs, and this one may yet fail to start.
     let probe = folder.path.join(PROBE);
     folder.write_private(PROBE, "")?;
@@ -57,6 +66,30 @@ pub fn prepare(dir: &Path) -> Result<Folder, FolderError> {
 }
 
 impl Folder {
+    /// Takes the folder for this program: two hubs in one folder would give each other's kubeconfig to whoever asks.
+    pub fn claim(self) -> Result<Self, FolderError> {
+        let path = self.path.join(LOCK);
+        let failed = |source| FolderError::Write {
+            path: path.clone(),
+            source,
+        };
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self {
+                path: self.path,
+                _lock: Some(file),
+            }),
+            Err(TryLockError::WouldBlock) => Err(FolderError::Taken { dir: self.path }),
+            Err(TryLockError::Error(source)) => Err(failed(source)),
+        }
+    }
+
     /// Returns the folder itself.
     pub fn path(&self) -> &Path {
         &self.path
@@ -80,14 +113,16 @@ pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
         .file_name()
         .ok_or_else(|| io::Error::other("the path names no file"))?;
     let draft = path.with_file_name(format!(".{}.new", name.to_string_lossy()));
+    // A draft left over from an earlier run keeps its mode, and what somebody has put there may be a link: it is made anew.
+    match fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
     let mut file = OpenOptions::new()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .mode(0o600)
         .open(&draft)?;
-    // A draft left over from an earlier run keeps its old mode; the new one must be private whatever it was.
-    file.set_permissions(fs::Permissions::from_mode(0o600))?;
     file.write_all(text.as_bytes())?;
     drop(file);
     fs::rename(&draft, path)
@@ -95,7 +130,22 @@ pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
     use super::*;
+
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let at = |name: &str| place.path().join(name);
+        fs::write(at("victim"), "mine").expect("writable");
+        symlink("victim", at(".kubeconfig.new")).expect("a link");
+        symlink("victim", at("kubeconfig")).expect("a link");
+        write_private(&at("kubeconfig"), "key").expect("writable");
+        assert_eq!(fs::read_to_string(at("victim")).expect("text"), "mine");
+        assert_eq!(fs::read_to_string(at("kubeconfig")).expect("text"), "key");
+        assert!(fs::symlink_metadata(at("kubeconfig")).expect("there").is_file());
+    }
 
     #[test]
     fn preparing_keeps_the_kubeconfig_of_a_hub_that_runs_there() {
@@ -123,6 +173,17 @@ mod tests {
             .mode()
             & 0o777;
         assert_eq!(mode, 0o600);
+    }
+
+    #[test]
+    fn a_folder_belongs_to_one_hub_at_a_time() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let claimed = || prepare(place.path()).and_then(Folder::claim);
+        let first = claimed().expect("nobody has it");
+        let second = claimed().expect_err("the first one has it").to_string();
+        assert!(second.contains("belongs to a hub that runs"), "{second}");
+        drop(first);
+        claimed().expect("the first one has ended");
     }
 
     #[test]

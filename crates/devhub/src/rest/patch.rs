@@ -128,7 +128,7 @@ pub(super) fn apply(
             let patch = patch::strategic::decode(&call.body, decoding)?;
             let kind = patch::kinds::of(&resource.group, &resource.kind);
             let document = patch::strategic::apply(document, &patch.value, kind)?;
-            let quoted = golang::plain(&patch.value);
+            let quoted = apimachinery::print::plain(&patch.value);
             Ok(Patched {
                 document,
                 faults: patch.strict,

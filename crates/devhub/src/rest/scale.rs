@@ -23,8 +23,8 @@ use crate::hub::timestamp;
 use crate::managed::{self, SCALE_VERSION, Scaled, Scope};
 use crate::patch::{go_json, invalid_patch};
 use crate::resource::ScalePaths;
-use crate::selector::written;
 use crate::store::Unwritten;
+use apimachinery::labels::written;
 
 const ATTEMPTS: usize = 64;
 

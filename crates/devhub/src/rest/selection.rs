@@ -7,22 +7,23 @@ use serde_json::Value;
 use super::call::Call;
 use crate::error::ApiError;
 use crate::registry::Served;
-use crate::selector::{FieldSelector, LabelSelector};
+use crate::selector::FieldSelector;
 use crate::store::Record;
+use apimachinery::labels::Selector;
 
 /// The objects that a request means.
 #[derive(Clone, Debug)]
 pub(super) struct Selection {
     /// Keys start so.
     pub(super) prefix: String,
-    labels: LabelSelector,
+    labels: Selector,
     fields: FieldSelector,
 }
 
 impl Selection {
     /// Reads the selection of a request.
     pub(super) fn parse(call: &Call) -> Result<Self, ApiError> {
-        let labels = LabelSelector::parse(call.query.text("labelSelector"))?;
+        let labels = Selector::parse(call.query.text("labelSelector")).map_err(ApiError::bad_request)?;
         let fields = FieldSelector::parse(call.query.text("fieldSelector"))?;
         let selectable = call
             .served

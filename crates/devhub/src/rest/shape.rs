@@ -2,7 +2,7 @@
 //!
 //! Decides nothing itself: asks the schema for custom resources and the built-in rules for all others.
 
-use golang::type_name;
+use apimachinery::print::type_name;
 use schema::{Check, FieldError, Part as SchemaPart};
 use serde_json::{Value, json};
 
@@ -282,6 +282,7 @@ fn check_custom(
         SchemaPart::Whole
     };
     let outcome = custom.schema.check(&Check {
+        stop: Default::default(),
         new: object,
         old,
         part,
@@ -317,7 +318,7 @@ fn check_scale(part: Part, scale: &ScalePaths, object: &Value, errors: &mut Vec<
                 None => return,
             },
             other => {
-                let shown = golang::plain(other);
+                let shown = apimachinery::print::plain(other);
                 let kind = type_name(other);
                 let cause = format!(
                     "{path} accessor error: {shown} is of the type {kind}, expected map[string]interface{{}}"
@@ -336,7 +337,7 @@ fn check_scale(part: Part, scale: &ScalePaths, object: &Value, errors: &mut Vec<
         }
         Some(_) => {}
         None => {
-            let shown = golang::plain(node);
+            let shown = apimachinery::print::plain(node);
             let kind = type_name(node);
             add(
                 &json!(0),

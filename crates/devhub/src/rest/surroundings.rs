@@ -14,8 +14,8 @@ use crate::hub::Hub;
 use crate::registry::Served;
 use crate::resource::Scope;
 use crate::rights::{About, Asked, Question};
-use crate::selector::LabelSelector;
 use crate::store::{Page, Record, key_of};
+use apimachinery::labels::Selector;
 
 /// The hub around one request.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ impl Surroundings for Around {
                 }
             };
             if query.name.is_empty() {
-                let selector = LabelSelector::from_object(Some(&query.selector))?;
+                let selector = Selector::from_json(Some(&query.selector))?;
                 found.retain(|object| selector.matches_object(object));
             }
             Ok(found)

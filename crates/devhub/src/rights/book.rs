@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::rule::Rule;
 use super::subject::Subject;
 use crate::admission::UserInfo;
-use crate::selector::LabelSelector;
-use golang::quote;
+use apimachinery::labels::Selector;
+use apimachinery::print::quote;
 
 /// Roles and bindings, ready to be asked.
 #[derive(Debug, Default)]
@@ -177,7 +177,7 @@ fn rules_of(name: &str, all: &BTreeMap<String, &Value>, seen: &mut BTreeSet<Stri
     };
     let mut rules: Vec<Rule> = Vec::new();
     for selector in selectors {
-        let Ok(selector) = LabelSelector::from_object(Some(selector)) else {
+        let Ok(selector) = Selector::from_json(Some(selector)) else {
             continue;
         };
         let meant = all.iter().filter(|(_, other)| selector.matches_object(other));

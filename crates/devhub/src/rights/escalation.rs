@@ -12,7 +12,7 @@ use super::rule::{Rule, joined, quoted_list};
 use crate::admission::UserInfo;
 use crate::error::ApiError;
 use crate::resource::Resource;
-use golang::quote;
+use apimachinery::print::quote;
 
 const AGGREGATION: &str = "must have cluster-admin privileges to use the aggregationRule";
 

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::ApiError;
-use golang::quote;
+use apimachinery::print::quote;
 
 /// A wish: a verb and what it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]

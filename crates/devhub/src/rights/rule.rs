@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::question::{About, Asked, Question};
-use golang::quote;
+use apimachinery::print::quote;
 
 const ALL: &str = "*";
 

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::admission::UserInfo;
-use golang::quote;
+use apimachinery::print::quote;
 
 /// One subject of a binding.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,7 +29,7 @@ fn printed(value: &Value) -> String {
     match value {
         Value::Null => "<no value>".to_owned(),
         Value::String(text) => text.clone(),
-        Value::Number(number) => golang::number(number),
+        Value::Number(number) => apimachinery::print::number(number),
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     }
 }

@@ -63,7 +63,7 @@ impl Include {
             "None" => Ok(Self::None),
             other => Err(ApiError::bad_request(format!(
                 "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be 'Metadata', 'Object', 'None', or empty",
-                golang::quote(other)
+                apimachinery::print::quote(other)
             ))),
         }
     }

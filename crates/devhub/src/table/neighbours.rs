@@ -8,7 +8,7 @@ use super::built_in::{AGE, BuiltIn, column, size, text, wide};
 use super::workload_cells as cells;
 use super::workloads::number;
 use crate::Resource;
-use crate::selector::written;
+use apimachinery::labels::written;
 
 static SERVICE: &[BuiltIn] = &[
     column(

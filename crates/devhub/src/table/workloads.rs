@@ -9,7 +9,7 @@ use super::built_in::{AGE, BuiltIn, column, size, text, wide};
 use super::pod_cells;
 use super::{neighbours, workload_cells as cells};
 use crate::Resource;
-use crate::selector::written;
+use apimachinery::labels::written;
 
 const NAMES: BuiltIn = wide(column(
     "Containers",

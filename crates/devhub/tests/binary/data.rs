@@ -25,7 +25,7 @@ fn a_killed_hub_has_lost_nothing_and_its_kubeconfig_still_holds() {
     for file in ["objects.log", "identity.json", "port", "lock"] {
         assert_eq!(mode(&rig.path(&format!("data/{file}"))), 0o600, "{file}");
     }
-    let output = rig.run(&["--data-dir", "data", "--port", "0"]);
+    let output = rig.run_in("other", &["--data-dir", "data", "--port", "0"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
         output.status.code() == Some(2) && said.contains("another hub uses the data"),

@@ -42,9 +42,9 @@ impl Rig {
         self.path("hub/kubeconfig")
     }
 
-    fn command(&self, words: &[&str]) -> Command {
+    fn command(&self, folder: &str, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_devhub"));
-        command.args(["--dir", &self.path("hub").display().to_string()]);
+        command.args(["--dir", &self.path(folder).display().to_string()]);
         command.args(words).current_dir(self.folder.path());
         command
     }
@@ -52,7 +52,7 @@ impl Rig {
     /// Starts the program and waits for its line.
     pub(crate) fn start(&self, words: &[&str]) -> Running {
         let mut child = self
-            .command(words)
+            .command("hub", words)
             .stdout(Stdio::piped())
             .spawn()
             .expect("the program starts");
@@ -65,7 +65,12 @@ impl Rig {
 
     /// Runs the program to its end.
     pub(crate) fn run(&self, words: &[&str]) -> Output {
-        self.command(words).output().expect("the program runs")
+        self.run_in("hub", words)
+    }
+
+    /// Runs the program in another folder until it ends by itself.
+    pub(crate) fn run_in(&self, folder: &str, words: &[&str]) -> Output {
+        self.command(folder, words).output().expect("the program runs")
     }
 
     /// Runs kubectl; returns whether it succeeded and all that it said.

@@ -8,6 +8,7 @@
 
 #![expect(clippy::panic, reason = "data that cannot be read is a failed test")]
 
+mod ages;
 mod answer;
 mod compare;
 mod hook;

@@ -1,14 +1,16 @@
 //! How much work expressions may do.
 //!
 //! Decides when the budget is spent; [`super::meter`] decides what is paid for. Knows no clock: whoever has a deadline
-//! cancels the budget from outside.
+//! flips the signal to stop from outside.
 
 use ::cel::ExecutionError;
 use ::cel::common::types::{Kind, Type};
 use ::cel::common::value::{CowVal, StaticVal, Val};
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::stop::Stop;
 
 /// Units for all rules of one object. A unit is about one step of the evaluator, well below a microsecond.
 const OBJECT_UNITS: u64 = 5_000_000;
@@ -31,34 +33,40 @@ struct Purse {
     left: AtomicU64,
     /// What must remain when the running expression ends.
     floor: AtomicU64,
-    cancelled: AtomicBool,
+    /// Ends every evaluation at its next payment.
+    stop: Stop,
 }
 
 impl Budget {
     /// A budget for all rules of one object.
-    pub(crate) fn for_object() -> Self {
-        Self::of(OBJECT_UNITS)
+    pub(crate) fn for_object(stop: &Stop) -> Self {
+        Self::until(OBJECT_UNITS, stop)
     }
 
     /// A budget of so many units; one expression may take a million of them at most.
     pub fn of(units: u64) -> Self {
+        Self::until(units, &Stop::never())
+    }
+
+    /// A budget of so many units that is also spent when `stop` is flipped: for a deadline that another thread watches.
+    pub fn until(units: u64, stop: &Stop) -> Self {
         Self {
             purse: Arc::new(Purse {
                 left: AtomicU64::new(units),
                 floor: AtomicU64::new(0),
-                cancelled: AtomicBool::new(false),
+                stop: stop.clone(),
             }),
         }
     }
 
-    /// Ends every evaluation on this budget at its next payment: for a deadline that another thread watches.
-    pub fn cancel(&self) {
-        self.purse.cancelled.store(true, Ordering::Relaxed);
+    /// Tells whether an expression asked for more than there was, or somebody stopped it.
+    pub fn is_spent(&self) -> bool {
+        self.left() == 0 || self.stop().is_stopped()
     }
 
-    /// Tells whether an expression asked for more than there was, or somebody cancelled.
-    pub fn is_spent(&self) -> bool {
-        self.left() == 0 || self.purse.cancelled.load(Ordering::Relaxed)
+    /// Returns the signal that ends it.
+    pub(super) fn stop(&self) -> &Stop {
+        &self.purse.stop
     }
 
     /// Returns the units that are left.
@@ -76,9 +84,7 @@ impl Budget {
     pub(super) fn charge(&self, units: u64) -> Result<(), ExecutionError> {
         let floor = self.purse.floor.load(Ordering::Relaxed);
         let left = self.left();
-        if left < units.saturating_add(floor).saturating_add(1)
-            || self.purse.cancelled.load(Ordering::Relaxed)
-        {
+        if left < units.saturating_add(floor).saturating_add(1) || self.stop().is_stopped() {
             self.purse.left.store(0, Ordering::Relaxed);
             return Err(overdrawn());
         }

@@ -1,11 +1,12 @@
 //! Bounds the work of an expression: every loop and every operation on large values is paid for first.
 //!
 //! Decides what things cost; never changes a result. Programs are rewritten once, at compile time, so that loop ranges
-//! and large operands pass through metering functions that return them unchanged.
+//! and large operands pass through metering functions that return them unchanged. `all` and `exists` keep an error back until
+//! their last item, which may override it: the error of a spent budget has to end them where they ask whether to go on.
 
 use super::ast::{RESULT, at, call, each_part, ident, whole};
 use super::names::NAMESPACES;
-use super::payment::{CHARGE, COUNT, GROWN, PAIRED, ROUNDS, SORTED, WEIGH};
+use super::payment::{CHARGE, COUNT, GOES_ON, GROWN, PAIRED, ROUNDS, SORTED, WEIGH};
 use super::run::{BUDGET, PATTERN};
 use ::cel::common::ast::operators;
 use ::cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue};
@@ -199,6 +200,10 @@ fn meter_loop(inner: &mut ComprehensionExpr, optionals: bool) {
     let range = std::mem::take(&mut inner.iter_range);
     let args = vec![at(0, ident(BUDGET)), range, at(0, whole(step))];
     inner.iter_range = at(0, call(CHARGE, args));
+    // A condition that is written out belongs to a loop that ends with its first error, and that the evaluator knows by it.
+    if !matches!(&inner.loop_cond.expr, Expr::Literal(_)) {
+        wrap(&mut inner.loop_cond, GOES_ON);
+    }
 }
 
 /// Counts the steps of one evaluation; loops inside pay for their own rounds.

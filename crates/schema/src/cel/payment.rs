@@ -3,7 +3,7 @@
 //! Decides what a value weighs. The functions return their operand unchanged, but for loops over maps: those see the
 //! keys in order, so that every result, and every message made of it, is the same each time.
 
-use super::budget::{BUDGET_TYPE, budget_of};
+use super::budget::{BUDGET_TYPE, budget_of, overdrawn};
 use ::cel::common::types::{
     CelBytes, CelInt, CelList, CelMap, CelMapKey, CelOptional, CelString, DYN_TYPE, INT_TYPE,
 };
@@ -19,6 +19,8 @@ pub(super) const CHARGE: &str = "@charge";
 pub(super) const WEIGH: &str = "@weigh";
 /// Pays for a value that was just made, which costs memory too.
 pub(super) const GROWN: &str = "@grown";
+/// Pays nothing; fails once the budget is spent.
+pub(super) const GOES_ON: &str = "@goesOn";
 /// Pays for comparing with each item of a list.
 pub(super) const COUNT: &str = "@count";
 /// Pays for sorting a list.
@@ -58,6 +60,7 @@ pub(super) fn register(env: &mut Env) -> std::result::Result<(), DeclarationErro
         let rounds = rounds.map_or(1, |rounds| u64::try_from(*rounds.inner()).unwrap_or(1));
         pay(args, rounds)
     })?;
+    env.add_overload(GOES_ON, "@goesOn(dyn)", vec![budget(), DYN_TYPE], goes_on)?;
     env.add_overload(COUNT, "@count(dyn)", vec![budget(), DYN_TYPE], count)?;
     env.add_overload(
         CHARGE,
@@ -75,6 +78,17 @@ fn pay<'b, 'v>(args: Vec<CowVal<'b, 'v>>, factor: u64) -> Result<CowVal<'b, 'v>>
     };
     let budget = budget_of(&budget)?;
     budget.charge(weight(value.as_ref(), budget.ceiling()).saturating_mul(factor))?;
+    Ok(value)
+}
+
+fn goes_on<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>> {
+    let mut args = args.into_iter();
+    let (Some(budget), Some(value)) = (args.next(), args.next()) else {
+        return Err(ExecutionError::missing_argument_or_target());
+    };
+    if budget_of(&budget)?.is_spent() {
+        return Err(overdrawn());
+    }
     Ok(value)
 }
 

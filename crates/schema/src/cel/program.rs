@@ -27,6 +27,8 @@ pub enum EvalError {
     NoOverload(String),
     /// The expression would take too long.
     BudgetSpent,
+    /// Somebody has stopped it: there is no more time.
+    Stopped,
     /// Everything else: `no such key: x`, `division by zero`.
     Failed(String),
 }
@@ -151,6 +153,9 @@ impl Program {
     ) -> Result<T, EvalError> {
         budget.start();
         let result = self.run(scope, budget, read);
+        if budget.stop().is_stopped() {
+            return Err(EvalError::Stopped);
+        }
         if budget.is_spent() {
             return Err(EvalError::BudgetSpent);
         }
@@ -192,6 +197,7 @@ impl EvalError {
         match self {
             Self::NoOverload(words) | Self::Failed(words) => words,
             Self::BudgetSpent => "operation cancelled: actual cost limit exceeded",
+            Self::Stopped => "operation cancelled: there was no more time",
         }
     }
 }

@@ -13,6 +13,7 @@ use super::library::{Authority, Authorizer};
 use super::program::{EvalError, Program};
 use super::typed::Typed;
 use super::variables::{Lazy, Variables};
+use crate::stop::Stop;
 use ::cel::common::types::{CelBool, CelNull, CelString};
 use ::cel::common::value::{CowVal, Val};
 use ::cel::{Context, ExecutionError};
@@ -44,6 +45,8 @@ pub struct Stage<'p, 'v> {
 pub enum Failure {
     /// It would take more than there is to spend.
     Spent,
+    /// Somebody has stopped it: there is no more time.
+    Stopped,
     /// Everything else, in words: `no such key: x`.
     Failed(String),
 }
@@ -54,10 +57,15 @@ pub struct Answer<'v>(Box<dyn Val + 'v>);
 impl Stage<'_, '_> {
     /// Returns an empty stage on which `units` may be spent; a unit is about one step of the evaluator.
     pub fn new(units: u64) -> Self {
+        Self::until(units, &Stop::never())
+    }
+
+    /// Returns an empty stage that also ends when `stop` is flipped, and so do the stages inside.
+    pub fn until(units: u64, stop: &Stop) -> Self {
         Self {
             context: Context::with_env(Arc::clone(engine())),
             variables: Vec::new(),
-            budget: Budget::of(units),
+            budget: Budget::until(units, stop),
         }
     }
 }
@@ -69,7 +77,7 @@ impl<'v> Stage<'_, 'v> {
         Stage {
             context: self.context.new_inner_scope(),
             variables: Vec::new(),
-            budget: Budget::of(units),
+            budget: Budget::until(units, self.budget.stop()),
         }
     }
 
@@ -104,6 +112,7 @@ impl<'v> Stage<'_, 'v> {
         let kept = self.evaluate(program, |value| detach(value));
         kept.map(Answer).map_err(|error| match error {
             EvalError::BudgetSpent => Failure::Spent,
+            EvalError::Stopped => Failure::Stopped,
             EvalError::NoOverload(words) | EvalError::Failed(words) => Failure::Failed(words),
         })
     }
@@ -129,11 +138,6 @@ impl<'v> Stage<'_, 'v> {
     /// Returns how many units are left.
     pub fn left(&self) -> u64 {
         self.budget.left()
-    }
-
-    /// Returns the budget, for whoever has a deadline.
-    pub fn budget(&self) -> &Budget {
-        &self.budget
     }
 
     fn evaluate<T>(
@@ -198,6 +202,7 @@ impl Failure {
     pub fn words(&self) -> &str {
         match self {
             Self::Spent => EvalError::BudgetSpent.words(),
+            Self::Stopped => EvalError::Stopped.words(),
             Self::Failed(words) => words,
         }
     }

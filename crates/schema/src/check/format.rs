@@ -4,11 +4,10 @@
 
 use super::names;
 use crate::node::Kind;
+use apimachinery::names::{is_dns1123_label, is_dns1123_subdomain};
 use base64::Engine as _;
 use jiff::civil::Date;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
-pub(crate) use super::names::{is_dns_label, is_dns_subdomain};
 
 /// A format that Kubernetes knows.
 #[derive(Clone, Debug)]
@@ -46,8 +45,8 @@ impl Format {
             "isbn" => Some(|text| is_isbn10(text) || is_isbn13(text)),
             "isbn10" => Some(is_isbn10),
             "isbn13" => Some(is_isbn13),
-            "k8sshortname" => Some(is_dns_label),
-            "k8slongname" => Some(is_dns_subdomain),
+            "k8sshortname" => Some(is_dns1123_label),
+            "k8slongname" => Some(is_dns1123_subdomain),
             _ => return None,
         };
         Some(Self {

@@ -7,5 +7,4 @@ mod number;
 mod value;
 
 pub(crate) use format::Format;
-pub(crate) use format::{is_dns_label, is_dns_subdomain};
 pub(crate) use value::{Checked, check};

@@ -72,27 +72,3 @@ fn escapes_are_whole(text: &str) -> bool {
             && letters.next().is_some_and(|c| c.is_ascii_hexdigit())
     })
 }
-
-/// A DNS-1123 label: lower case letters, digits and inner dashes.
-pub(crate) fn is_dns_label(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() <= 63
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-        && !text.starts_with('-')
-        && !text.ends_with('-')
-}
-
-/// A DNS-1123 subdomain: labels joined by dots.
-pub(crate) fn is_dns_subdomain(text: &str) -> bool {
-    let label = |part: &str| {
-        !part.is_empty()
-            && part
-                .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-            && !part.starts_with('-')
-            && !part.ends_with('-')
-    };
-    text.len() <= 253 && text.split('.').all(label)
-}

@@ -285,8 +285,10 @@ impl Reader {
         let is_known = known.is_some();
         node.format = known.filter(|format| format.is_of(node.kind));
         if !is_known {
-            self.warnings
-                .push(format!("unrecognized format {}", golang::quote(name)));
+            self.warnings.push(format!(
+                "unrecognized format {}",
+                apimachinery::print::quote(name)
+            ));
         }
     }
 

@@ -120,6 +120,12 @@ impl Faults {
     pub fn rules(&self) -> &[FaultRule] {
         &self.0
     }
+
+    /// Returns the faults of one cluster as its annotation writes them, one a line; "" when it has none.
+    pub fn on_cluster(&self, cluster: &str) -> String {
+        let rules = self.0.iter().filter(|rule| rule.cluster.matches(cluster));
+        rules.map(FaultRule::on_cluster).collect::<Vec<_>>().join("\n")
+    }
 }
 
 impl FromIterator<FaultRule> for Faults {

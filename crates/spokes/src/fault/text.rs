@@ -135,6 +135,45 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("\"{text}\" is not a duration; write for example 500ms, 5s or 1m30s"))
 }
 
+impl fmt::Display for FaultRule {
+    /// Writes the rule as it is read, the cluster included.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}={}", self.cluster.as_str(), self.on_cluster())
+    }
+}
+
+impl FaultRule {
+    /// Returns the rule as it is read behind the name of its cluster.
+    pub fn on_cluster(&self) -> String {
+        let (kind, said) = match &self.fault {
+            Fault::Delay(duration) => ("delay", Some(written(*duration))),
+            Fault::ApplyFailure { message } => ("apply-failure", Some(message.clone())),
+            Fault::Unavailable { message } => ("unavailable", Some(message.clone())),
+            Fault::HookFailure { message } => ("hook-failure", Some(message.clone())),
+            Fault::HookHang => ("hook-hang", None),
+            Fault::Offline => ("offline", None),
+        };
+        let mut text = kind.to_owned();
+        for (key, pattern) in [("work", &self.work), ("manifest", &self.manifest)] {
+            if let Some(pattern) = pattern {
+                text.extend([",", key, "=", pattern.as_str()]);
+            }
+        }
+        if self.from_generation > 0 {
+            text.extend([",from=", &self.from_generation.to_string()]);
+        }
+        if let Some(lasts) = self.heals_after {
+            text.extend([",for=", &written(lasts)]);
+        }
+        text.extend(said.iter().flat_map(|said| [":", said.as_str()]));
+        text
+    }
+}
+
+fn written(duration: Duration) -> String {
+    SignedDuration::try_from(duration).map_or_else(|_| "0s".to_owned(), |duration| format!("{duration:#}"))
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -154,6 +193,8 @@ mod tests {
 
     fn right(text: &str, wanted: &FaultRule) {
         assert_eq!(text.parse::<FaultRule>().as_ref(), Ok(wanted), "{text}");
+        let again = wanted.to_string();
+        assert_eq!(again.parse::<FaultRule>().as_ref(), Ok(wanted), "{again}");
     }
 
     fn wrong(text: &str, wanted: &str) {

@@ -20,6 +20,7 @@ use super::{
     hub::Hub,
     placements::Placements,
     registration::Spoke,
+    wishes::Wishes,
 };
 use crate::{
     agent::ObjectKey,
@@ -74,7 +75,9 @@ impl Fleet {
             Agents::new(shared(), Spoke::all(&options), book, told).tainting_offline(options.taint_offline);
         let health = Health::new(shared(), options.names(), Book::new(&options.faults));
         let placements = Placements::new(shared());
+        let wishes = Wishes::new(hub.clone(), &options, [to_agents.clone(), to_health.clone()]);
         let mut tasks = JoinSet::new();
+        tasks.spawn(wishes.run(stop.clone()));
         tasks.spawn(agents.run(orders, stop.clone()));
         tasks.spawn(health.run(health_orders, stop.clone()));
         tasks.spawn(placements.run(registered.clone(), stop.clone()));

@@ -14,6 +14,7 @@ mod placements;
 mod queue;
 mod registration;
 mod shelf;
+mod wishes;
 mod works;
 
 pub use counters::Counters;

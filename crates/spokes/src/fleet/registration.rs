@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 use tracing::warn;
 
 use super::{clock::Clock, hub::Hub, options::FleetOptions};
-use crate::wire::{Claim, ClusterStatus, Condition, Kind, ManagedCluster, Taint, Truth, label, taint};
+use crate::wire::{
+    Claim, ClusterStatus, Condition, Kind, ManagedCluster, Taint, Truth, annotation, label, taint,
+};
 
 /// One simulated cluster, before anybody has seen it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(super) struct Spoke {
     pub(super) nodes: u32,
     version: String,
     id: String,
+    /// What is scripted to go wrong there, as its annotation says it; "" when nothing is.
+    faults: String,
 }
 
 /// Whether a cluster's agents can be reached.
@@ -49,6 +53,7 @@ impl Spoke {
                 let mut labels = options.labels.labels(index);
                 labels.insert(label::CLUSTER_SET.to_owned(), options.cluster_set.clone());
                 Self {
+                    faults: options.faults.on_cluster(&name),
                     name,
                     labels,
                     nodes: dice.random_range(3..=9),
@@ -111,10 +116,17 @@ impl Spoke {
         if let (Some(fields), false) = (spec.as_object_mut(), taints.is_empty()) {
             fields.insert("taints".to_owned(), json!(taints));
         }
+        let mut metadata = json!({"name": self.name, "labels": self.labels});
+        if let (Some(fields), false) = (metadata.as_object_mut(), self.faults.is_empty()) {
+            fields.insert(
+                "annotations".to_owned(),
+                json!({(annotation::FAULTS): self.faults}),
+            );
+        }
         json!({
             "apiVersion": "cluster.open-cluster-management.io/v1",
             "kind": "ManagedCluster",
-            "metadata": {"name": self.name, "labels": self.labels},
+            "metadata": metadata,
             "spec": spec,
         })
     }
@@ -129,6 +141,13 @@ impl Spoke {
         let mut metadata = Map::new();
         if case.may_create && !lacking.is_empty() {
             metadata.insert("labels".to_owned(), json!(lacking));
+        }
+        if case.may_create
+            && !self.faults.is_empty()
+            && !known.meta.annotations.contains_key(annotation::FAULTS)
+        {
+            let faults = json!({(annotation::FAULTS): self.faults});
+            metadata.insert("annotations".to_owned(), faults);
         }
         let mut spec = Map::new();
         if case.may_create && !known.spec.hub_accepts_client {

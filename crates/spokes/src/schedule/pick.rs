@@ -8,7 +8,7 @@ use super::{
     Cluster, Scene,
     taints::{self, Tolerance},
 };
-use crate::wire::{ClusterSelector, Placement, Selector};
+use crate::wire::{ClusterSelector, Placement, Selector, read_selector};
 
 /// The clusters that a placement selects, by name.
 #[derive(Debug, Default)]
@@ -32,13 +32,13 @@ impl Choice {
         if !written.cel_selector.cel_expressions.is_empty() {
             return Err("celSelector is not evaluated by simulated clusters".to_owned());
         }
-        let labels = Selector::parse(&written.label_selector)?;
-        let claims = Selector::parse(&written.claim_selector)?;
+        let labels = read_selector(&written.label_selector)?;
+        let claims = read_selector(&written.claim_selector)?;
         Ok(Self { labels, claims })
     }
 
     pub(super) fn holds(&self, cluster: &Cluster) -> bool {
-        self.labels.matches(&cluster.labels) && self.claims.matches(&cluster.claims)
+        self.labels.matches_map(&cluster.labels) && self.claims.matches_map(&cluster.claims)
     }
 }
 

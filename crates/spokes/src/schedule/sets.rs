@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{Cluster, Scene};
 use crate::wire::{
     Condition, ManagedClusterSet, ManagedClusterSetBinding, Placement, Selector, SelectorType, Truth, label,
+    read_selector,
 };
 
 /// Returns the sets that the placement may use, or the condition that says why there is none.
@@ -95,7 +96,7 @@ impl<'a> Membership<'a> {
             // Kubernetes reads an absent selector as "nothing" and an empty one as "everything".
             (SelectorType::LabelSelector, None) => Self::Nobody,
             (SelectorType::LabelSelector, Some(written)) => {
-                Selector::parse(written).map_or(Self::Nobody, Self::Selector)
+                read_selector(written).map_or(Self::Nobody, Self::Selector)
             }
         }
     }
@@ -106,7 +107,7 @@ impl<'a> Membership<'a> {
                 .labels
                 .get(label::CLUSTER_SET)
                 .is_some_and(|value| value == set),
-            Self::Selector(selector) => selector.matches(&cluster.labels),
+            Self::Selector(selector) => selector.matches_map(&cluster.labels),
             Self::Nobody => false,
         }
     }

@@ -67,7 +67,7 @@ pub struct Claim {
 }
 
 /// `spec` of a `ManagedClusterSet`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterSetSpec {
     /// Who belongs to the set.
@@ -75,7 +75,7 @@ pub struct ClusterSetSpec {
 }
 
 /// `spec.clusterSelector` of a `ManagedClusterSet`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SetSelector {
     /// How members are found.

@@ -23,7 +23,7 @@ pub use placement::{
     Toleration,
 };
 pub use record::{DecodeError, Meta, Record};
-pub use selector::{LabelSelector, Requirement, Selector};
+pub use selector::{LabelSelector, Requirement, Selector, read as read_selector};
 pub use work::{
     DeleteOption, FeedbackRule, FeedbackValue, FieldValue, JsonPathRule, ManifestConfig, ManifestStatus,
     ManifestWork, OrphaningRule, ResourceIdentifier, ResourceMeta, ResourceStatus, SelectivelyOrphans,

@@ -79,6 +79,8 @@ pub(crate) mod annotation {
     /// `"true"` takes a Placement out of the scheduler's hands.
     pub(crate) const SCHEDULING_DISABLED: &str =
         "cluster.open-cluster-management.io/experimental-scheduling-disable";
+    /// What goes wrong on a simulated cluster: one fault a line.
+    pub(crate) const FAULTS: &str = crate::FAULTS_ANNOTATION;
 }
 
 pub(crate) mod taint {

@@ -11,7 +11,7 @@ pub type Placement = Record<PlacementSpec, PlacementStatus>;
 pub type PlacementDecision = Record<serde_json::Value, DecisionStatus>;
 
 /// `spec` of a Placement.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PlacementSpec {
     /// Sets to choose from; none means all that are bound to the namespace.
@@ -27,7 +27,7 @@ pub struct PlacementSpec {
 }
 
 /// One of a placement's alternatives.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Predicate {
     /// What a cluster must have.
@@ -35,7 +35,7 @@ pub struct Predicate {
 }
 
 /// Selectors that must all hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterSelector {
     /// Over the cluster's labels.
@@ -71,7 +71,7 @@ pub struct Toleration {
 }
 
 /// `spec.decisionStrategy` of a Placement.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DecisionStrategy {
     /// How groups are made.
@@ -79,7 +79,7 @@ pub struct DecisionStrategy {
 }
 
 /// How the chosen clusters become groups.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GroupStrategy {
     /// The most that one group holds.
@@ -89,7 +89,7 @@ pub struct GroupStrategy {
 }
 
 /// A group by label.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DecisionGroup {
     /// Its name.

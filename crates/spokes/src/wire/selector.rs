@@ -1,105 +1,51 @@
-//! Label selectors: parsed once, with the faults that Kubernetes would name, then matched without failing.
+//! Label selectors of placements, sets and claims, as manifests write them.
+//!
+//! Decides how a selector without a meaning is told; what one means is `apimachinery`'s.
 
-use std::collections::{BTreeMap, BTreeSet};
+pub use apimachinery::labels::Selector;
+use apimachinery::labels::{Cause, Place};
+pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
+    LabelSelector, LabelSelectorRequirement as Requirement,
+};
 
-use serde::{Deserialize, Serialize};
-
-/// A label selector as manifests write it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct LabelSelector {
-    /// Labels that must be there with these values.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub match_labels: BTreeMap<String, String>,
-    /// Further requirements.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub match_expressions: Vec<Requirement>,
+/// Returns the selector, or the phrase that says why it cannot be one.
+pub fn read(written: &LabelSelector) -> Result<Selector, String> {
+    Selector::from_object(written).map_err(|faults| {
+        let first = faults.first();
+        first
+            .map(|fault| phrase(written, &fault.place, &fault.cause))
+            .unwrap_or_default()
+    })
 }
 
-/// One requirement of a selector as manifests write it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Requirement {
-    /// The label or claim asked about.
-    pub key: String,
-    /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
-    pub operator: String,
-    /// The values to compare with.
-    pub values: Vec<String>,
-}
-
-/// A selector that is known to make sense.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selector(Vec<Test>);
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Test {
-    In(String, BTreeSet<String>),
-    NotIn(String, BTreeSet<String>),
-    Exists(String),
-    DoesNotExist(String),
-}
-
-impl Selector {
-    /// Returns the selector, or the phrase that says why it cannot be one.
-    pub fn parse(written: &LabelSelector) -> Result<Self, String> {
-        let labels = written
-            .match_labels
-            .iter()
-            .map(|(key, value)| Ok(Test::In(key.clone(), BTreeSet::from([value.clone()]))));
-        labels
-            .chain(written.match_expressions.iter().map(Test::parse))
-            .collect::<Result<_, _>>()
-            .map(Self)
-    }
-
-    /// Returns whether these labels satisfy every requirement; an empty selector matches everything.
-    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
-        self.0.iter().all(|test| test.holds(labels))
-    }
-}
-
-impl Test {
-    fn parse(written: &Requirement) -> Result<Self, String> {
-        let Requirement {
-            key,
-            operator,
-            values,
-        } = written;
-        let set = || values.iter().cloned().collect::<BTreeSet<_>>();
-        if key.is_empty() {
-            return Err("a requirement needs a key".to_owned());
+fn phrase(written: &LabelSelector, place: &Place, cause: &Cause) -> String {
+    let key = match place {
+        Place::Label(key) => key.as_str(),
+        Place::Key(index) | Place::Operator(index) | Place::Values(index) | Place::Value(index, _) => {
+            let expression = written.match_expressions.iter().flatten().nth(*index);
+            expression
+                .map(|expression| expression.key.as_str())
+                .unwrap_or_default()
         }
-        match (operator.as_str(), values.is_empty()) {
-            ("In", false) => Ok(Self::In(key.clone(), set())),
-            ("NotIn", false) => Ok(Self::NotIn(key.clone(), set())),
-            ("Exists", true) => Ok(Self::Exists(key.clone())),
-            ("DoesNotExist", true) => Ok(Self::DoesNotExist(key.clone())),
-            ("In" | "NotIn", true) => Err(format!(
-                "\"{key}\": operator \"{operator}\" needs at least one value"
-            )),
-            ("Exists" | "DoesNotExist", false) => {
-                Err(format!("\"{key}\": operator \"{operator}\" takes no values"))
-            }
-            _ => Err(format!(
-                "\"{key}\": \"{operator}\" is not a valid label selector operator"
-            )),
+    };
+    match cause {
+        Cause::NotAKey(key) if key.is_empty() => "a requirement needs a key".to_owned(),
+        Cause::NotAKey(_) => format!("\"{key}\" is not the key of a label"),
+        Cause::NotAValue(value) => format!("\"{key}\": \"{value}\" is not the value of a label"),
+        Cause::NeedsValues(operator) => {
+            format!("\"{key}\": operator \"{operator}\" needs at least one value")
         }
-    }
-
-    fn holds(&self, labels: &BTreeMap<String, String>) -> bool {
-        match self {
-            Self::In(key, values) => labels.get(key).is_some_and(|value| values.contains(value)),
-            // Kubernetes counts an absent label as "not in".
-            Self::NotIn(key, values) => labels.get(key).is_none_or(|value| !values.contains(value)),
-            Self::Exists(key) => labels.contains_key(key),
-            Self::DoesNotExist(key) => !labels.contains_key(key),
+        Cause::TakesNoValues(operator) => format!("\"{key}\": operator \"{operator}\" takes no values"),
+        Cause::UnknownOperator(other) => {
+            format!("\"{key}\": \"{other}\" is not a valid label selector operator")
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use serde_json::json;
 
@@ -111,7 +57,7 @@ mod tests {
         ]);
         let written: LabelSelector =
             serde_json::from_value(selector.clone()).expect("a selector in wire form");
-        let seen = Selector::parse(&written).map(|parsed| parsed.matches(&labels));
+        let seen = read(&written).map(|parsed| parsed.matches_map(&labels));
         assert_eq!(
             seen.as_ref().map_err(String::as_str),
             wanted.as_ref().map_err(|text| *text),

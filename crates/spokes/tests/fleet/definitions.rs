@@ -13,7 +13,10 @@ impl Definitions {
     /// Reads `manifests/crds`.
     pub(crate) fn read() -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../manifests/crds");
-        let files = fs::read_dir(&folder).expect("the generated definitions");
+        let folders = ["ours", "hub-without-ocm"].map(|kept| folder.join(kept));
+        let files = folders
+            .iter()
+            .flat_map(|folder| fs::read_dir(folder).expect("the generated definitions"));
         let texts = files.map(|file| fs::read_to_string(file.expect("a file").path()).expect("a text"));
         Self(texts.map(|text| definition(&text)).collect())
     }

@@ -3,6 +3,7 @@
 //! Decides which selectors and tolerations no pod could have.
 
 use crate::admission::body::Node;
+use crate::admission::effort::Effort;
 use crate::admission::subject::{DeploymentConfig, Operations, Rule, Subject};
 use crate::field::{Class, Fault, Findings, listed, nearest, quoted};
 use crate::model::{is_label_key, is_label_value};
@@ -26,12 +27,12 @@ fn nodes(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
         return;
     };
     if let Some(selector) = placement.key("nodeSelector") {
-        for (key, node) in selector.entries() {
+        for (key, node) in selector.entries(subject.effort) {
             label(key, &node, findings);
         }
     }
-    for toleration in placement.list("tolerations") {
-        tolerates(&toleration, findings);
+    for toleration in placement.list("tolerations").each(subject.effort) {
+        tolerates(toleration, subject.effort, findings);
     }
 }
 
@@ -48,14 +49,14 @@ fn label(key: &str, node: &Node<'_>, findings: &mut Findings) {
     }
 }
 
-fn tolerates(toleration: &Node<'_>, findings: &mut Findings) {
+fn tolerates(toleration: &Node<'_>, effort: &Effort<'_>, findings: &mut Findings) {
     let given = |field: &str| toleration.text(field).filter(|text| !text.is_empty());
     let (key, operator) = (given("key"), given("operator").unwrap_or("Equal"));
     let mut deny = |field: &'static str, fault: Fault| {
         findings.deny(fault.at(toleration.path.key(field), NODES));
     };
     if !OPERATORS.contains(&operator) {
-        deny("operator", one_of(operator, &OPERATORS));
+        deny("operator", one_of(operator, &OPERATORS, effort));
     } else if key.is_none() && operator != "Exists" {
         let fault = Fault::bare(Class::Required, "must be \"Exists\" where there is no key");
         deny("operator", fault.hint("name the key of a taint"));
@@ -79,15 +80,16 @@ fn tolerates(toleration: &Node<'_>, findings: &mut Findings) {
     }
     let effect = given("effect");
     if let Some(effect) = effect.filter(|effect| !EFFECTS.contains(effect)) {
-        deny("effect", one_of(effect, &EFFECTS));
+        deny("effect", one_of(effect, &EFFECTS, effort));
     } else if toleration.key("tolerationSeconds").is_some() && effect != Some("NoExecute") {
         let fault = Fault::bare(Class::Forbidden, "only a toleration of effect \"NoExecute\" ends");
         deny("tolerationSeconds", fault);
     }
 }
 
-fn one_of(text: &str, legal: &[&str]) -> Fault {
-    let hint = nearest(text, legal.iter().copied()).map(|near| format!("did you mean {}?", quoted(near)));
+fn one_of(text: &str, legal: &[&str], effort: &Effort<'_>) -> Fault {
+    let near = effort.hint(|| nearest(text, legal.iter().copied()));
+    let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
     let detail = format!("must be one of {}", listed(legal.iter().copied()));
     Fault::of_text(Class::Unsupported, text, detail).hint_if(hint)
 }

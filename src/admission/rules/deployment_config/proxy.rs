@@ -40,7 +40,8 @@ fn proxy(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
             findings.warn(Fault::bare(Class::Forbidden, detail).at(path, PROXY));
         }
     }
-    for entry in given("noProxy").into_iter().flat_map(|list| list.split(',')) {
+    let entries = given("noProxy").into_iter().flat_map(|list| list.split(','));
+    for entry in entries.take_while(|entry| subject.effort.read(entry)) {
         let entry = entry.trim();
         let detail = if entry.contains("://") {
             "each entry must be a host, a domain or a network, without a scheme"

@@ -20,8 +20,9 @@ pub(super) const RULES: &[Rule<DeploymentConfig>] = &[Rule {
 }];
 
 fn registry(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
-    let mut sources: BTreeMap<&str, Path> = BTreeMap::new();
-    for entry in subject.body.list("registries") {
+    let entries = subject.body.list("registries");
+    let mut sources: BTreeMap<&str, &Path> = BTreeMap::new();
+    for entry in entries.each(subject.effort) {
         for field in ["source", "mirror"] {
             let text = entry.text(field).unwrap_or_default();
             if let Some(fault) = wrong(text) {
@@ -36,7 +37,7 @@ fn registry(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
         }
         match sources.get(source) {
             None => {
-                sources.insert(source, entry.path);
+                sources.insert(source, &entry.path);
             }
             Some(before) => {
                 let detail = format!("also at {before}, which has no effect now");

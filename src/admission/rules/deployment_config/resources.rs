@@ -3,10 +3,12 @@
 //! Decides which amounts no pod could have, and which containers nobody is.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
-use regex::RegexBuilder;
+use regex::{Regex, RegexBuilder};
 
 use crate::admission::body::Node;
+use crate::admission::effort::Effort;
 use crate::admission::subject::{DeploymentConfig, Operations, Rule, Subject};
 use crate::field::{Class, Fault, Findings, quoted};
 use crate::model::Quantity;
@@ -15,6 +17,11 @@ const QUANTITY: &str = "deployment-config/quantity";
 const CONTAINER_ID: &str = "deployment-config/container-id";
 /// Largest compiled expression in bytes: a pattern is one line, not a program.
 const LARGEST: usize = 1 << 20;
+/// Most expressions stay below this size.
+const USUAL: usize = 1 << 14;
+/// Steps for the compilation of an expression of usual size, and of a larger one: it takes as long as many comparisons.
+const COMPILATION: usize = 500;
+const LARGE_COMPILATION: usize = 40_000;
 /// What is decorated when it is deployed.
 const DECORATED: [&str; 4] = ["*", "daemonsets", "deployments", "statefulsets"];
 
@@ -39,15 +46,14 @@ pub(super) const RULES: &[Rule<DeploymentConfig>] = &[
 ];
 
 fn quantity(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
-    for entry in subject.body.list("resourceRequirements") {
+    for entry in subject.body.list("resourceRequirements").each(subject.effort) {
         let Some(resources) = entry.key("resources") else {
             continue;
         };
-        let limits = amounts(&resources, "limits", findings);
-        let requests = amounts(&resources, "requests", findings);
-        for (name, node, request) in &requests {
-            let limit = limits.iter().find(|(other, _, _)| other == name);
-            let Some((_, limit_node, limit)) = limit else {
+        let limits = amounts(&resources, "limits", subject.effort, findings);
+        let requests = amounts(&resources, "requests", subject.effort, findings);
+        for (name, (node, request)) in &requests {
+            let Some((limit_node, limit)) = limits.get(name) else {
                 continue;
             };
             if request.compare(*limit) == Some(Ordering::Greater) {
@@ -68,13 +74,14 @@ fn shown(node: &Node<'_>) -> String {
 fn amounts<'a>(
     resources: &Node<'a>,
     field: &'static str,
+    effort: &Effort<'_>,
     findings: &mut Findings,
-) -> Vec<(&'a str, Node<'a>, Quantity)> {
-    let mut read = Vec::new();
+) -> BTreeMap<&'a str, (Node<'a>, Quantity)> {
+    let mut read = BTreeMap::new();
     let Some(list) = resources.key(field) else {
         return read;
     };
-    for (name, node) in list.entries() {
+    for (name, node) in list.entries(effort) {
         // What is neither a number nor a text is told by the schema.
         let text = match node.value {
             serde_json::Value::String(text) => text.clone(),
@@ -89,7 +96,7 @@ fn amounts<'a>(
                 let fault = Fault::of_text(Class::Invalid, &text, "must not be negative");
                 findings.deny(fault.at(node.path.clone(), QUANTITY));
             }
-            Ok(amount) => read.push((name, node, amount)),
+            Ok(amount) => drop(read.insert(name, (node, amount))),
             Err(fault) => findings.deny(fault.at(node.path.clone(), QUANTITY)),
         }
     }
@@ -97,7 +104,7 @@ fn amounts<'a>(
 }
 
 fn container_id(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
-    for entry in subject.body.list("resourceRequirements") {
+    for entry in subject.body.list("resourceRequirements").each(subject.effort) {
         let Some(id) = entry.text("containerID").filter(|id| !id.is_empty()) else {
             continue;
         };
@@ -109,7 +116,10 @@ fn container_id(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings
             findings.deny(Fault::of_text(Class::Invalid, id, detail).at(path, CONTAINER_ID));
             continue;
         };
-        if let Some(why) = parts.iter().find_map(|part| wrong_expression(part)) {
+        if let Some(why) = parts
+            .iter()
+            .find_map(|part| wrong_expression(part, subject.effort))
+        {
             let detail = format!("each part must be \"*\" or a regular expression: {why}");
             findings.deny(Fault::of_text(Class::Invalid, id, detail).at(path, CONTAINER_ID));
         } else if resource.bytes().all(|byte| byte.is_ascii_lowercase()) && !DECORATED.contains(resource) {
@@ -119,15 +129,36 @@ fn container_id(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings
     }
 }
 
-fn wrong_expression(part: &str) -> Option<String> {
-    if part == "*" {
+/// Tells whether a part is a name, and so fits an expression without being one.
+fn is_plain(part: &str) -> bool {
+    part == "*"
+        || part
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+fn wrong_expression(part: &str, effort: &Effort<'_>) -> Option<String> {
+    if is_plain(part) || !effort.read(part) || !effort.spend(COMPILATION) {
         return None;
     }
-    let expression = RegexBuilder::new(&format!("^(?:{part})$"))
-        .size_limit(LARGEST)
-        .build();
-    let error = expression.err()?.to_string();
-    // The error draws the expression over several lines; a message has one.
-    let line = error.lines().next_back().unwrap_or_default();
-    Some(line.trim_start_matches("error: ").to_owned())
+    match compiled(part, USUAL) {
+        Err(regex::Error::CompiledTooBig(_)) if effort.spend(LARGE_COMPILATION) => {
+            compiled(part, LARGEST).err().map(|error| last_line(&error))
+        }
+        Err(regex::Error::CompiledTooBig(_)) | Ok(_) => None,
+        Err(error) => Some(last_line(&error)),
+    }
+}
+
+fn compiled(part: &str, largest: usize) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(&format!("^(?:{part})$"))
+        .size_limit(largest)
+        .build()
+}
+
+/// The error draws the expression over several lines; a message has one.
+fn last_line(error: &regex::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next_back().unwrap_or_default();
+    line.trim_start_matches("error: ").to_owned()
 }

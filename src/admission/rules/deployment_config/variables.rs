@@ -32,7 +32,7 @@ fn name(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
         .as_ref()
         .and_then(|spec| spec.text("agentInstallNamespace"))
         .is_some_and(|namespace| !namespace.is_empty());
-    for variable in body.list("customizedVariables") {
+    for variable in body.list("customizedVariables").each(subject.effort) {
         let Some(name) = variable.text("name").filter(|name| !name.is_empty()) else {
             continue;
         };

@@ -14,6 +14,8 @@ const DUPLICATE: &str = "template/duplicate-object";
 const SIZE: &str = "template/size";
 /// The largest manifest in bytes: hubs refuse works of more than 500 KiB, and a work holds more than manifests.
 const LARGEST: usize = 409_600;
+/// Bytes that are counted for one step.
+const BYTES_OF_A_STEP: usize = 64;
 
 pub(super) const RULES: &[Rule<Template>] = &[
     Rule {
@@ -43,7 +45,7 @@ pub(super) const RULES: &[Rule<Template>] = &[
 ];
 
 fn identity(subject: &Subject<'_, Template>, findings: &mut Findings) {
-    for manifest in &subject.body.manifests {
+    for manifest in subject.body.manifests.each(subject.effort) {
         let fields = [
             (manifest.text("apiVersion"), manifest.path.key("apiVersion")),
             (manifest.text("kind"), manifest.path.key("kind")),
@@ -67,7 +69,7 @@ fn name<'a>(manifest: &Node<'a>) -> Option<&'a str> {
 
 fn duplicate(subject: &Subject<'_, Template>, findings: &mut Findings) {
     let mut first: BTreeMap<[&str; 4], &Path> = BTreeMap::new();
-    for manifest in &subject.body.manifests {
+    for manifest in subject.body.manifests.each(subject.effort) {
         let (Some(version), Some(kind), Some(name)) =
             (manifest.text("apiVersion"), manifest.text("kind"), name(manifest))
         else {
@@ -92,9 +94,13 @@ fn duplicate(subject: &Subject<'_, Template>, findings: &mut Findings) {
 }
 
 fn size(subject: &Subject<'_, Template>, findings: &mut Findings) {
-    for manifest in &subject.body.manifests {
+    for manifest in subject.body.manifests.each(subject.effort) {
         let mut count = Count(0);
-        if serde_json::to_writer(&mut count, manifest.value).is_err() || count.0 <= LARGEST {
+        let is_written = serde_json::to_writer(&mut count, manifest.value).is_ok();
+        if !subject.effort.spend(count.0 / BYTES_OF_A_STEP) {
+            return;
+        }
+        if !is_written || count.0 <= LARGEST {
             continue;
         }
         let detail = format!(

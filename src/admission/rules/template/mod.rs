@@ -1,14 +1,29 @@
-//! Rules about templates: the manifests of an agent. Page: `tests/admission/template.md`.
+//! Rules about templates: the manifests of an agent (page: `tests/admission/template.md`), its certificates, its version, and whose it is
+//! (page: `tests/admission/registration.md`).
 //!
 //! Decides nothing here; the parts do.
 
 mod manifests;
+mod owner;
 mod pods;
+mod same_object;
+mod signers;
 mod text;
 mod variables;
+mod version;
 
 use crate::admission::subject::{Rule, Template};
 
+pub(in crate::admission) use owner::{ON_ADDONS, ON_CLUSTER_ADDONS};
+pub(in crate::admission) use same_object::ON_ADDONS as ON_SHARED_OBJECTS;
+pub(super) use variables::{UNKNOWN as UNKNOWN_VARIABLE, each_variable};
+
 /// Rules of templates.
-pub(in crate::admission) const ON_TEMPLATES: &[&[Rule<Template>]] =
-    &[manifests::RULES, pods::RULES, variables::RULES];
+pub(in crate::admission) const FAMILIES: [&[Rule<Template>]; 6] = [
+    manifests::RULES,
+    pods::RULES,
+    same_object::RULES,
+    signers::RULES,
+    variables::RULES,
+    version::RULES,
+];

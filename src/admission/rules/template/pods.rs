@@ -34,9 +34,10 @@ pub(super) const RULES: &[Rule<Template>] = &[
 ];
 
 fn images(subject: &Subject<'_, Template>, findings: &mut Findings) {
-    for manifest in &subject.body.manifests {
+    for manifest in subject.body.manifests.each(subject.effort) {
         let Some(spec) = pod_spec(manifest) else { continue };
-        for container in CONTAINERS.iter().flat_map(|list| spec.list(list)) {
+        let lists = CONTAINERS.map(|list| spec.list(list));
+        for container in lists.iter().flat_map(|list| list.each(subject.effort)) {
             let path = container.path.key("image");
             match container.text("image") {
                 Some(image) if image.contains("{{") => {}
@@ -72,7 +73,7 @@ fn pod_spec<'a>(manifest: &Node<'a>) -> Option<Node<'a>> {
 }
 
 fn namespaces(subject: &Subject<'_, Template>, findings: &mut Findings) {
-    for manifest in &subject.body.manifests {
+    for manifest in subject.body.manifests.each(subject.effort) {
         let Some(metadata) = manifest.key("metadata") else {
             continue;
         };

@@ -42,7 +42,7 @@ fn is_plain(name: &str) -> bool {
 pub(super) fn each_text(
     value: &Value,
     trail: Trail<'_>,
-    effort: &Effort,
+    effort: &Effort<'_>,
     see: &mut impl FnMut(&str, &Trail<'_>),
 ) {
     if !effort.spend(1) {
@@ -50,7 +50,11 @@ pub(super) fn each_text(
     }
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        Value::String(text) => see(text, &trail),
+        Value::String(text) => {
+            if effort.read(text) {
+                see(text, &trail);
+            }
+        }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
                 each_text(item, Trail::Item(&trail, index), effort, see);
@@ -58,6 +62,9 @@ pub(super) fn each_text(
         }
         Value::Object(fields) => {
             for (name, field) in fields {
+                if !effort.read(name) {
+                    return;
+                }
                 let at = Trail::Field(&trail, name);
                 see(name, &at);
                 each_text(field, at, effort, see);
@@ -79,30 +86,48 @@ pub(super) enum Tag<'a> {
 
 /// Shows every tag of a text.
 pub(super) fn each_tag<'a>(text: &'a str, mut see: impl FnMut(Tag<'a>)) {
-    let mut rest = text;
-    while let Some((_, inner)) = rest.split_once("{{") {
-        let Some((inside, after)) = inner.split_once("}}") else {
+    let find = |from: usize, braces: &str| {
+        let rest = text.get(from..)?;
+        rest.find(braces).map(|at| from.saturating_add(at))
+    };
+    // Many openings may share one closing: it is looked for once, and what stands between is never read as a whole.
+    let (mut from, mut closing) = (0_usize, None);
+    while let Some(opening) = find(from, "{{") {
+        let inside = opening.saturating_add(2);
+        if closing.is_none_or(|closing| closing < inside) {
+            closing = find(inside, "}}");
+        }
+        let Some(end) = closing else {
             return see(Tag::Unclosed);
         };
-        if is_name(inside) {
-            see(Tag::Variable(inside));
-            rest = after;
-            continue;
+        let tag = tag(text.get(inside..end).unwrap_or_default());
+        if let Some(tag) = tag {
+            see(tag);
         }
-        if is_name(inside.trim()) {
-            see(Tag::Blanks(inside.trim()));
-        }
-        // Not ours. A variable may still stand within, as in `{{ printf "{{CLUSTER_NAME}}" }}` or `{{{CLUSTER_NAME}}}`.
-        let opening = text.len() - inner.len() - 1;
-        rest = text.get(opening..).unwrap_or_default();
+        from = match tag {
+            Some(Tag::Variable(_)) => end.saturating_add(2),
+            // Not ours. A variable may still stand within, as in `{{ printf "{{CLUSTER_NAME}}" }}` or `{{{CLUSTER_NAME}}}`.
+            Some(Tag::Blanks(_) | Tag::Unclosed) | None => opening.saturating_add(1),
+        };
     }
 }
 
-fn is_name(text: &str) -> bool {
-    let mut bytes = text.bytes();
-    let first = bytes.next();
-    first.is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+/// Reads what stands between braces; reads no further than a name and the blanks around it.
+fn tag(inside: &str) -> Option<Tag<'_>> {
+    let begun = inside.trim_start();
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let length = begun.bytes().take_while(is_part).count();
+    let (name, after) = begun.split_at_checked(length)?;
+    let is_name = name.bytes().next().is_some_and(|first| !first.is_ascii_digit());
+    if !is_name || !after.chars().all(char::is_whitespace) {
+        return None;
+    }
+    let is_bare = name.len() == inside.len();
+    Some(if is_bare {
+        Tag::Variable(name)
+    } else {
+        Tag::Blanks(name)
+    })
 }
 
 #[cfg(test)]

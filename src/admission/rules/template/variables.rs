@@ -2,16 +2,19 @@
 //!
 //! Decides which texts cannot be filled in, and which variables nobody gives a value.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 use super::text::{Tag, Trail, each_tag, each_text};
+use crate::admission::effort::Effort;
 use crate::admission::subject::{Operations, Rule, Subject, Template};
 use crate::field::{Class, Fault, Findings, Path, nearest, quoted};
 use crate::snapshot::{ConfigPresence, Content, Kind};
 
 const UNCLOSED: &str = "template/unclosed-braces";
 const BLANKS: &str = "template/variable-blanks";
-const UNKNOWN: &str = "template/unknown-variable";
+pub(in crate::admission::rules) const UNKNOWN: &str = "template/unknown-variable";
 /// What every manifest may use.
 const BUILT_IN: [&str; 2] = ["CLUSTER_NAME", "INSTALL_NAMESPACE"];
 /// What the manifests of an agent may use that registers with the hub.
@@ -42,13 +45,14 @@ pub(super) const RULES: &[Rule<Template>] = &[
               `CLUSTER_NAME` and `INSTALL_NAMESPACE` always have one, `HUB_KUBECONFIG` when the template has a \
               `registration`; all others come from the `customizedVariables` of an AddOnDeploymentConfig. A manifest with a \
               variable that no configuration of the hub has cannot be rendered. Warns once for each name, with the \
-              nearest one, as soon as the add-on of the template is known.",
+              nearest one, as soon as the add-on of the template is known; and when an AddOnDeploymentConfig loses a variable \
+              that the template of a cluster needs which runs with it.",
         check: unknown,
     },
 ];
 
 fn each(subject: &Subject<'_, Template>, mut see: impl FnMut(&str, &Trail<'_>)) {
-    for manifest in &subject.body.manifests {
+    for manifest in subject.body.manifests.each(subject.effort) {
         each_text(
             manifest.value,
             Trail::Root(&manifest.path),
@@ -56,6 +60,22 @@ fn each(subject: &Subject<'_, Template>, mut see: impl FnMut(&str, &Trail<'_>)) 
             &mut see,
         );
     }
+}
+
+/// Shows every variable in the manifests of a template.
+pub(in crate::admission::rules) fn each_variable(
+    agent: &Value,
+    effort: &Effort<'_>,
+    mut see: impl FnMut(&str),
+) {
+    let root = Path::root();
+    each_text(agent, Trail::Root(&root), effort, &mut |text, _| {
+        each_tag(text, |tag| {
+            if let Tag::Variable(name) = tag {
+                see(name);
+            }
+        });
+    });
 }
 
 fn unclosed(subject: &Subject<'_, Template>, findings: &mut Findings) {
@@ -71,9 +91,12 @@ fn unclosed(subject: &Subject<'_, Template>, findings: &mut Findings) {
 
 fn blanks(subject: &Subject<'_, Template>, findings: &mut Findings) {
     each(subject, |text, trail| {
+        let mut names = BTreeSet::new();
         each_tag(text, |tag| {
             let Tag::Blanks(name) = tag else { return };
-            if BUILT_IN.contains(&name) || name == KUBECONFIG {
+            let is_ours = BUILT_IN.contains(&name) || name == KUBECONFIG;
+            // One text is told once for each name: its place says where to look.
+            if is_ours && names.insert(name) {
                 let fault =
                     Fault::of_text(Class::Invalid, text, "blanks around the name make it no variable");
                 let hint = format!("write {{{{{name}}}}}");
@@ -88,12 +111,12 @@ fn unknown(subject: &Subject<'_, Template>, findings: &mut Findings) {
     if facts.addon(subject.body.addon).is_none() || !facts.knows(Kind::DeploymentConfig) {
         return;
     }
-    let mut used: Vec<(String, Path)> = Vec::new();
+    let mut used: BTreeMap<String, (usize, Path)> = BTreeMap::new();
     each(subject, |text, trail| {
         each_tag(text, |tag| {
             let Tag::Variable(name) = tag else { return };
-            if !BUILT_IN.contains(&name) && !used.iter().any(|(seen, _)| seen == name) {
-                used.push((name.to_owned(), trail.path()));
+            if !BUILT_IN.contains(&name) && !used.contains_key(name) {
+                used.insert(name.to_owned(), (used.len(), trail.path()));
             }
         });
     });
@@ -101,7 +124,9 @@ fn unknown(subject: &Subject<'_, Template>, findings: &mut Findings) {
         return;
     }
     let known = known(subject);
-    for (name, path) in used {
+    let mut used: Vec<(String, (usize, Path))> = used.into_iter().collect();
+    used.sort_by_key(|(_, (first, _))| *first);
+    for (name, (_, path)) in used {
         if known.contains(name.as_str()) {
             continue;
         }
@@ -110,7 +135,7 @@ fn unknown(subject: &Subject<'_, Template>, findings: &mut Findings) {
         } else {
             "no AddOnDeploymentConfig gives this variable a value"
         };
-        let near = nearest(&name, known.iter().copied());
+        let near = subject.effort.hint(|| nearest(&name, known.iter().copied()));
         let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
         findings.warn(
             Fault::of_text(Class::NotFound, &name, detail)
@@ -128,7 +153,9 @@ fn known<'f>(subject: &Subject<'f, Template>) -> BTreeSet<&'f str> {
             continue;
         };
         if let Some(Content::Deployment(config)) = config.content.as_deref() {
-            known.extend(config.variables.iter().map(|(name, _)| &**name));
+            let names = config.variables.iter().map(|(name, _)| &**name);
+            // They are the fleet's, not the object's: they cost no steps, but there may be no more time.
+            known.extend(names.take_while(|_| subject.effort.spend(0)));
         }
     }
     known

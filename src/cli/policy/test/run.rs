@@ -16,6 +16,7 @@ use crate::cli::CliError;
 use crate::cli::policy::files::{files, read_all};
 use crate::cli::policy::run::{DOES_NOT_COMPILE, FOUND, Said, faults};
 use crate::cli::policy::{TestArgs, TestOutput};
+use crate::field::{Shown, one_line};
 use crate::policy::Saw;
 
 /// What became of one case.
@@ -53,9 +54,9 @@ pub(in crate::cli::policy) fn run(args: &TestArgs) -> Result<Said, CliError> {
         .map_or(0, |mutation| mutation.survivors.len());
     let uncovered = (!report.uncovered.is_empty() || survivors > 0) && !args.allow_uncovered;
     Ok(Said {
-        text: match args.output {
-            TestOutput::Text => report.text(),
-            TestOutput::Json => report.json(),
+        page: match args.output {
+            TestOutput::Text => Shown::page(&report.text()),
+            TestOutput::Json => Shown::json(&report.json()),
         },
         status: match (&report.broken, failed || uncovered) {
             (Some(_), _) => DOES_NOT_COMPILE,
@@ -136,7 +137,7 @@ impl TestReport {
     pub fn text(&self) -> String {
         let mut text = self.broken.clone().unwrap_or_default();
         let mut put = |line: String| {
-            text.push_str(&line);
+            text.push_str(&one_line(&line));
             text.push('\n');
         };
         for case in &self.cases {

@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::pod::{Object, mount};
 use crate::api::v1alpha1::RegistrationSpec;
 use crate::plan::render::fault::RenderFault;
+use crate::plan::room::Room;
 
 /// Longest name of a volume.
 const LONGEST: usize = 63;
@@ -28,8 +29,8 @@ impl Credential {
     }
 
     /// Mounts the secret into every container of a pod.
-    pub(super) fn apply(&self, pod: &mut Object) {
-        mount(pod, &self.volume, &self.path);
+    pub(super) fn apply(&self, pod: &mut Object, room: &Room) {
+        mount(pod, &self.volume, &self.path, room);
     }
 }
 
@@ -115,7 +116,7 @@ mod tests {
             .unwrap()
             .clone();
         for credential in credentials("hello", &all).unwrap() {
-            credential.apply(&mut pod);
+            credential.apply(&mut pod, &Room::default());
         }
         let expected = json!({
             "volumes": [

@@ -7,17 +7,20 @@ use serde_json::Value;
 
 use super::pod::{Object, containers};
 use crate::api::v1alpha1::ImageMirror;
+use crate::plan::room::Room;
 
 /// Replaces the images of a pod, those of its init containers included: half a mirror helps nobody.
-pub(super) fn mirror(pod: &mut Object, mirrors: &[ImageMirror]) {
+pub(super) fn mirror(pod: &mut Object, mirrors: &[ImageMirror], room: &Room) {
     for list in ["containers", "initContainers"] {
         for container in containers(pod, list) {
             let Some(Value::String(image)) = container.get_mut("image") else {
                 continue;
             };
-            let mirrored = mirrors.iter().rev().filter_map(|one| through(image, one));
+            // To look at a mirror takes its share of the room as well.
+            let tried = mirrors.iter().rev().take_while(|_| room.take(1));
+            let mirrored = tried.filter_map(|one| through(image, one));
             let last = mirrored.into_iter().find(|found| found != image);
-            if let Some(found) = last {
+            if let Some(found) = last.filter(|found| room.take(found.len())) {
                 *image = found;
             }
         }
@@ -121,7 +124,7 @@ mod tests {
         let pod = json!({"containers": [{"image": "quay.example/org/a"}, {"image": "quay.example/b"}, {"name": "none"}],
             "initContainers": [{"image": "quay.example/org/c"}]});
         let mut pod = pod.as_object().unwrap().clone();
-        mirror(&mut pod, &mirrors);
+        mirror(&mut pod, &mirrors, &Room::default());
         let expected = json!({"containers": [{"image": "second/a"}, {"image": "first/b"}, {"name": "none"}],
             "initContainers": [{"image": "second/c"}]});
         assert_eq!(Value::Object(pod), expected);

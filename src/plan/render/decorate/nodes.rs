@@ -5,10 +5,11 @@
 use serde_json::Value;
 
 use super::pod::Object;
+use crate::plan::room::{Room, size};
 use crate::snapshot::NodePlacement;
 
 /// Applies the placement to a pod.
-pub(super) fn place(pod: &mut Object, nodes: &NodePlacement) {
+pub(super) fn place(pod: &mut Object, nodes: &NodePlacement, room: &Room) {
     match &nodes.selector {
         None => {}
         // An empty selector is a word: any node will do.
@@ -16,10 +17,16 @@ pub(super) fn place(pod: &mut Object, nodes: &NodePlacement) {
             pod.remove("nodeSelector");
         }
         Some(selector) => {
-            pod.insert("nodeSelector".to_owned(), Value::Object(selector.clone()));
+            let size = selector
+                .iter()
+                .map(|(key, value)| key.len().saturating_add(size(value)));
+            if room.take(size.fold(0, usize::saturating_add)) {
+                pod.insert("nodeSelector".to_owned(), Value::Object(selector.clone()));
+            }
         }
     }
-    if !nodes.tolerations.is_empty() {
+    let size = nodes.tolerations.iter().map(size).fold(0, usize::saturating_add);
+    if !nodes.tolerations.is_empty() && room.take(size) {
         pod.insert("tolerations".to_owned(), Value::Array(nodes.tolerations.clone()));
     }
 }
@@ -53,7 +60,7 @@ mod tests {
                 tolerations: tolerations.as_array().unwrap().clone(),
             };
             let mut pod = own.as_object().unwrap().clone();
-            place(&mut pod, &nodes);
+            place(&mut pod, &nodes, &Room::default());
             assert_eq!(Value::Object(pod), expected, "{selector} {tolerations}");
         }
     }

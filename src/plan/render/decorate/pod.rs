@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::plan::render::object::text;
+use crate::plan::room::Room;
 
 /// A JSON object.
 pub(super) type Object = Map<String, Value>;
@@ -45,8 +46,11 @@ pub(super) fn containers<'p>(pod: &'p mut Object, list: &str) -> impl Iterator<I
 }
 
 /// Gives a container an environment variable.
-pub(super) fn set_env(container: &mut Object, name: &str, value: &str, taken: Taken) {
+pub(super) fn set_env(container: &mut Object, (name, value): (&str, &str), taken: Taken, room: &Room) {
     let Some(env) = list(container, "env") else { return };
+    if !room.take(name.len().saturating_add(value.len())) {
+        return;
+    }
     let entry = json!({"name": name, "value": value});
     match (env.iter_mut().find(|one| text(one, "/name") == name), taken) {
         (Some(_), Taken::Stays) => {}
@@ -57,7 +61,7 @@ pub(super) fn set_env(container: &mut Object, name: &str, value: &str, taken: Ta
 
 /// Gives a pod a volume and every container a mount of it. A volume of that name stays what it is, and so does whatever a
 /// container has mounted at that path.
-pub(super) fn mount(pod: &mut Object, volume: &Value, path: &str) {
+pub(super) fn mount(pod: &mut Object, volume: &Value, path: &str, room: &Room) {
     let name = text(volume, "/name");
     if let Some(volumes) = list(pod, "volumes")
         && !volumes.iter().any(|known| text(known, "/name") == name)
@@ -65,7 +69,8 @@ pub(super) fn mount(pod: &mut Object, volume: &Value, path: &str) {
         volumes.push(volume.clone());
     }
     for container in containers(pod, "containers") {
-        if let Some(mounts) = list(container, "volumeMounts")
+        if room.take(name.len().saturating_add(path.len()))
+            && let Some(mounts) = list(container, "volumeMounts")
             && !mounts
                 .iter()
                 .any(|known| text(known, "/mountPath").trim_end_matches('/') == path)
@@ -97,7 +102,7 @@ mod tests {
         let container = || object(&json!({"env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]}));
         let with = |name: &str, taken: Taken| {
             let mut container = container();
-            set_env(&mut container, name, "1", taken);
+            set_env(&mut container, (name, "1"), taken, &Room::default());
             container["env"].clone()
         };
         assert_eq!(with("A", Taken::Stays), container()["env"]);
@@ -105,7 +110,7 @@ mod tests {
         let both = json!([{"name": "A", "valueFrom": {"fieldRef": {}}}, {"name": "B", "value": "1"}]);
         assert_eq!(with("B", Taken::Stays), both);
         let mut odd = object(&json!({"env": "text"}));
-        set_env(&mut odd, "A", "1", Taken::Gives);
+        set_env(&mut odd, ("A", "1"), Taken::Gives, &Room::default());
         assert_eq!(
             odd["env"], "text",
             "what is no list is left to the cluster's API server"
@@ -117,8 +122,8 @@ mod tests {
         let volume = json!({"name": "v", "secret": {"secretName": "s"}});
         let mut pod = object(&json!({"containers": [{"name": "a"},
             {"name": "b", "volumeMounts": [{"name": "own", "mountPath": "/at/"}]}], "initContainers": [{"name": "i"}]}));
-        mount(&mut pod, &volume, "/at");
-        mount(&mut pod, &volume, "/at");
+        mount(&mut pod, &volume, "/at", &Room::default());
+        mount(&mut pod, &volume, "/at", &Room::default());
         let expected = json!({"volumes": [volume], "initContainers": [{"name": "i"}], "containers": [
             {"name": "a", "volumeMounts": [{"name": "v", "mountPath": "/at"}]},
             {"name": "b", "volumeMounts": [{"name": "own", "mountPath": "/at/"}]}]});

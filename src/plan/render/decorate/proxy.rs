@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::pod::{Object, Taken, containers, mount, set_env};
 use crate::api::v1alpha1::ProxyConfig;
 use crate::plan::render::fault::RenderFault;
+use crate::plan::room::Room;
 
 const FILE: &str = "ca-bundle.crt";
 const FOLDER: &str = "/managed/proxy-ca";
@@ -46,18 +47,14 @@ impl Proxy {
     }
 
     /// Applies the proxy to a pod.
-    pub(super) fn apply(&self, pod: &mut Object) {
+    pub(super) fn apply(&self, pod: &mut Object, room: &Room) {
         for container in containers(pod, "containers") {
             for (name, value) in &self.env {
-                set_env(container, name, value, Taken::Gives);
+                set_env(container, (name, value), Taken::Gives, room);
             }
             if self.bundle.is_some() {
-                set_env(
-                    container,
-                    "CA_BUNDLE_FILE_PATH",
-                    &format!("{FOLDER}/{FILE}"),
-                    Taken::Gives,
-                );
+                let path = format!("{FOLDER}/{FILE}");
+                set_env(container, ("CA_BUNDLE_FILE_PATH", &path), Taken::Gives, room);
             }
         }
         if let Some((name, _)) = &self.bundle {
@@ -65,13 +62,14 @@ impl Proxy {
                 pod,
                 &json!({"name": "proxy-ca-bundle", "configMap": {"name": name}}),
                 FOLDER,
+                room,
             );
         }
     }
 
     /// Returns the ConfigMap with the certificates for the workloads of a namespace.
-    pub(super) fn config_map(&self, namespace: &str) -> Option<Value> {
-        let (name, certificates) = self.bundle.as_ref()?;
+    pub(super) fn config_map(&self, namespace: &str, room: &Room) -> Option<Value> {
+        let (name, certificates) = self.bundle.as_ref().filter(|(_, pem)| room.take(pem.len()))?;
         let mut metadata = json!({"name": name});
         if let Some(fields) = metadata.as_object_mut().filter(|_| !namespace.is_empty()) {
             fields.insert("namespace".to_owned(), Value::from(namespace));
@@ -104,7 +102,7 @@ mod tests {
     fn applied(proxy: &Proxy) -> Value {
         let pod = json!({"containers": [{"name": "a", "env": [{"name": "HTTP_PROXY", "value": "own"}]}]});
         let mut pod = pod.as_object().unwrap().clone();
-        proxy.apply(&mut pod);
+        proxy.apply(&mut pod, &Room::default());
         Value::Object(pod)
     }
 
@@ -118,7 +116,7 @@ mod tests {
             applied(&proxy),
             json!({"containers": [{"name": "a", "env": env}]})
         );
-        assert_eq!(proxy.config_map("ns"), None);
+        assert_eq!(proxy.config_map("ns", &Room::default()), None);
     }
 
     #[test]
@@ -137,7 +135,7 @@ mod tests {
         );
         let volume = json!([{"name": "proxy-ca-bundle", "configMap": {"name": "hello-proxy-ca"}}]);
         assert_eq!(pod["volumes"], volume);
-        let map = proxy.config_map("ns").unwrap();
+        let map = proxy.config_map("ns", &Room::default()).unwrap();
         assert_eq!(map["data"], json!({"ca-bundle.crt": "PEM"}));
         assert_eq!(
             map["metadata"],

@@ -9,10 +9,14 @@ use serde_json::Value;
 use super::pod::{Object, containers};
 use crate::plan::render::fault::RenderFault;
 use crate::plan::render::object::text;
+use crate::plan::room::{Room, size};
 use crate::snapshot::Name;
 
 /// Largest compiled expression in bytes: a rule is one line, not a program.
 const LARGEST: usize = 1 << 20;
+/// Most expressions stay below this size, and so many of a configuration may exceed it.
+const USUAL: usize = 1 << 16;
+const MOST_LARGE: usize = 16;
 
 /// The rules of a deployment configuration, in order.
 #[derive(Debug)]
@@ -21,24 +25,28 @@ pub(super) struct Rules(Vec<(Regex, Value)>);
 impl Rules {
     /// Reads the rules.
     pub(super) fn of(rules: &[(Name, Value)]) -> Result<Self, RenderFault> {
-        let read = |(pattern, resources): &(Name, Value)| Ok((expression(pattern)?, resources.clone()));
-        rules.iter().map(read).collect::<Result<_, _>>().map(Self)
+        let mut large = 0..MOST_LARGE;
+        let mut read =
+            |(pattern, resources): &(Name, Value)| Ok((expression(pattern, &mut large)?, resources.clone()));
+        rules.iter().map(&mut read).collect::<Result<_, _>>().map(Self)
     }
 
     /// Applies the rules to the pod of a workload.
-    pub(super) fn apply(&self, pod: &mut Object, resource: &str, name: &str) {
+    pub(super) fn apply(&self, pod: &mut Object, resource: &str, name: &str, room: &Room) {
         for container in containers(pod, "containers") {
             let own = container.get("name").and_then(Value::as_str).unwrap_or_default();
             let id = format!("{resource}:{name}:{own}");
-            let last = self.0.iter().rfind(|(pattern, _)| pattern.is_match(&id));
-            if let Some((_, resources)) = last {
+            // To look at a rule takes its share of the room as well: there may be thousands, and thousands of containers.
+            let mut tried = self.0.iter().rev().take_while(|_| room.take(1));
+            let last = tried.find(|(pattern, _)| pattern.is_match(&id));
+            if let Some((_, resources)) = last.filter(|(_, resources)| room.take(size(resources))) {
                 container.insert("resources".to_owned(), resources.clone());
             }
         }
     }
 }
 
-fn expression(pattern: &str) -> Result<Regex, RenderFault> {
+fn expression(pattern: &str, large: &mut std::ops::Range<usize>) -> Result<Regex, RenderFault> {
     let fault = |why: String| RenderFault::Container(pattern.to_owned(), why);
     let parts: Vec<&str> = pattern
         .split(':')
@@ -47,10 +55,13 @@ fn expression(pattern: &str) -> Result<Regex, RenderFault> {
     if parts.len() != 3 {
         return Err(fault("it must be <resource>:<name>:<container>".to_owned()));
     }
-    RegexBuilder::new(&format!("^(?:{})$", parts.join(":")))
-        .size_limit(LARGEST)
-        .build()
-        .map_err(|error| fault(last_line(&error.to_string())))
+    let whole = format!("^(?:{})$", parts.join(":"));
+    let compiled = |largest| RegexBuilder::new(&whole).size_limit(largest).build();
+    let expression = match compiled(USUAL) {
+        Err(regex::Error::CompiledTooBig(_)) if large.next().is_some() => compiled(LARGEST),
+        usual => usual,
+    };
+    expression.map_err(|error| fault(last_line(&error.to_string())))
 }
 
 /// The error draws the expression over several lines; a condition has one.
@@ -76,7 +87,9 @@ mod tests {
             .collect();
         let pod = json!({"containers": [{"name": "main", "resources": {"own": ""}}]});
         let mut pod = pod.as_object().unwrap().clone();
-        Rules::of(&rules).unwrap().apply(&mut pod, "deployments", "agent");
+        Rules::of(&rules)
+            .unwrap()
+            .apply(&mut pod, "deployments", "agent", &Room::default());
         let rule = &pod["containers"][0]["resources"]["rule"];
         rule.as_str().unwrap_or("own").to_owned()
     }

@@ -15,6 +15,7 @@ use super::resources::{Rules, name_of};
 use crate::api::v1alpha1::ImageMirror;
 use crate::plan::render::fault::RenderFault;
 use crate::plan::render::values::Subject;
+use crate::plan::room::Room;
 use crate::snapshot::NodePlacement;
 
 /// What is changed in the workloads of a rendering.
@@ -26,11 +27,12 @@ pub(in crate::plan::render) struct Decorations<'a> {
     mirrors: Cow<'a, [ImageMirror]>,
     proxy: Option<Proxy>,
     rules: Rules,
+    room: &'a Room,
 }
 
 impl<'a> Decorations<'a> {
     /// Reads what a template and its configuration ask for.
-    pub(in crate::plan::render) fn of(subject: &Subject<'a>) -> Result<Self, RenderFault> {
+    pub(in crate::plan::render) fn of(subject: &Subject<'a>, room: &'a Room) -> Result<Self, RenderFault> {
         let registrations = subject.template.registration.as_deref().unwrap_or_default();
         let proxy = match subject.config {
             Some(config) => Proxy::of(subject.addon, &config.proxy)?,
@@ -48,6 +50,7 @@ impl<'a> Decorations<'a> {
                     .map(|config| config.resources.as_slice())
                     .unwrap_or_default(),
             )?,
+            room,
         })
     }
 
@@ -60,33 +63,34 @@ impl<'a> Decorations<'a> {
         let Some(pod) = pod_spec(manifest) else { return };
         for container in containers(pod, "containers") {
             for (name, value) in &self.environment {
-                set_env(container, name, value, Taken::Stays);
+                set_env(container, (name, value), Taken::Stays, self.room);
             }
         }
         for credential in &self.credentials {
-            credential.apply(pod);
+            credential.apply(pod, self.room);
         }
         if let Some(nodes) = self.nodes {
-            place(pod, nodes);
+            place(pod, nodes, self.room);
         }
-        mirror(pod, &self.mirrors);
+        mirror(pod, &self.mirrors, self.room);
         if let Some(proxy) = &self.proxy {
-            proxy.apply(pod);
+            proxy.apply(pod, self.room);
         }
-        self.rules.apply(pod, resource, &name);
+        self.rules.apply(pod, resource, &name, self.room);
     }
 
     /// Decorates a job or a pod that runs before a deletion: it must find its image and a node, or nothing is ever deleted.
     pub(in crate::plan::render) fn hook(&self, manifest: &mut Value) {
         let Some(pod) = pod_spec(manifest) else { return };
         if let Some(nodes) = self.nodes {
-            place(pod, nodes);
+            place(pod, nodes, self.room);
         }
-        mirror(pod, &self.mirrors);
+        mirror(pod, &self.mirrors, self.room);
     }
 
     /// Returns what the workloads of a namespace mount beside what the template brings.
     pub(in crate::plan::render) fn companion(&self, namespace: &str) -> Option<Value> {
-        self.proxy.as_ref()?.config_map(namespace)
+        self.room.next();
+        self.proxy.as_ref()?.config_map(namespace, self.room)
     }
 }

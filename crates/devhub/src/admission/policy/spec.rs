@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::admission::attributes::Attributes;
 use crate::admission::hook::{FailurePolicy, MatchPolicy, Rule};
 use crate::admission::matching::{self, Invocation};
-use crate::admission::selector::Selector;
+use apimachinery::labels::Selector;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -6,7 +6,7 @@ use ::schema::FieldError;
 use serde_json::Value;
 
 use crate::builtin::faults::{invalid, required, text, unsupported};
-use crate::selector::{Named, qualified_name_faults};
+use apimachinery::names::{Named, qualified_name_faults};
 
 struct Names {
     object: &'static str,

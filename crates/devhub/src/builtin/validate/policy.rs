@@ -11,7 +11,9 @@ use super::webhook::validate_conditions;
 use super::webhook_rules;
 use crate::builtin::faults::{duplicate, invalid, invalid_value, list, required, text, unsupported};
 use crate::builtin::names::NameRule;
-use crate::selector::{Named, is_label, qualified_name_faults, subdomain_faults};
+use apimachinery::names::{
+    DNS1035_LABEL, Named, Unit, dns1035_label_faults, dns1123_subdomain_faults, qualified_name_faults,
+};
 
 const REASONS: &[&str] = &["Forbidden", "Invalid", "RequestEntityTooLarge"];
 /// Most audit annotations of a policy.
@@ -82,7 +84,7 @@ fn validate_param_kind(kind: &Value, errors: &mut Vec<FieldError>) {
         [""] => errors.push(required(FIELD, "")),
         [version] => validate_label(FIELD, version, "", errors),
         [group, number] => {
-            let faults = subdomain_faults(group);
+            let faults = dns1123_subdomain_faults(group, Unit::Characters);
             if !group.is_empty() && !faults.is_empty() {
                 errors.push(invalid(FIELD, group, &faults.join(",")));
             }
@@ -114,9 +116,12 @@ fn validate_label(field: &str, name: &str, prefix: &str, errors: &mut Vec<FieldE
     } else {
         name.to_lowercase()
     };
-    if !is_label(&checked) || !checked.starts_with(|first: char| first.is_ascii_lowercase()) {
-        let cause = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-        errors.push(invalid(field, name, &format!("{prefix}{cause}")));
+    // Only the letters: how long a name may be is told elsewhere.
+    if dns1035_label_faults(&checked, Unit::Bytes)
+        .iter()
+        .any(|fault| fault == DNS1035_LABEL)
+    {
+        errors.push(invalid(field, name, &format!("{prefix}{DNS1035_LABEL}")));
     }
 }
 

@@ -12,7 +12,7 @@ use crate::builtin::faults::{
     duplicate, forbidden, invalid, invalid_value, list, required, text, unsupported,
 };
 use crate::builtin::names::NameRule;
-use crate::selector::subdomain_faults;
+use apimachinery::names::{Unit, dns1123_subdomain_faults};
 
 const EXCLUSIVE: &str = "name and selector are mutually exclusive";
 const ACTIONS: &[&str] = &["Audit", "Deny", "Warn"];
@@ -22,7 +22,7 @@ pub(super) fn validate(binding: &Value) -> Vec<FieldError> {
     match text(binding, "/spec/policyName") {
         "" => errors.push(required("spec.policyName", "")),
         name => {
-            let faults = subdomain_faults(name);
+            let faults = dns1123_subdomain_faults(name, Unit::Characters);
             errors.extend(faults.iter().map(|fault| invalid("spec.policyName", name, fault)));
         }
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::builtin::faults::{invalid, invalid_value, list, required, text, unsupported};
 use crate::builtin::names::NameRule;
-use golang::quote;
+use apimachinery::print::quote;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 

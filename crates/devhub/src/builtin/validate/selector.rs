@@ -1,13 +1,14 @@
 //! `LabelSelector` objects.
 //!
-//! Decides faults of their form; matching is in the `selector` room.
+//! Decides faults of their form; matching is `apimachinery`'s.
 
 use ::schema::FieldError;
+use apimachinery::labels::Operator;
 use serde_json::Value;
 
 use crate::builtin::faults::{forbidden, invalid, list, required, text};
 use crate::builtin::metadata::validate_labels;
-use crate::selector::{Named, label_value_faults, qualified_name_faults};
+use apimachinery::names::{Named, label_value_faults, qualified_name_faults};
 
 /// Returns the faults of the selector that stands at `field`.
 pub fn validate(field: &str, selector: &Value) -> Vec<FieldError> {
@@ -15,8 +16,8 @@ pub fn validate(field: &str, selector: &Value) -> Vec<FieldError> {
     for (index, expression) in list(selector, "/matchExpressions").iter().enumerate() {
         let at = format!("{field}.matchExpressions[{index}]");
         let values = list(expression, "/values");
-        match text(expression, "/operator") {
-            "In" | "NotIn" => {
+        match Operator::of_object(text(expression, "/operator")) {
+            Some(Operator::In | Operator::NotIn) => {
                 if values.is_empty() {
                     errors.push(required(
                         &format!("{at}.values"),
@@ -24,7 +25,7 @@ pub fn validate(field: &str, selector: &Value) -> Vec<FieldError> {
                     ));
                 }
             }
-            "Exists" | "DoesNotExist" => {
+            Some(Operator::Exists | Operator::DoesNotExist) => {
                 if !values.is_empty() {
                     errors.push(forbidden(
                         &format!("{at}.values"),
@@ -32,9 +33,10 @@ pub fn validate(field: &str, selector: &Value) -> Vec<FieldError> {
                     ));
                 }
             }
-            other => errors.push(invalid(
+            Some(Operator::Equals | Operator::NotEquals | Operator::GreaterThan | Operator::LessThan)
+            | None => errors.push(invalid(
                 &format!("{at}.operator"),
-                other,
+                text(expression, "/operator"),
                 "not a valid selector operator",
             )),
         }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::webhook_rules;
 use crate::builtin::faults::{duplicate, invalid, invalid_value, list, required, text, unsupported};
-use crate::selector::{Named, qualified_name_faults, subdomain_faults};
+use apimachinery::names::{Named, Unit, dns1123_subdomain_faults, qualified_name_faults};
 
 const DESIRED: &str = "desired format: https://host[/path]";
 
@@ -32,7 +32,7 @@ fn validate_name(field: &str, name: &str) -> Vec<FieldError> {
     if name.is_empty() {
         return vec![required(field, "")];
     }
-    let faults = subdomain_faults(name);
+    let faults = dns1123_subdomain_faults(name, Unit::Characters);
     if !faults.is_empty() {
         return vec![invalid(field, name, &faults.join(","))];
     }

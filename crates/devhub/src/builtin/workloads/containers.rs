@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::pods::{choice, duplicates, fill, items, label_name};
 use super::quantity::size;
 use crate::builtin::faults::{duplicate, invalid, invalid_value, list, not_found, required, text};
-use crate::selector::{Named, qualified_name_faults};
+use apimachinery::names::{Named, qualified_name_faults};
 
 const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
 const HANDLERS: [&str; 4] = ["exec", "httpGet", "tcpSocket", "grpc"];

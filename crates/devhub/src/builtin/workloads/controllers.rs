@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::pods::{self, at, choice, fill, items, not_negative};
 use crate::builtin::faults::{forbidden, invalid_value, required, text, unsupported};
 use crate::builtin::validate::validate_selector;
-use crate::selector::LabelSelector;
+use apimachinery::labels::Selector;
 
 /// Counts the templates that a daemon set has had.
 const TEMPLATES: &str = "deprecated.daemonset.template.generation";
@@ -204,7 +204,7 @@ fn validate_selection(kind: &str, spec: &Value) -> Vec<FieldError> {
     } else {
         validate_selector("spec.selector", selector)
     };
-    match LabelSelector::from_object(Some(&whole)) {
+    match Selector::from_json(Some(&whole)) {
         Ok(found) if found.is_everything() => {
             let owner = match kind {
                 "StatefulSet" => "statefulset",

@@ -2,18 +2,14 @@
 //!
 //! Decides with the name rules of Kubernetes, in its words. A valid text has no faults: `optional.none()`.
 
-use crate::check::{Format as Named, is_dns_label, is_dns_subdomain};
-use crate::embedded::{DNS_1035, LABEL_VALUE, SUBDOMAIN, is_name, qualified_name_faults};
+use crate::check::Format as Named;
 use ::cel::common::types::{CelList, CelOptional, CelString, Kind, Type};
 use ::cel::common::value::{CowVal, StaticVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError, add_member_overload, add_overload};
+use apimachinery::names::{self, Unit};
 use std::any::Any;
 
 static FORMAT: Type = Type::simple_type(Kind::Opaque, "kubernetes.NamedFormat");
-
-const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and \
-                     end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
-                     '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
 /// A format: its name and what it finds wrong with a text.
 #[derive(Clone, Copy, Debug)]
@@ -26,35 +22,35 @@ pub(crate) struct Format {
 const FORMATS: [Format; 13] = [
     Format {
         name: "dns1123Label",
-        faults: label,
+        faults: |text| names::dns1123_label_faults(text, Unit::Bytes),
     },
     Format {
         name: "dns1123Subdomain",
-        faults: subdomain,
+        faults: |text| names::dns1123_subdomain_faults(text, Unit::Bytes),
     },
     Format {
         name: "dns1035Label",
-        faults: label_1035,
+        faults: |text| names::dns1035_label_faults(text, Unit::Bytes),
     },
     Format {
         name: "qualifiedName",
-        faults: qualified_name_faults,
+        faults: |text| names::qualified_name_faults(text, names::Named::LabelKey),
     },
     Format {
         name: "dns1123LabelPrefix",
-        faults: |text| label(&masked(text)),
+        faults: |text| names::dns1123_label_faults(&masked(text), Unit::Bytes),
     },
     Format {
         name: "dns1123SubdomainPrefix",
-        faults: |text| subdomain(&masked(text)),
+        faults: |text| names::dns1123_subdomain_faults(&masked(text), Unit::Bytes),
     },
     Format {
         name: "dns1035LabelPrefix",
-        faults: |text| label_1035(&masked(text)),
+        faults: |text| names::dns1035_label_faults(&masked(text), Unit::Bytes),
     },
     Format {
         name: "labelValue",
-        faults: label_value,
+        faults: names::label_value_faults,
     },
     Format {
         name: "uri",
@@ -87,60 +83,6 @@ fn is(name: &str, text: &str) -> bool {
 
 fn fault_unless(right: bool, words: &str) -> Vec<String> {
     if right { Vec::new() } else { vec![words.to_owned()] }
-}
-
-fn limited(text: &str, most: usize, right: bool, words: &str) -> Vec<String> {
-    let mut faults = Vec::new();
-    if text.len() > most {
-        faults.push(format!("must be no more than {most} bytes"));
-    }
-    if !right {
-        faults.push(words.to_owned());
-    }
-    faults
-}
-
-fn label(text: &str) -> Vec<String> {
-    // The length is told on its own: the shape is checked without it.
-    let short = text.get(..text.len().min(63)).unwrap_or(text);
-    let shaped = if text.len() > 63 {
-        text.bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-            && !text.starts_with('-')
-            && !text.ends_with('-')
-    } else {
-        is_dns_label(short)
-    };
-    limited(text, 63, shaped, LABEL)
-}
-
-fn subdomain(text: &str) -> Vec<String> {
-    let shaped = if text.len() > 253 {
-        text.split('.').all(|part| {
-            !part.is_empty()
-                && !part.starts_with('-')
-                && !part.ends_with('-')
-                && part
-                    .bytes()
-                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-        })
-    } else {
-        is_dns_subdomain(text)
-    };
-    limited(text, 253, shaped, SUBDOMAIN)
-}
-
-fn label_1035(text: &str) -> Vec<String> {
-    let shaped = text.starts_with(|letter: char| letter.is_ascii_lowercase())
-        && !text.ends_with('-')
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-    limited(text, 63, shaped, DNS_1035)
-}
-
-fn label_value(text: &str) -> Vec<String> {
-    limited(text, 63, text.is_empty() || is_name(text), LABEL_VALUE)
 }
 
 /// Returns a prefix as a name: what follows a final dash makes it whole.

@@ -1,0 +1,65 @@
+//! The rule about whose template is referred to.
+//!
+//! Decides by the template that is known; one that is not known yet is told as not found elsewhere. The planner runs no
+//! template of another add-on, whatever is stored.
+
+use crate::admission::body::ReferenceAt;
+use crate::admission::rules::config::{every_reference, readable};
+use crate::admission::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject};
+use crate::field::{Class, Fault, Findings, quoted};
+use crate::snapshot::{ConfigPresence, Content};
+
+const OTHER_ADDON: &str = "template/other-addon";
+
+/// Rules of add-ons.
+pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
+    id: OTHER_ADDON,
+    on: Operations::CreateAndUpdate,
+    doc: "A template runs only for the add-on that it is made for.\n\n\
+          `spec.addonName` of an AddOnTemplate says whose agents get its manifests, its permissions on the hub and its \
+          certificates. A reference of another add-on would give them away, so it is refused in a ClusterManagementAddOn and in a \
+          ManagedClusterAddOn, and nothing of it is ever deployed or granted. A template that is not known yet only warns \
+          (`config/not-found`).",
+    check: addon_refers,
+}];
+
+/// Rules of add-ons on a cluster. What they mean is documented where add-ons have them.
+pub(in crate::admission) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
+    id: OTHER_ADDON,
+    on: Operations::CreateAndUpdate,
+    doc: "",
+    check: refers,
+}];
+
+fn addon_refers(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    deny_foreign(subject, every_reference(subject), findings);
+}
+
+fn refers(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    deny_foreign(subject, subject.body.configs.each(subject.effort), findings);
+}
+
+fn deny_foreign<'l, 'a: 'l, K: subject::Kind>(
+    subject: &Subject<'_, K>,
+    list: impl Iterator<Item = &'l ReferenceAt<'a>>,
+    findings: &mut Findings,
+) {
+    for (at, reference) in readable(list) {
+        let ConfigPresence::Exists(found) = subject.facts.config(&reference) else {
+            continue;
+        };
+        let Some(Content::Template(template)) = found.content.as_deref() else {
+            continue;
+        };
+        if *template.addon == *subject.name {
+            continue;
+        }
+        let detail = format!("this template is made for add-on {}", quoted(&template.addon));
+        let hint = format!(
+            "refer to a template whose spec.addonName is {}",
+            quoted(subject.name)
+        );
+        let fault = Fault::of_text(Class::Forbidden, reference.name(), detail).hint(hint);
+        findings.deny(fault.at(at.path.key("name"), OTHER_ADDON));
+    }
+}

@@ -1,0 +1,62 @@
+//! What `tidegate dev` may be asked.
+//!
+//! Decides only how words become values. Never does what is asked.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::DevCommand;
+use crate::cli::{AuditArgs, GateArgs, LogFormat, RightsArgs, TideArgs};
+
+/// Run a whole hub on loopback, in memory: for trying, demonstrating and testing. Not for production.
+///
+/// Prints one line `READY kubeconfig=<path> hub=<url>` when everything serves, then what happens on the clusters.
+/// Ends cleanly on SIGINT or SIGTERM. While it runs, `tidegate dev fault` and `tidegate dev heal` let simulated clusters misbehave and
+/// recover.
+#[derive(Args, Clone, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct DevArgs {
+    /// Tell a hub that runs, instead of starting one.
+    #[command(subcommand)]
+    pub then: Option<DevCommand>,
+    /// How many managed clusters to simulate (at most 5000).
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(0..=5000))]
+    pub clusters: u16,
+    /// Folder for the kubeconfig and the certificates; made if it is not there.
+    #[arg(long, value_name = "DIR", default_value = ".tidegate")]
+    pub dir: PathBuf,
+    /// Port of the hub on 127.0.0.1; 0 takes any free one.
+    #[arg(long, value_name = "P", default_value_t = 0)]
+    pub port: u16,
+    /// Use this hub instead of one of our own: no other manager should drive its add-ons meanwhile.
+    ///
+    /// Definitions that it lacks are added and stay; the gate is registered while this runs. The hub has to reach
+    /// this machine's loopback address.
+    #[arg(long, value_name = "KUBECONFIG", conflicts_with = "port")]
+    pub hub: Option<PathBuf>,
+    /// Start without the demo add-on.
+    #[arg(long)]
+    pub no_demo: bool,
+    /// Make a simulated cluster misbehave, for instance `cluster3=apply-failure:quota exceeded`. Repeatable.
+    ///
+    /// Faults: `delay:<duration>`, `apply-failure:<message>`, `unavailable:<message>`, `hook-failure:<message>`,
+    /// `hook-hang`, `offline`.
+    #[arg(long = "fault", value_name = "CLUSTER=FAULT")]
+    pub faults: Vec<String>,
+    /// What the gate decides by.
+    #[command(flatten)]
+    pub gate: GateArgs,
+    /// How the controllers behave.
+    #[command(flatten)]
+    pub tide: TideArgs,
+    /// What agents may have on the hub.
+    #[command(flatten)]
+    pub rights: RightsArgs,
+    /// Whether stored objects are audited.
+    #[command(flatten)]
+    pub audit: AuditArgs,
+    /// Form of the log on standard error: lines for people, or one object of JSON a line.
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+}

@@ -1,0 +1,215 @@
+//! `tidegate dev fault` and `tidegate dev heal`: what goes wrong on simulated clusters while their hub runs.
+//!
+//! Decides what is written: the annotation of the ManagedCluster, which the simulated clusters follow and `kubectl annotate` can write as
+//! well. Never starts or ends a hub.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use kube::api::{ApiResource, DynamicObject};
+use kube::api::{ListParams, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube::{Api, Client, ResourceExt};
+use serde_json::{Value, json};
+use spokes::{FAULTS_ANNOTATION, FaultRule, Pattern};
+
+use crate::cli::print::print;
+use crate::cli::{CliError, connect};
+use crate::field::{Shown, counted, nearest};
+
+/// What can be asked of a hub that runs.
+#[derive(Clone, Debug, Subcommand)]
+pub enum DevCommand {
+    /// Let things go wrong on a simulated cluster from now on, or list what goes wrong.
+    Fault(FaultArgs),
+    /// End everything that goes wrong on a simulated cluster.
+    Heal(HealArgs),
+}
+
+/// Let things go wrong on a simulated cluster from now on, or list what goes wrong.
+///
+/// These faults and no others: what went wrong there before ends. It is the annotation `simulated-cluster/faults` of the ManagedCluster
+/// that says so; `kubectl annotate` does the same.
+#[derive(Args, Clone, Debug)]
+pub struct FaultArgs {
+    /// The cluster, or a pattern such as `cluster*`; without it, every fault is listed.
+    #[arg(value_name = "CLUSTER", requires = "faults")]
+    pub cluster: Option<String>,
+    /// The faults, as `--fault` takes them behind the name: `offline`, `apply-failure,from=2:quota exceeded`, `delay:5s`.
+    #[arg(value_name = "FAULT")]
+    pub faults: Vec<String>,
+    /// Which hub.
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+/// End everything that goes wrong on a simulated cluster.
+#[derive(Args, Clone, Debug)]
+pub struct HealArgs {
+    /// The cluster, or a pattern such as `cluster*`.
+    #[arg(value_name = "CLUSTER")]
+    pub cluster: String,
+    /// Which hub.
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+/// Which hub is told.
+#[derive(Args, Clone, Debug)]
+pub struct PlaceArgs {
+    /// Folder of the hub that runs.
+    #[arg(long, value_name = "DIR", default_value = ".tidegate")]
+    pub dir: PathBuf,
+    /// Kubeconfig of the hub, where it is not one of our own (`tidegate dev --hub`).
+    #[arg(long, value_name = "FILE", conflicts_with = "dir")]
+    pub kubeconfig: Option<PathBuf>,
+}
+
+pub(super) fn run(command: &DevCommand) -> Result<(), CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(failed)?;
+    runtime.block_on(async {
+        match command {
+            DevCommand::Fault(FaultArgs {
+                cluster: None, place, ..
+            }) => list(place).await,
+            DevCommand::Fault(FaultArgs {
+                cluster: Some(cluster),
+                faults,
+                place,
+            }) => {
+                let text = parsed(cluster, faults)?;
+                let named = write(place, cluster, json!(text)).await?;
+                say(&format!("{}: {}", named.join(", "), text.replace('\n', "; ")))
+            }
+            DevCommand::Heal(HealArgs { cluster, place }) => {
+                let named = write(place, cluster, Value::Null).await?;
+                say(&format!("{}: nothing goes wrong any more", named.join(", ")))
+            }
+        }
+    })
+}
+
+/// Returns the faults as the annotation writes them; the first one that is none is the user's mistake, said before anything is asked.
+fn parsed(cluster: &str, faults: &[String]) -> Result<String, CliError> {
+    let rules: Result<Vec<FaultRule>, _> = faults
+        .iter()
+        .map(|fault| format!("{cluster}={fault}").parse())
+        .collect();
+    let rules = rules.map_err(|error: spokes::FaultTextError| CliError::Refused(Box::new(error)))?;
+    let lines: Vec<String> = rules.iter().map(FaultRule::on_cluster).collect();
+    Ok(lines.join("\n"))
+}
+
+async fn list(place: &PlaceArgs) -> Result<(), CliError> {
+    let api = clusters(place).await?;
+    let mut lines = Vec::new();
+    for cluster in all(&api).await? {
+        for fault in fault_text(&cluster).lines() {
+            lines.push(format!("{}  {fault}", cluster.name_any()));
+        }
+    }
+    if lines.is_empty() {
+        return say("nothing goes wrong on any cluster");
+    }
+    say(&lines.join("\n"))
+}
+
+fn fault_text(cluster: &DynamicObject) -> &str {
+    cluster
+        .annotations()
+        .get(FAULTS_ANNOTATION)
+        .map_or("", String::as_str)
+}
+
+/// Writes the annotation of every cluster that the pattern names; returns the names.
+async fn write(place: &PlaceArgs, pattern: &str, value: Value) -> Result<Vec<String>, CliError> {
+    let api = clusters(place).await?;
+    let known: Vec<String> = all(&api).await?.iter().map(ResourceExt::name_any).collect();
+    let wanted = Pattern::new(pattern);
+    let named: Vec<String> = known
+        .iter()
+        .filter(|name| wanted.matches(name))
+        .cloned()
+        .collect();
+    if named.is_empty() {
+        return Err(CliError::Refused(unknown(pattern, &known).into()));
+    }
+    let patch = json!({"metadata": {"annotations": {FAULTS_ANNOTATION: value}}});
+    for name in &named {
+        api.patch(name, &PatchParams::default(), &Patch::Merge(&patch))
+            .await
+            .map_err(failed)?;
+    }
+    Ok(named)
+}
+
+fn unknown(pattern: &str, known: &[String]) -> String {
+    let near = nearest(pattern, known.iter().map(String::as_str));
+    let near = near.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
+    let fleet = counted(known.len(), "ManagedCluster");
+    format!("no cluster is called {pattern:?} among the {fleet} of the hub{near}")
+}
+
+async fn all(api: &Api<DynamicObject>) -> Result<Vec<DynamicObject>, CliError> {
+    let list = api.list(&ListParams::default()).await.map_err(failed)?;
+    let mut clusters = list.items;
+    clusters.sort_by_key(ResourceExt::name_any);
+    Ok(clusters)
+}
+
+async fn clusters(place: &PlaceArgs) -> Result<Api<DynamicObject>, CliError> {
+    let own = place.dir.join("kubeconfig");
+    let path: &Path = place.kubeconfig.as_deref().unwrap_or(&own);
+    if place.kubeconfig.is_none() && !path.exists() {
+        let text = format!(
+            "no hub has been started in folder \"{}\": start one with `tidegate dev`, or name its folder with --dir",
+            place.dir.display()
+        );
+        return Err(CliError::Refused(text.into()));
+    }
+    let client: Client = connect::client(connect::config_of(Some(path)).await?)?;
+    let kind = GroupVersionKind::gvk("cluster.open-cluster-management.io", "v1", "ManagedCluster");
+    let resource = ApiResource::from_gvk_with_plural(&kind, "managedclusters");
+    Ok(Api::all_with(client, &resource))
+}
+
+fn say(text: &str) -> Result<(), CliError> {
+    print(&Shown::page(&format!("{text}\n")))
+}
+
+fn failed(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
+    CliError::Act {
+        act: "tell the hub (does it run?)",
+        source: source.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_checked_before_anybody_is_asked() {
+        let wrong = parsed("cluster3", &["oflline".to_owned()])
+            .expect_err("no fault")
+            .one_line();
+        assert!(
+            wrong.starts_with("\"cluster3=oflline\" is not a fault: there is no fault"),
+            "{wrong}"
+        );
+        let two = ["offline".to_owned(), "delay:5s".to_owned()];
+        assert_eq!(parsed("cluster3", &two).expect("faults"), "offline\ndelay:5s");
+    }
+
+    #[test]
+    fn a_cluster_that_is_not_there_is_told_with_the_nearest_one() {
+        let known = ["cluster1", "cluster2"].map(str::to_owned);
+        assert_eq!(
+            unknown("clutser2", &known),
+            "no cluster is called \"clutser2\" among the 2 ManagedClusters of the hub; did you mean \"cluster2\"?"
+        );
+    }
+}

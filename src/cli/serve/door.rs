@@ -1,0 +1,130 @@
+//! The flags of the gate's door: its certificate, who may ask, and where probes and metrics are answered.
+//!
+//! Decides which files these are. Never decides who is let in.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use jiff::Timestamp;
+use tracing::error;
+
+use super::reload::{Files, Trouble};
+use crate::cli::{CliError, Only};
+use crate::server::{Callers, Certificate, ClientAuthority, Health, Pages, PagesAt, PathSecrets};
+use crate::telemetry::Metrics;
+
+/// The gate's door.
+#[derive(Args, Clone, Debug)]
+pub struct DoorArgs {
+    /// Certificate chain (PEM). Replaced files are taken up without a restart.
+    #[arg(long, value_name = "FILE", default_value = "/certs/tls.crt")]
+    pub certificate: PathBuf,
+    /// Private key of the certificate (PEM).
+    #[arg(long, value_name = "FILE", default_value = "/certs/tls.key")]
+    pub key: PathBuf,
+    /// Name that the hub calls the gate by, for instance `tidegate.tidegate.svc`: a certificate for other names is never shown.
+    ///
+    /// Without it, a replaced certificate has to keep one of the names of the one before it.
+    #[arg(long, value_name = "NAME")]
+    pub certificate_name: Option<String>,
+    /// Authority (PEM) of the certificates that callers must show; without it anybody may ask. A replaced file is taken up.
+    ///
+    /// The hub's API server shows one when its `--admission-control-config-file` says so (`docs/gate.md`).
+    #[arg(long, value_name = "FILE")]
+    pub client_ca: Option<PathBuf>,
+    /// Name that a caller's certificate must have: its common name or an alternative one. Repeatable; by default any will do.
+    #[arg(long = "client-name", value_name = "NAME", requires = "client_ca")]
+    pub client_names: Vec<String>,
+    /// File with the secret that ends the path of every question: `/validate/<secret>`. A replaced file is taken up.
+    ///
+    /// 22 to 128 letters, digits, `-` or `_`; several lines hold several, while one is being replaced.
+    #[arg(long, value_name = "FILE")]
+    pub path_secret: Option<PathBuf>,
+    /// Address to answer `/healthz` and `/readyz` on, over plain HTTP and on a thread of their own; the gate's address answers them too.
+    #[arg(long, value_name = "ADDRESS")]
+    pub health: Option<SocketAddr>,
+    /// Address to serve metrics on, over plain HTTP at `/metrics`; not served when absent. May be that of `--health`.
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<SocketAddr>,
+}
+
+/// What the gate shows, and whom it lets in.
+pub(super) struct Opened {
+    pub(super) files: Files,
+    pub(super) certificate: Certificate,
+    pub(super) callers: Callers,
+}
+
+impl DoorArgs {
+    /// Reads the certificate. One that does not hold yet, or any more, is told loudly and shown all the same: probes say that the
+    /// gate is not ready, the controllers need none, and time or a new file heals it.
+    pub(super) fn open(&self, now: Timestamp) -> Result<Opened, CliError> {
+        let mut files = Files::new(self);
+        let certificate = files.read().map_err(cannot_open)?;
+        if let Err(fault) = certificate.holds(now) {
+            error!(
+                file = %self.certificate.display(),
+                error = &fault as &dyn std::error::Error,
+                "no API server accepts the certificate; the gate is not ready"
+            );
+        }
+        let callers = Callers {
+            authority: self
+                .client_ca
+                .as_deref()
+                .map(authority)
+                .transpose()
+                .map_err(cannot_open)?,
+            names: self.client_names.iter().cloned().collect(),
+            secrets: self
+                .path_secret
+                .as_deref()
+                .map(secrets)
+                .transpose()
+                .map_err(cannot_open)?,
+        };
+        Ok(Opened {
+            files,
+            certificate,
+            callers,
+        })
+    }
+
+    /// Serves the pages that are asked for. Controllers alone have no other door: their health is told where their metrics are.
+    pub(super) fn pages(
+        &self,
+        only: Option<Only>,
+        (health, metrics): (&Health, &Metrics),
+    ) -> Result<Pages, CliError> {
+        let elsewhere = match only {
+            Some(Only::Controllers) => self.metrics,
+            None | Some(Only::Gate) => None,
+        };
+        let at = PagesAt {
+            health: self.health.or(elsewhere),
+            metrics: self.metrics,
+        };
+        Pages::start(at, health, metrics).map_err(|source| CliError::Start {
+            part: "the pages of probes and metrics",
+            source: Box::new(source),
+        })
+    }
+}
+
+/// Reads the authority of callers.
+pub(super) fn authority(path: &Path) -> Result<ClientAuthority, Trouble> {
+    ClientAuthority::from_pem(&Trouble::text(path)?).map_err(|source| Trouble::callers(path, source))
+}
+
+/// Reads the secrets of the path.
+pub(in crate::cli) fn secrets(path: &Path) -> Result<PathSecrets, Trouble> {
+    PathSecrets::parse(&Trouble::text(path)?).map_err(|source| Trouble::callers(path, source))
+}
+
+fn cannot_open(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> CliError {
+    CliError::Start {
+        part: "the gate",
+        source: source.into(),
+    }
+}

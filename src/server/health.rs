@@ -1,0 +1,208 @@
+//! Whether this process lives, and whether it may be asked.
+//!
+//! Decides what the probes hear. Knows nothing of the port or thread that they come by, so that both doors say the same.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::validity::Validity;
+use crate::admission::Facts;
+
+/// How long every thread may be held by decisions that do not end, until the process counts as dead: nothing else heals it.
+const WEDGED_FOR: Duration = Duration::from_secs(30);
+
+/// What is known of the health of this process. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Health(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    draining: OnceLock<Instant>,
+    facts: OnceLock<Arc<ArcSwap<Facts>>>,
+    validity: ArcSwapOption<Validity>,
+    /// New files that cannot be used, and why.
+    refused: Mutex<BTreeMap<&'static str, &'static str>>,
+    wedged: Mutex<Option<Instant>>,
+}
+
+/// What a probe hears.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    Yes(String),
+    No(String),
+}
+
+impl Health {
+    /// Says from now on that no new question should come: before anything is ended.
+    pub fn drain(&self) {
+        let _first = self.0.draining.get_or_init(Instant::now);
+    }
+
+    /// Returns how long ago that was said.
+    pub(super) fn drained_for(&self, now: Instant) -> Option<Duration> {
+        let since = self.0.draining.get()?;
+        Some(now.saturating_duration_since(*since))
+    }
+
+    /// Is ready as soon as these facts are complete.
+    pub fn rests_on(&self, facts: Arc<ArcSwap<Facts>>) {
+        let _again = self.0.facts.set(facts);
+    }
+
+    /// Notes until when the certificate holds that is shown.
+    pub(super) fn shows(&self, validity: Validity) {
+        self.0.validity.store(Some(Arc::new(validity)));
+    }
+
+    /// Notes why a new file of this kind cannot be used, so that what was taken before stays; `None` when it is over.
+    pub(super) fn keeps(&self, what: &'static str, refused: Option<&'static str>) {
+        let mut all = self.0.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        match refused {
+            Some(reason) => all.insert(what, reason),
+            None => all.remove(what),
+        };
+    }
+
+    /// Returns which new files cannot be used, and why.
+    pub fn refused(&self) -> BTreeMap<&'static str, &'static str> {
+        let all = self.0.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        all.clone()
+    }
+
+    /// Notes whether every thread that decides is held by a decision that does not end.
+    pub(super) fn wedged(&self, wedged: bool, now: Instant) {
+        let mut since = self.0.wedged.lock().unwrap_or_else(PoisonError::into_inner);
+        *since = wedged.then(|| since.unwrap_or(now));
+    }
+
+    pub(super) fn alive(&self, now: Instant) -> Word {
+        let since = *self.0.wedged.lock().unwrap_or_else(PoisonError::into_inner);
+        match since {
+            Some(since) if now.saturating_duration_since(since) > WEDGED_FOR => {
+                Word::No("every thread that decides is stuck".to_owned())
+            }
+            Some(_) | None => Word::Yes("ok".to_owned()),
+        }
+    }
+
+    pub(super) fn ready(&self, now: Timestamp) -> Word {
+        let no = |text: &str| Word::No(text.to_owned());
+        if self.0.draining.get().is_some() {
+            return no("shutting down");
+        }
+        let Some(facts) = self.0.facts.get() else {
+            return no("starting");
+        };
+        let unread = facts.load().unread();
+        if !unread.is_empty() {
+            return Word::No(format!("still reading the fleet: {}", unread.join(", ")));
+        }
+        let mut notes: Vec<String> = self
+            .refused()
+            .iter()
+            .map(|(what, why)| format!("the new {what} cannot be used ({why}) and the one before it stays"))
+            .collect();
+        let validity = self.0.validity.load_full();
+        if let Some(fault) = validity.as_ref().and_then(|validity| validity.fault(now)) {
+            notes.insert(0, format!("no API server accepts the certificate: {fault}"));
+            return Word::No(notes.join("; "));
+        }
+        if let Some(validity) = validity.filter(|validity| validity.ends_soon(now)) {
+            notes.insert(0, format!("the certificate ends at {}", validity.not_after));
+        }
+        if notes.is_empty() {
+            return Word::Yes("ok".to_owned());
+        }
+        Word::Yes(format!("ok, but {}", notes.join("; ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a time")
+    }
+
+    fn ready(health: &Health, now: &str) -> Word {
+        health.ready(at(now))
+    }
+
+    fn serving() -> Health {
+        let health = Health::default();
+        health.rests_on(Arc::new(ArcSwap::from_pointee(Facts::default().completed())));
+        health
+    }
+
+    #[test]
+    fn a_certificate_is_told_of_before_and_after_its_end() {
+        let health = serving();
+        health.shows(Validity::of("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"));
+        assert_eq!(ready(&health, "2026-03-01T00:00:00Z"), Word::Yes("ok".to_owned()));
+        assert_eq!(
+            ready(&health, "2026-03-30T00:00:00Z"),
+            Word::Yes("ok, but the certificate ends at 2026-04-01T00:00:00Z".to_owned())
+        );
+        for (now, told) in [
+            ("2026-04-01T00:00:01Z", "it has ended at 2026-04-01T00:00:00Z"),
+            ("2025-12-31T23:59:59Z", "it begins at 2026-01-01T00:00:00Z"),
+        ] {
+            let said = format!("no API server accepts the certificate: {told}");
+            assert_eq!(ready(&health, now), Word::No(said));
+        }
+    }
+
+    #[test]
+    fn a_new_file_that_is_refused_is_told_until_it_is_over() {
+        let health = serving();
+        health.shows(Validity::of("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"));
+        health.keeps("certificate", Some("expired"));
+        let kept = "the new certificate cannot be used (expired) and the one before it stays";
+        assert_eq!(
+            ready(&health, "2026-03-01T00:00:00Z"),
+            Word::Yes(format!("ok, but {kept}"))
+        );
+        assert_eq!(
+            ready(&health, "2026-03-30T00:00:00Z"),
+            Word::Yes(format!(
+                "ok, but the certificate ends at 2026-04-01T00:00:00Z; {kept}"
+            ))
+        );
+        let ended = "no API server accepts the certificate: it has ended at 2026-04-01T00:00:00Z";
+        assert_eq!(
+            ready(&health, "2026-04-01T00:00:01Z"),
+            Word::No(format!("{ended}; {kept}"))
+        );
+        health.keeps("certificate", None);
+        assert_eq!(ready(&health, "2026-03-01T00:00:00Z"), Word::Yes("ok".to_owned()));
+    }
+
+    #[test]
+    fn nobody_is_sent_here_before_the_start_or_after_the_end() {
+        let now = "2026-03-01T00:00:00Z";
+        let early = Health::default();
+        assert_eq!(ready(&early, now), Word::No("starting".to_owned()));
+        let health = serving();
+        assert_eq!(ready(&health, now), Word::Yes("ok".to_owned()));
+        health.drain();
+        assert_eq!(ready(&health, now), Word::No("shutting down".to_owned()));
+    }
+
+    #[test]
+    fn threads_that_are_all_stuck_for_long_end_the_process() {
+        let (health, now) = (serving(), Instant::now());
+        health.wedged(true, now);
+        health.wedged(true, now + WEDGED_FOR / 2);
+        assert_eq!(health.alive(now + WEDGED_FOR), Word::Yes("ok".to_owned()));
+        let late = now + WEDGED_FOR + Duration::from_secs(1);
+        assert!(matches!(health.alive(late), Word::No(_)));
+        health.wedged(false, late);
+        assert_eq!(health.alive(late), Word::Yes("ok".to_owned()));
+    }
+}

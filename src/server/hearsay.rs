@@ -1,0 +1,98 @@
+//! What the hub has just said, so that the same is not asked again and again.
+//!
+//! Decides how long an answer counts: a yes a few seconds, a no one second, because the next apply may have changed it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::admission::{MayBind, ObjectKey, Told};
+
+/// The most answers that are kept.
+const MOST: usize = 1024;
+const YES: Duration = Duration::from_secs(5);
+const NO: Duration = Duration::from_secs(1);
+
+/// What the hub is asked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Question {
+    /// What it has of an object.
+    Object(ObjectKey),
+    /// Whether a user, of whom this is a digest, may bind a role.
+    Right([u8; 32], MayBind),
+}
+
+/// What the hub says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// Of an object.
+    Object(Told),
+    /// Of a right.
+    Right(bool),
+}
+
+impl Word {
+    fn counts_for(&self) -> Duration {
+        match self {
+            Self::Object(Told::Exists) | Self::Right(true) => YES,
+            Self::Object(Told::Absent | Told::Namespace(_) | Told::Role(_)) | Self::Right(false) => NO,
+        }
+    }
+}
+
+/// Answers and until when each counts.
+#[derive(Debug, Default)]
+pub(super) struct Hearsay(BTreeMap<Question, (Word, Instant)>);
+
+impl Hearsay {
+    /// Returns an answer that still counts.
+    pub(super) fn recall(&self, question: &Question, now: Instant) -> Option<Word> {
+        let (word, until) = self.0.get(question)?;
+        (now < *until).then(|| word.clone())
+    }
+
+    /// Keeps an answer.
+    pub(super) fn keep(&mut self, question: Question, word: Word, now: Instant) {
+        if self.0.len() >= MOST {
+            self.0.retain(|_, (_, until)| now < *until);
+        }
+        if self.0.len() < MOST {
+            let until = now + word.counts_for();
+            self.0.insert(question, (word, until));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::Kind;
+
+    fn about(name: &str) -> Question {
+        Question::Object(ObjectKey::new(Kind::Cluster, "", name))
+    }
+
+    #[test]
+    fn a_no_is_forgotten_sooner_than_a_yes() {
+        let (mut hearsay, now) = (Hearsay::default(), Instant::now());
+        hearsay.keep(about("there"), Word::Object(Told::Exists), now);
+        hearsay.keep(about("gone"), Word::Object(Told::Absent), now);
+        let at = |millis| now + Duration::from_millis(millis);
+        assert!(hearsay.recall(&about("gone"), at(999)).is_some());
+        assert!(hearsay.recall(&about("gone"), at(1000)).is_none());
+        assert!(hearsay.recall(&about("there"), at(4999)).is_some());
+        assert!(hearsay.recall(&about("there"), at(5000)).is_none());
+    }
+
+    #[test]
+    fn a_flood_of_questions_takes_no_more_room() {
+        let (mut hearsay, now) = (Hearsay::default(), Instant::now());
+        for number in 0..5_000 {
+            hearsay.keep(about(&number.to_string()), Word::Object(Told::Exists), now);
+        }
+        assert_eq!(hearsay.0.len(), MOST);
+        hearsay.keep(about("late"), Word::Object(Told::Exists), now + YES);
+        assert_eq!(hearsay.0.len(), 1, "what does not count any more makes room");
+    }
+}

@@ -1,0 +1,82 @@
+//! The body of an answer, until it has been taken.
+//!
+//! Decides nothing. It goes out in pieces, so that a caller which opens no window keeps us from handing it over, and that shows.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio::time::Instant;
+
+use super::peer::Life;
+
+/// HTTP/2 takes a piece whenever the caller's window is open at all.
+const PIECE: usize = 4 << 10;
+
+/// A body that tells its connection when it is gone.
+#[derive(Debug)]
+pub(super) struct Outbound {
+    body: Body,
+    rest: Bytes,
+    life: Arc<Life>,
+    number: u64,
+}
+
+impl Outbound {
+    pub(super) fn new(body: Body, life: Arc<Life>) -> Self {
+        let number = life.answers(Instant::now());
+        Self {
+            body,
+            rest: Bytes::new(),
+            life,
+            number,
+        }
+    }
+}
+
+impl HttpBody for Outbound {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.rest.is_empty() {
+            let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(cx));
+            match frame.map(|frame| frame.map(Frame::into_data)) {
+                Some(Ok(Ok(data))) => self.rest = data,
+                Some(Ok(Err(other))) => return Poll::Ready(Some(Ok(other))),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
+            }
+        }
+        let length = self.rest.len().min(PIECE);
+        let piece = self.rest.split_to(length);
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let rest = self.rest.len() as u64;
+        let hint = self.body.size_hint();
+        let mut size = SizeHint::new();
+        size.set_lower(hint.lower() + rest);
+        if let Some(upper) = hint.upper() {
+            size.set_upper(upper + rest);
+        }
+        size
+    }
+}
+
+impl Drop for Outbound {
+    fn drop(&mut self) {
+        self.life.written(self.number);
+    }
+}

@@ -1,0 +1,374 @@
+//! Who is at the other end of a connection.
+//!
+//! Decides which addresses count as one caller, and holds what is known of one connection: what it is doing, since when, and what it
+//! has earned. Never closes anything; `places` and `connection` do.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::limits::Limits;
+
+/// An address that quotas are counted by: an IPv4 address, or the /64 of an IPv6 one, which a single host owns whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Peer(IpAddr);
+
+impl Peer {
+    /// Returns the address, or the network of an IPv6 one.
+    pub(super) fn address(self) -> IpAddr {
+        self.0
+    }
+}
+
+impl From<IpAddr> for Peer {
+    fn from(address: IpAddr) -> Self {
+        Self(match address.to_canonical() {
+            IpAddr::V4(v4) => IpAddr::V4(v4),
+            IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
+        })
+    }
+}
+
+/// Whether a caller has shown who it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Standing {
+    /// Anybody.
+    Stranger,
+    /// Has shown a certificate or the secret of the path.
+    Known,
+}
+
+/// How long a new connection may take to its first review before it counts as one that only waits.
+const ARRIVES_WITHIN: Duration = Duration::from_secs(3);
+
+/// What a connection is doing; what comes first is given up first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// It has not even shaken hands, though it had the time.
+    Silent,
+    /// It has never carried a review, and rests.
+    Unproven,
+    /// It sends a body, or takes an answer, more slowly than anybody has to.
+    Dawdling,
+    /// It has come a moment ago, and so have too many others: the first of them goes first.
+    Flooding,
+    /// It has carried reviews, and rests.
+    Resting,
+    /// It has come a moment ago. Those who only rest make room for it: nobody is sent away between his handshake and his question.
+    Arriving,
+    /// It sends a body or takes an answer.
+    Talking,
+    /// A review of it is being decided: nobody takes its place.
+    Deciding,
+}
+
+/// Why a connection has to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Overdue {
+    /// It rests for too long: it may finish what it began.
+    Leave,
+    /// It does not take its answers: it is cut.
+    Cut,
+}
+
+/// What is known of one connection.
+#[derive(Debug)]
+pub(super) struct Life {
+    peer: Peer,
+    opened: Instant,
+    /// Told to go, for somebody who needs the place.
+    pub(super) leave: CancellationToken,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    standing: Standing,
+    shaken: bool,
+    requests: usize,
+    deciding: usize,
+    reviews: u64,
+    /// Since when it does what it does.
+    since: Instant,
+    /// When the answers were made that have not been written yet.
+    unwritten: BTreeMap<u64, Instant>,
+    next: u64,
+    /// How many bytes may still come that no request explains.
+    credit: usize,
+    earned: Instant,
+}
+
+/// Bytes that a connection may send before its first request: twice the window, whose bytes come before they are read.
+const FREE_BYTES: usize = 512 << 10;
+/// The most that it may send between two.
+const MOST_BYTES: usize = 2 * FREE_BYTES;
+/// Bytes of frames and headers that one request explains.
+const REQUEST_BYTES: usize = 32 << 10;
+/// Bytes a second that a resting connection may send: sixty pings.
+const RESTING_BYTES: usize = 1 << 10;
+
+impl State {
+    fn earn(&mut self, bytes: usize) {
+        self.credit = self.credit.saturating_add(bytes).min(MOST_BYTES);
+    }
+}
+
+impl Life {
+    pub(super) fn new(peer: Peer, now: Instant) -> Self {
+        Self {
+            peer,
+            opened: now,
+            leave: CancellationToken::new(),
+            state: Mutex::new(State {
+                standing: Standing::Stranger,
+                shaken: false,
+                requests: 0,
+                deciding: 0,
+                reviews: 0,
+                since: now,
+                unwritten: BTreeMap::new(),
+                next: 0,
+                credit: FREE_BYTES,
+                earned: now,
+            }),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn peer(&self) -> Peer {
+        self.peer
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        self.state().standing
+    }
+
+    /// Notes that the caller has shown who it is.
+    pub(super) fn is_known(&self) {
+        self.state().standing = Standing::Known;
+    }
+
+    /// Notes that the handshake is done.
+    pub(super) fn shaken(&self, now: Instant) {
+        let mut state = self.state();
+        state.shaken = true;
+        state.since = now;
+    }
+
+    /// Notes that a request has come; it is over when what is returned is dropped.
+    pub(super) fn request(self: &Arc<Self>, now: Instant) -> Asking {
+        let mut state = self.state();
+        state.requests += 1;
+        state.since = now;
+        state.earn(REQUEST_BYTES);
+        drop(state);
+        Asking(Arc::clone(self))
+    }
+
+    /// Notes that a review is being decided, not only waiting for it, until what is returned is dropped.
+    pub(super) fn decides(self: &Arc<Self>) -> Deciding {
+        self.state().deciding += 1;
+        Deciding(Arc::clone(self))
+    }
+
+    /// Notes that a review has been answered.
+    pub(super) fn reviewed(&self) {
+        self.state().reviews += 1;
+    }
+
+    /// Notes that an answer has been made, which is to be written; returns its number.
+    pub(super) fn answers(&self, now: Instant) -> u64 {
+        let mut state = self.state();
+        let number = state.next;
+        state.next += 1;
+        state.since = now;
+        state.unwritten.insert(number, now);
+        number
+    }
+
+    /// Notes that an answer has been handed on to the socket, or given up.
+    pub(super) fn written(&self, number: u64) {
+        self.state().unwritten.remove(&number);
+    }
+
+    /// Takes bytes of what a connection may send unasked, plus what its bodies explain; tells whether there were enough.
+    pub(super) fn receives(&self, bytes: usize, now: Instant) -> bool {
+        let mut state = self.state();
+        let rested = now.saturating_duration_since(state.earned).as_secs();
+        if rested > 0 {
+            state.earned = now;
+            let earned = usize::try_from(rested)
+                .unwrap_or(usize::MAX)
+                .saturating_mul(RESTING_BYTES);
+            state.earn(earned);
+        }
+        let left = state.credit.checked_sub(bytes);
+        state.credit = left.unwrap_or_default();
+        left.is_some()
+    }
+
+    /// Notes bytes of a body: they, and as many of the frames around them, are explained.
+    pub(super) fn explained(&self, bytes: usize) {
+        self.state().earn(bytes.saturating_mul(2));
+    }
+
+    /// Returns what the connection is doing, and since when.
+    pub(super) fn phase(&self, limits: &Limits, now: Instant) -> (Standing, Phase, Instant) {
+        let state = self.state();
+        let lasts = now.saturating_duration_since(state.since);
+        let oldest = state.unwritten.values().next().copied();
+        let phase = if state.deciding > 0 {
+            Phase::Deciding
+        } else if state.requests > 0 || oldest.is_some() {
+            let waits = oldest.map_or(lasts, |made| now.saturating_duration_since(made));
+            if waits > limits.body_grace {
+                Phase::Dawdling
+            } else {
+                Phase::Talking
+            }
+        } else if state.reviews == 0 && now.saturating_duration_since(self.opened) < ARRIVES_WITHIN {
+            return (state.standing, Phase::Arriving, self.opened);
+        } else if !state.shaken {
+            Phase::Silent
+        } else if state.reviews == 0 {
+            Phase::Unproven
+        } else {
+            Phase::Resting
+        };
+        (state.standing, phase, state.since)
+    }
+
+    /// Tells whether it has to end.
+    pub(super) fn overdue(&self, limits: &Limits, now: Instant) -> Option<Overdue> {
+        let state = self.state();
+        let age = |since: Instant| now.saturating_duration_since(since);
+        if state
+            .unwritten
+            .values()
+            .next()
+            .is_some_and(|made| age(*made) > limits.write)
+        {
+            return Some(Overdue::Cut);
+        }
+        if state.requests > 0 || !state.unwritten.is_empty() {
+            return None;
+        }
+        let stranger = state.reviews == 0 && age(self.opened) > limits.unproven;
+        (stranger || age(state.since) > limits.idle).then_some(Overdue::Leave)
+    }
+}
+
+/// A request that has come and has not been answered yet.
+#[derive(Debug)]
+pub(super) struct Asking(Arc<Life>);
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.requests = state.requests.saturating_sub(1);
+    }
+}
+
+/// A review that is being decided.
+#[derive(Debug)]
+pub(super) struct Deciding(Arc<Life>);
+
+impl Drop for Deciding {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.deciding = state.deciding.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn life() -> (Arc<Life>, Instant) {
+        let now = Instant::now();
+        let peer = Peer::from(IpAddr::from([127, 0, 0, 1]));
+        (Arc::new(Life::new(peer, now)), now)
+    }
+
+    #[test]
+    fn a_host_cannot_be_many_by_having_many_addresses() {
+        let peer = |text: &str| Peer::from(text.parse::<IpAddr>().expect("an address"));
+        assert_eq!(peer("2001:db8::1"), peer("2001:db8::2:3"));
+        assert_ne!(peer("2001:db8:0:1::1"), peer("2001:db8:0:2::1"));
+        assert_eq!(peer("::ffff:10.0.0.1"), peer("10.0.0.1"));
+        assert_ne!(peer("10.0.0.1"), peer("10.0.0.2"));
+    }
+
+    #[test]
+    fn a_connection_goes_through_its_phases() {
+        let limits = Limits::default();
+        let (life, now) = life();
+        let phase = |at| life.phase(&limits, at).1;
+        assert_eq!(phase(now), Phase::Arriving);
+        assert_eq!(phase(now + ARRIVES_WITHIN), Phase::Silent);
+        life.shaken(now);
+        assert_eq!(phase(now), Phase::Arriving);
+        assert_eq!(phase(now + ARRIVES_WITHIN), Phase::Unproven);
+        let asking = life.request(now);
+        assert_eq!(phase(now), Phase::Talking);
+        assert_eq!(phase(now + limits.body_grace * 2), Phase::Dawdling);
+        let deciding = life.decides();
+        assert_eq!(phase(now + limits.body_grace * 2), Phase::Deciding);
+        drop(deciding);
+        life.reviewed();
+        let number = life.answers(now);
+        drop(asking);
+        assert_eq!(phase(now), Phase::Talking);
+        life.written(number);
+        assert_eq!(phase(now), Phase::Resting);
+    }
+
+    #[test]
+    fn pings_are_no_reason_to_stay() {
+        let limits = Limits::default();
+        let (life, now) = life();
+        life.shaken(now);
+        assert_eq!(life.overdue(&limits, now + limits.unproven), None);
+        let late = now + limits.unproven + Duration::from_millis(1);
+        assert_eq!(life.overdue(&limits, late), Some(Overdue::Leave));
+        life.reviewed();
+        assert_eq!(life.overdue(&limits, late), None);
+        let later = now + limits.idle + Duration::from_millis(1);
+        assert_eq!(life.overdue(&limits, later), Some(Overdue::Leave));
+    }
+
+    #[test]
+    fn an_answer_that_is_not_taken_ends_the_connection() {
+        let limits = Limits::default();
+        let (life, now) = life();
+        let number = life.answers(now);
+        let late = now + limits.write + Duration::from_millis(1);
+        assert_eq!(life.overdue(&limits, late), Some(Overdue::Cut));
+        life.written(number);
+        assert_eq!(life.overdue(&limits, late), None);
+    }
+
+    #[test]
+    fn bytes_that_no_request_explains_run_out() {
+        let (life, now) = life();
+        assert!(life.receives(FREE_BYTES, now));
+        assert!(!life.receives(1, now));
+        let _asking = life.request(now);
+        assert!(life.receives(REQUEST_BYTES, now) && !life.receives(1, now));
+        life.explained(100);
+        assert!(life.receives(200, now) && !life.receives(1, now));
+        // A ping every thirty seconds, as Go's clients send it, for a day.
+        let mut at = now;
+        for _ in 0..2880 {
+            at += Duration::from_secs(30);
+            assert!(life.receives(17, at));
+        }
+    }
+}

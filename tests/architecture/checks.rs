@@ -1,0 +1,210 @@
+//! The checks of the shape, as functions on text.
+//!
+//! Decides what is wrong with one file; never which files there are.
+
+use std::collections::BTreeSet;
+
+use super::{CONTENTS_STOP, DOORS, IMPURE_NAMES, LINE_STOP, MAIN_STOP, room_of};
+
+pub(crate) fn door_faults(path: &str, text: &str) -> Vec<String> {
+    let Some(room) = room_of(path) else {
+        return Vec::new();
+    };
+    let Some((_, doors)) = DOORS.iter().find(|(name, _)| *name == room) else {
+        return Vec::new();
+    };
+    used_rooms(text)
+        .into_iter()
+        .filter(|used| {
+            *used != room && DOORS.iter().any(|(name, _)| name == used) && !doors.contains(&used.as_str())
+        })
+        .map(|used| format!("{path}: {room} → {used} is not a door"))
+        .collect()
+}
+
+/// Returns the rooms that a text names behind `crate::`, grouped imports included.
+fn used_rooms(text: &str) -> BTreeSet<String> {
+    text.split("crate::")
+        .skip(1)
+        .flat_map(|rest| {
+            rest.strip_prefix('{')
+                .map_or_else(|| vec![first_word(rest)], first_words_of_group)
+        })
+        .collect()
+}
+
+/// Returns the first name of every member of `{a::{x, y}, b}`, of which the opening brace has been taken off.
+fn first_words_of_group(group: &str) -> Vec<String> {
+    let mut depth = 1_usize;
+    let mut members = vec![String::new()];
+    for c in group.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+        if depth == 1 && c == ',' {
+            members.push(String::new());
+        } else if let Some(member) = members.last_mut() {
+            member.push(c);
+        }
+    }
+    members.iter().map(|member| first_word(member.trim())).collect()
+}
+
+fn first_word(text: &str) -> String {
+    text.chars()
+        .take_while(|c| c.is_alphanumeric() || *c == '_')
+        .collect()
+}
+
+pub(crate) fn impurities(path: &str, text: &str) -> Vec<String> {
+    IMPURE_NAMES
+        .iter()
+        .filter(|name| text.contains(**name))
+        .map(|name| format!("{path}: a pure room says `{name}`"))
+        .collect()
+}
+
+/// The files that may write to a hub while it serves, and what each writes; ARCHITECTURE.md names them, too.
+pub(crate) const WRITERS: [(&str, &str); 5] = [
+    ("src/controllers/apply.rs", "what a plan says"),
+    ("src/controllers/auditor/apply.rs", "reports"),
+    ("src/controllers/election/campaign.rs", "the Lease"),
+    ("src/controllers/herald.rs", "events"),
+    ("src/controllers/policies/apply.rs", "the status of policies"),
+];
+
+pub(crate) fn mutations(path: &str, text: &str) -> Vec<String> {
+    if WRITERS.iter().any(|(writer, _)| *writer == path) {
+        return Vec::new();
+    }
+    [
+        ".create(",
+        ".replace(",
+        ".patch(",
+        ".delete(",
+        ".patch_status(",
+        ".replace_status(",
+        ".delete_collection(",
+        ".patch_subresource(",
+        "Recorder::new(",
+    ]
+    .iter()
+    .filter(|call| text.contains(**call))
+    .map(|call| format!("{path}: `{call}…)` belongs into one of WRITERS"))
+    .collect()
+}
+
+/// What is printed is safe to show: the one place that writes to the terminal takes nothing else, and logs escape their facts.
+pub(crate) fn outlets(path: &str, text: &str) -> Vec<String> {
+    // Trials are tests that tell their figures to whoever runs them.
+    let is_trial = path.starts_with("src/server/trials/");
+    if is_trial || ["src/cli/print.rs", "src/telemetry/logs.rs"].contains(&path) {
+        return Vec::new();
+    }
+    ["print!(", "println!(", "io::stdout", "io::stderr"]
+        .iter()
+        .filter(|name| text.contains(**name))
+        .map(|name| format!("{path}: `{name}` belongs into cli/print"))
+        .collect()
+}
+
+/// Files of users are opened with care: whether they have an end, how large they are, where a link leads.
+pub(crate) fn openings(path: &str, text: &str) -> Vec<String> {
+    // What kubeconfigs mean is decided by their reader, after the file was looked at; keys of tests are made anew.
+    let kept = [
+        ("src/cli/connect.rs", "Kubeconfig::read"),
+        ("src/server/issue.rs", "OpenOptions"),
+    ];
+    let names = [
+        "fs::read(",
+        "fs::read_to_string",
+        "fs::write(",
+        "fs::copy",
+        "fs::read_dir",
+        "File::open",
+        "File::create",
+        "OpenOptions",
+        "Kubeconfig::read",
+        "from_pem_file",
+        "pem_file_iter",
+    ];
+    names
+        .iter()
+        .filter(|name| {
+            !path.starts_with("src/files/") && text.contains(**name) && !kept.contains(&(path, **name))
+        })
+        .map(|name| format!("{path}: `{name}` belongs into files"))
+        .collect()
+}
+
+pub(crate) fn header_fault(path: &str, text: &str) -> Option<String> {
+    let starts = text.trim_start().starts_with("//!");
+    (!starts).then(|| format!("{path}: has no `//!` header that says what it decides and what it never does"))
+}
+
+pub(crate) fn size_fault(path: &str, text: &str) -> Option<String> {
+    let lines = production(text).lines().count();
+    let stop = match path {
+        "src/main.rs" => MAIN_STOP,
+        _ if path.ends_with("/mod.rs") || path.ends_with("/lib.rs") => CONTENTS_STOP,
+        _ => LINE_STOP,
+    };
+    (lines > stop).then(|| format!("{path}: {lines} lines before its tests, the stop is {stop}"))
+}
+
+/// Returns a file's text up to its unit tests.
+pub(crate) fn production(text: &str) -> String {
+    text.lines()
+        .take_while(|line| *line != "#[cfg(test)]")
+        .fold(String::new(), |mut all, line| {
+            all.push_str(line);
+            all.push('\n');
+            all
+        })
+}
+
+/// The dependencies of a crate that are other crates of the workspace.
+pub(crate) fn workspace_dependencies(manifest: &str, crates: &[String]) -> Vec<String> {
+    manifest
+        .split("[dependencies]")
+        .nth(1)
+        .unwrap_or_default()
+        .lines()
+        .take_while(|line| !line.starts_with('['))
+        .map(first_word)
+        .filter(|name| crates.contains(name))
+        .collect()
+}
+
+/// The crates of the workspace, by the manifest of the whole.
+pub(crate) fn members(manifest: &str) -> Vec<String> {
+    let listed = manifest
+        .split("members = [")
+        .nth(1)
+        .and_then(|rest| rest.split(']').next());
+    let quoted = listed.unwrap_or_default().split('"').skip(1).step_by(2);
+    quoted
+        .filter_map(|path| path.strip_prefix("crates/"))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What stands in production code more than once though Kubernetes has one word for it: a text and the folder that may have it.
+pub(crate) const WRITTEN_ONCE: [(&str, &str); 2] = [
+    ("\"DoesNotExist\"", "crates/apimachinery/"),
+    ("a lowercase RFC 1123 ", "crates/apimachinery/"),
+];
+
+pub(crate) fn second_copies(path: &str, text: &str) -> Vec<String> {
+    let found = WRITTEN_ONCE
+        .iter()
+        .filter(|(word, home)| !path.starts_with(home) && production(text).contains(word));
+    found
+        .map(|(word, home)| format!("{path}: writes {word} again, which is {home}'s"))
+        .collect()
+}

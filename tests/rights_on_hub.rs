@@ -1,0 +1,435 @@
+//! What the manifests of `manifests/rbac` grant against what is done with it: both halves of the program run as their service
+//! accounts on a hub that asks for rights, through every story that needs some, and each request is recorded.
+//!
+//! Nothing that was needed may have been forbidden, and what was granted and not used has a reason here. What the accounts must
+//! never be able to do is asked as the accounts.
+
+#[path = "support/agent.rs"]
+mod agent;
+#[path = "rights/manifests.rs"]
+mod manifests;
+#[path = "rights/recorder.rs"]
+mod recorder;
+#[path = "audit/scene.rs"]
+#[expect(dead_code, reason = "it needs a part of it")]
+mod scene;
+#[path = "rights/stories.rs"]
+mod stories;
+#[path = "support/hub.rs"]
+#[expect(dead_code, reason = "it needs a part of it")]
+mod support;
+
+use std::collections::BTreeSet;
+
+use devhub::{Authz, Controller, DevHub, TestHub};
+use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use manifests::{Granted, files, granted, objects, rules};
+use recorder::{Record, acting_as};
+use serde_json::{Value, json};
+
+const GATE: &str = "tidegate-gate";
+const CONTROLLERS: &str = "tidegate-controllers";
+const EVERYTHING: [&str; 5] = [
+    "gate.yaml",
+    "controllers.yaml",
+    "registration.yaml",
+    "signing.yaml",
+    "hub-permissions.yaml",
+];
+
+/// A hub that asks for rights, with the manifests that are named and the role of a cluster bound in `c1`.
+async fn hub(files: &[&str]) -> TestHub {
+    let builder = DevHub::builder().authz(Authz::Rbac).controllers(Controller::ALL);
+    let builder = support::definitions()
+        .into_iter()
+        .fold(builder, devhub::Builder::crd);
+    let hub = TestHub::of(builder).await.expect("the hub starts");
+    let namespace = |name: &str, labels: Value| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}});
+    let label = json!({"open-cluster-management.io/cluster-name": "c1"});
+    support::load(
+        &hub,
+        [
+            namespace("tidegate", json!({})),
+            namespace("open-cluster-management-hub", json!({})),
+            namespace("c1", label),
+        ],
+    )
+    .await;
+    support::load(&hub, files.iter().flat_map(|file| objects(file))).await;
+    hub
+}
+
+/// What the operator binds in the namespace of each cluster.
+fn bound_in(namespace: &str) -> Value {
+    json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+        "metadata": {"name": "tidegate-cluster", "namespace": namespace},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "tidegate-cluster"},
+        "subjects": [{"kind": "ServiceAccount", "name": CONTROLLERS, "namespace": "tidegate"}]})
+}
+
+fn used(record: &Record) -> BTreeSet<Granted> {
+    let calls = record.calls().into_iter();
+    calls.map(|call| (call.group, call.resource, call.verb)).collect()
+}
+
+/// Asserts that nothing was forbidden, and that everything granted was used or has a reason.
+fn assert_fit(record: &Record, granted: &BTreeSet<Granted>, reasons: &[Reason]) {
+    assert!(
+        record.forbidden().is_empty(),
+        "needed and not granted: {:#?}",
+        record.forbidden()
+    );
+    let mut excused: BTreeSet<Granted> = BTreeSet::new();
+    for (group, resource, verbs, why) in reasons {
+        assert!(!why.is_empty());
+        for verb in *verbs {
+            let one = ((*group).to_owned(), (*resource).to_owned(), (*verb).to_owned());
+            assert!(
+                granted.contains(&one),
+                "nobody grants {one:?}, which has a reason"
+            );
+            excused.insert(one);
+        }
+    }
+    let used = used(record);
+    let idle: Vec<&Granted> = granted
+        .iter()
+        .filter(|one| !used.contains(*one) && !excused.contains(*one))
+        .collect();
+    assert!(
+        idle.is_empty(),
+        "granted and not used: {idle:#?}\nused: {used:#?}"
+    );
+}
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+const ADDON: &str = "addon.open-cluster-management.io";
+
+/// Group, resource, verbs, and why they are granted although no story uses them.
+type Reason = (&'static str, &'static str, &'static [&'static str], &'static str);
+
+const HELD: &str = "asked of the authorizer by the API server, for another request";
+const AUDIT: &str = "read by the audit where too many objects change at once";
+const ONCE_MORE: &str = "read again only where a watch has not shown an own write in time";
+
+const REASONS: &[Reason] = &[
+    (RBAC, "clusterroles", &["bind"], HELD),
+    (ADDON, "addondeploymentconfigs", &["get"], AUDIT),
+    (ADDON, "addonhubconfigs", &["get"], AUDIT),
+    (ADDON, "addontemplates", &["get"], AUDIT),
+    ("certificates.k8s.io", "signers", &["approve", "sign"], HELD),
+    (
+        "",
+        "serviceaccounts/token",
+        &["create", "subscribe"],
+        "held only to be given",
+    ),
+    (ADDON, "clustermanagementaddons/finalizers", &["update"], HELD),
+    (ADDON, "managedclusteraddons/finalizers", &["update"], HELD),
+    (ADDON, "managedclusteraddons", &["get", "patch"], ONCE_MORE),
+    (ADDON, "clustermanagementaddons", &["get"], ONCE_MORE),
+    (
+        "cluster.open-cluster-management.io",
+        "managedclusters",
+        &["get"],
+        ONCE_MORE,
+    ),
+    (
+        "work.open-cluster-management.io",
+        "manifestworks",
+        &["get"],
+        ONCE_MORE,
+    ),
+    (
+        "",
+        "serviceaccounts",
+        &["get", "patch"],
+        "labels or owners that somebody took away are put back",
+    ),
+    (RBAC, "roles", &["get"], ONCE_MORE),
+    (RBAC, "rolebindings", &["get"], ONCE_MORE),
+    (
+        "certificates.k8s.io",
+        "certificatesigningrequests",
+        &["get"],
+        ONCE_MORE,
+    ),
+    ("wgpolicyk8s.io", "policyreports", &["get"], ONCE_MORE),
+    (
+        "wgpolicyk8s.io",
+        "clusterpolicyreports",
+        &["get", "update", "delete"],
+        "as for policyreports",
+    ),
+    (
+        "openreports.io",
+        "reports",
+        &["get", "list", "watch", "create", "update", "delete"],
+        "the same reports where a hub serves the other kind: tests/audit_on_hub.rs",
+    ),
+    (
+        "openreports.io",
+        "clusterreports",
+        &["get", "list", "watch", "create", "update", "delete"],
+        "the same",
+    ),
+    (
+        "events.k8s.io",
+        "events",
+        &["patch"],
+        "an event that comes again is counted",
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_controllers_need_what_they_are_granted_and_nothing_else() {
+    let hub = hub(&EVERYTHING).await;
+    support::load(&hub, [bound_in("c1")]).await;
+    let record = Record::default();
+    let client = acting_as(CONTROLLERS, &hub.client(), &record);
+    stories::of_the_controllers(&hub, client).await;
+    let files = [
+        "controllers.yaml",
+        "registration.yaml",
+        "signing.yaml",
+        "hub-permissions.yaml",
+    ];
+    assert_fit(&record, &granted(&files), REASONS);
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_gate_needs_what_it_is_granted_and_writes_nothing() {
+    let hub = hub(&EVERYTHING).await;
+    let record = Record::default();
+    let client = acting_as(GATE, &hub.client(), &record);
+    stories::of_the_gate(&hub, client).await;
+    assert_fit(&record, &granted(&["gate.yaml"]), &[]);
+    let writes = record.calls().into_iter().filter(|call| {
+        !["get", "list", "watch"].contains(&call.verb.as_str()) && call.resource != "subjectaccessreviews"
+    });
+    assert_eq!(writes.count(), 0, "{:#?}", record.calls());
+    hub.shutdown().await;
+}
+
+/// Verb, group, resource, subresource, namespace, name.
+type Act = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+);
+
+/// What neither account may ever do.
+const NEVER: [Act; 26] = [
+    (
+        "create",
+        "",
+        "serviceaccounts",
+        "token",
+        "kube-system",
+        "clusterrole-aggregation-controller",
+    ),
+    ("create", "", "serviceaccounts", "token", "tidegate", CONTROLLERS),
+    ("create", "", "serviceaccounts", "", "kube-system", ""),
+    ("delete", "", "serviceaccounts", "", "kube-system", "default"),
+    ("patch", "", "serviceaccounts", "", "kube-system", "default"),
+    ("get", "", "secrets", "", "kube-system", "any"),
+    ("list", "", "secrets", "", "", ""),
+    (
+        "get",
+        "",
+        "secrets",
+        "",
+        "open-cluster-management-hub",
+        "signer-secret",
+    ),
+    ("list", "", "secrets", "", "open-cluster-management-hub", ""),
+    ("get", "", "secrets", "", "c1", "any"),
+    (
+        "update",
+        "coordination.k8s.io",
+        "leases",
+        "",
+        "kube-system",
+        "kube-scheduler",
+    ),
+    (
+        "update",
+        "coordination.k8s.io",
+        "leases",
+        "",
+        "kube-system",
+        "kube-controller-manager",
+    ),
+    ("update", "coordination.k8s.io", "leases", "", "tidegate", "other"),
+    ("create", "coordination.k8s.io", "leases", "", "kube-system", ""),
+    ("create", RBAC, "rolebindings", "", "kube-system", ""),
+    ("create", RBAC, "roles", "", "kube-system", ""),
+    ("delete", RBAC, "rolebindings", "", "kube-system", "any"),
+    ("create", RBAC, "clusterrolebindings", "", "", ""),
+    ("create", RBAC, "clusterroles", "", "", ""),
+    ("bind", RBAC, "clusterroles", "", "", "cluster-admin"),
+    ("bind", RBAC, "clusterroles", "", "c1", "tidegate-cluster"),
+    ("escalate", RBAC, "clusterroles", "", "", ""),
+    ("impersonate", "", "users", "", "", "admin"),
+    (
+        "approve",
+        "certificates.k8s.io",
+        "signers",
+        "",
+        "",
+        "kubernetes.io/kube-apiserver-client-kubelet",
+    ),
+    (
+        "sign",
+        "certificates.k8s.io",
+        "signers",
+        "",
+        "",
+        "kubernetes.io/kube-apiserver-client",
+    ),
+    ("create", "", "pods", "", "tidegate", ""),
+];
+
+/// What the account may do, so that a question that is put wrongly is noticed.
+const MAY: [Act; 4] = [
+    ("create", RBAC, "rolebindings", "", "c1", ""),
+    (
+        "update",
+        "coordination.k8s.io",
+        "leases",
+        "",
+        "tidegate",
+        "leader",
+    ),
+    (
+        "get",
+        "",
+        "secrets",
+        "",
+        "open-cluster-management-hub",
+        "hello-ca",
+    ),
+    ("bind", RBAC, "clusterroles", "", "c1", "hello-reader"),
+];
+
+async fn can(client: &Client, (verb, group, resource, subresource, namespace, name): Act) -> bool {
+    let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {
+        "resourceAttributes": {"verb": verb, "group": group, "resource": resource, "subresource": subresource,
+            "namespace": namespace, "name": name}}});
+    let review: SelfSubjectAccessReview = serde_json::from_value(review).expect("a review");
+    let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+    let answer = api
+        .create(&PostParams::default(), &review)
+        .await
+        .expect("an answer");
+    answer.status.expect("a status").allowed
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn neither_account_can_take_over_the_hub() {
+    let hub = hub(&EVERYTHING).await;
+    support::load(&hub, [bound_in("c1")]).await;
+    let (gate, controllers) = (
+        acting_as(GATE, &hub.client(), &Record::default()),
+        acting_as(CONTROLLERS, &hub.client(), &Record::default()),
+    );
+    for act in NEVER {
+        assert!(!can(&gate, act).await, "the gate can {act:?}");
+        assert!(!can(&controllers, act).await, "the controllers can {act:?}");
+    }
+    for act in MAY {
+        assert!(can(&controllers, act).await, "the controllers cannot {act:?}");
+        assert!(!can(&gate, act).await, "the gate can {act:?}");
+    }
+    // In one process the account of the controllers reads what the gate reads, and nothing more.
+    support::load(&hub, objects("one-process.yaml")).await;
+    for act in NEVER {
+        assert!(!can(&controllers, act).await, "one process can {act:?}");
+    }
+    hub.shutdown().await;
+}
+
+/// Where the role is bound everywhere, the policy of the API server holds it to namespaces of clusters.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_holds_the_controllers_to_namespaces_of_clusters() {
+    let hub = hub(&EVERYTHING).await;
+    support::load(&hub, objects("registration-everywhere.yaml")).await;
+    let client = acting_as(CONTROLLERS, &hub.client(), &Record::default());
+    let post = |path: String, body: Value| {
+        let client = client.clone();
+        async move {
+            let request = http::Request::post(path).header("content-type", "application/json");
+            let request = request.body(body.to_string().into_bytes()).expect("a request");
+            client.request::<Value>(request).await
+        }
+    };
+    let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x"},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "hello-reader"},
+        "subjects": [{"apiGroup": RBAC, "kind": "Group", "name": "agents"}]});
+    let bind = |namespace: &str| {
+        post(
+            format!("/apis/{RBAC}/v1/namespaces/{namespace}/rolebindings"),
+            binding.clone(),
+        )
+    };
+    bind("c1").await.expect("in the namespace of a cluster");
+    for namespace in ["kube-system", "default", "tidegate"] {
+        let refused = bind(namespace)
+            .await
+            .expect_err("elsewhere it is refused")
+            .to_string();
+        assert!(
+            refused.contains("only in namespaces of clusters"),
+            "{namespace}: {refused}"
+        );
+    }
+    if !hub.is_real() {
+        // The dev hub has no admission of requests for tokens.
+        return hub.shutdown().await;
+    }
+    let token =
+        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}});
+    for namespace in ["c1", "kube-system"] {
+        let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/default/token");
+        let refused = post(path, token.clone()).await;
+        assert!(refused.is_err(), "a token of {namespace}/default was given");
+    }
+    hub.shutdown().await;
+}
+
+#[test]
+fn nothing_is_granted_by_a_star_or_to_everybody() {
+    for file in files() {
+        for rule in rules(&file) {
+            let lists = [
+                &rule.api_groups,
+                &rule.resources,
+                &rule.resource_names,
+                &Some(rule.verbs.clone()),
+            ];
+            let mut words = lists.into_iter().flatten().flatten();
+            assert!(words.all(|word| !word.contains('*')), "{file}: {rule:?}");
+            let named = rule.resource_names.is_some();
+            let risky = ["approve", "sign", "bind", "escalate", "impersonate"];
+            let risky = rule.verbs.iter().any(|verb| risky.contains(&verb.as_str()));
+            let secret = rule
+                .resources
+                .iter()
+                .flatten()
+                .any(|resource| resource == "secrets");
+            assert!(!(risky || secret) || named, "{file}: {rule:?}");
+        }
+        for object in objects(&file) {
+            for subject in object["subjects"].as_array().into_iter().flatten() {
+                assert_eq!(subject["kind"], "ServiceAccount", "{file}");
+                assert_eq!(subject["namespace"], "tidegate", "{file}");
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Every word that the code can write on a hub is one that `tidegate explain` knows.
+//!
+//! Walks the sources, not a list: a reason or an annotation that somebody adds without a sentence fails here.
+
+use std::path::{Path, PathBuf};
+
+use tidegate::explain::explain;
+
+fn sources(folder: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder of sources").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            let is_source = path.extension().is_some_and(|extension| extension == "rs");
+            if !is_source || name.contains("tests") || name.contains("properties") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("a source");
+            let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let code: Vec<&str> = text
+                .lines()
+                .filter(|line| !line.trim().starts_with("//"))
+                .collect();
+            found.push((path, code.join("\n")));
+        }
+    }
+    assert!(found.len() > 1, "{folder} has no sources");
+    found
+}
+
+/// The texts in quotes of a source.
+fn literals(text: &str) -> impl Iterator<Item = &str> {
+    text.split('"').skip(1).step_by(2)
+}
+
+/// Words in capitals that are no reasons: kinds, types of conditions, values of fields, and words of events and of plans.
+const NO_REASONS: &[&str] = &[
+    "AddOnPolicy",
+    "Approved",
+    "Assigned",
+    "Audit",
+    "Available",
+    "Certificate",
+    "ClusterPolicyReport",
+    "ClusterReport",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "ConfigMap",
+    "Configure",
+    "Configured",
+    "CustomResourceDefinition",
+    "CustomSigner",
+    "Customized",
+    "DaemonSet",
+    "Degraded",
+    "Deny",
+    "Deployment",
+    "False",
+    "Group",
+    "HostingManifestApplied",
+    "Install",
+    "JSONPaths",
+    "Job",
+    "JobComplete",
+    "JobFailed",
+    "JobFailedMessage",
+    "KubeClient",
+    "Managed",
+    "ManifestApplied",
+    "Namespace",
+    "NotFound",
+    "Orphan",
+    "Paused",
+    "Pod",
+    "PodPhase",
+    "PolicyReport",
+    "Reconciling",
+    "Removed",
+    "Report",
+    "Role",
+    "RoleBinding",
+    "Rollback",
+    "Rollout",
+    "SelectivelyOrphan",
+    "ServiceAccount",
+    "Stalled",
+    "StatefulSet",
+    "Succeeded",
+    "True",
+    "Uninstall",
+    "Unknown",
+    "Upgrade",
+    "User",
+    "WellKnownStatus",
+];
+
+#[test]
+fn every_reason_that_the_code_can_write_is_explained() {
+    let is_word = |text: &&str| {
+        text.len() > 2
+            && text.starts_with(|letter: char| letter.is_ascii_uppercase())
+            && text.chars().all(|letter| letter.is_ascii_alphabetic())
+            && text.chars().any(|letter| letter.is_ascii_lowercase())
+    };
+    let mut unknown = Vec::new();
+    let mut known = 0;
+    for (path, text) in ["src/plan", "src/controllers", "src/audit"]
+        .into_iter()
+        .flat_map(sources)
+    {
+        for word in literals(&text)
+            .filter(is_word)
+            .filter(|word| !NO_REASONS.contains(word))
+        {
+            match explain(word) {
+                Ok(text) if text.contains("a reason of conditions") => known += 1,
+                Ok(_) | Err(_) => unknown.push(format!("{}: {word}", path.display())),
+            }
+        }
+    }
+    assert!(
+        unknown.is_empty(),
+        "no sentence in src/explain/words.rs for {unknown:#?}"
+    );
+    assert!(
+        known > 60,
+        "only {known} reasons were found: the walk looks past them"
+    );
+}
+
+#[test]
+fn every_name_of_the_interface_is_explained() {
+    let names = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api/names.rs");
+    let names = std::fs::read_to_string(names).expect("the names");
+    let mut seen = 0;
+    let mut unknown = Vec::new();
+    for module in names.split("\npub mod ").skip(1) {
+        let (name, body) = module.split_once(' ').expect("a module has a name");
+        if !["labels", "annotations", "finalizers", "reasons"].contains(&name) {
+            continue;
+        }
+        let code: Vec<&str> = body
+            .lines()
+            .filter(|line| !line.trim().starts_with("///"))
+            .collect();
+        let code = code.join("\n");
+        for word in literals(&code).filter(|word| !["addon-manager", "self"].contains(word)) {
+            seen += 1;
+            unknown.extend(explain(word).is_err().then(|| word.to_owned()));
+        }
+    }
+    assert!(
+        unknown.is_empty(),
+        "no sentence in src/explain/words.rs for {unknown:#?}"
+    );
+    assert!(
+        seen > 60,
+        "only {seen} names were found: the walk looks past them"
+    );
+}
+
+#[test]
+fn every_name_of_our_own_is_explained() {
+    let mut seen = std::collections::BTreeSet::new();
+    for (_, text) in sources("src") {
+        let ours = literals(&text).filter(|text| text.starts_with("tidegate.io/"));
+        let names = ours.filter(|text| text.len() > "tidegate.io/".len() && !text.contains(['{', ' ']));
+        seen.extend(names.map(str::to_owned));
+    }
+    assert!(
+        seen.len() >= 15,
+        "only {seen:?} were found: the walk looks past them"
+    );
+    let unknown: Vec<&String> = seen.iter().filter(|name| explain(name).is_err()).collect();
+    assert!(
+        unknown.is_empty(),
+        "no sentence in src/explain/words.rs for {unknown:#?}"
+    );
+}
