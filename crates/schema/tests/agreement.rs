@@ -108,8 +108,23 @@ fn check_only() -> impl Strategy<Value = Value> {
         (0..3_i64).prop_map(|at| json!({"minProperties": at})),
         (0..3_i64).prop_map(|at| json!({"maxItems": at})),
         prop::sample::select(vec!["a", "b", "c"]).prop_map(|name| json!({"required": [name]})),
-        prop::sample::select(vec!["a", "b"]).prop_map(|text| json!({"enum": [text, 1, 2]})),
+        // No whole number: Go lets 1.5 pass for a legal 1, JSON Schema does not (`a_legal_whole_number_is_met_as_go_cuts`).
+        prop::sample::select(vec!["a", "b"]).prop_map(|text| json!({"enum": [text, 0.5, -2.5]})),
     ]
+}
+
+/// What the two do not agree on: Go converts a number to the type of the legal value before it compares.
+#[test]
+fn a_legal_whole_number_is_met_as_go_cuts() {
+    let schema = json!({"type": "number", "enum": [1, 2]});
+    let ours = Schema::parse(&rooted(&schema)).expect("structural");
+    let theirs = jsonschema::draft202012::new(&rooted(&schema)).expect("valid");
+    for (value, is_legal) in [(json!(1), true), (json!(1.5), true), (json!(2.9), true), (json!(3.1), false), (json!(0.9), false)] {
+        let object = json!({"spec": value});
+        let errors = ours.validate(&object, None).errors;
+        assert_eq!(errors.is_empty(), is_legal, "{object} {errors:?}");
+        assert_eq!(theirs.is_valid(&object), is_legal && object["spec"].is_i64(), "{object}");
+    }
 }
 
 fn alternatives() -> impl Strategy<Value = Option<(&'static str, Value)>> {
