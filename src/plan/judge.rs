@@ -66,7 +66,7 @@ fn own(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Outco
         Rendering::NotOurs => Outcome::Succeeded,
         // The works stay as they are, so what the agent says about them still holds.
         Rendering::Waiting(WaitOn::Content(_)) if has_assigned_works(view, member) => {
-            worst(own_works(view, instance).map(reported))
+            worst(deployed_works(view, instance).map(reported))
         }
         Rendering::Refused(error) => Outcome::Failed(error.clone()),
         // What has failed does not begin anew because somebody has edited what it failed with: it would count as being on its way.
@@ -114,13 +114,23 @@ fn failed_before(member: &Member<'_>) -> Option<String> {
 
 /// Returns whether the works on the hub are those of the assigned content.
 fn has_assigned_works(view: &View<'_>, member: &Member<'_>) -> bool {
-    let mut works = own_works(view, member.instance).peekable();
+    let mut works = deployed_works(view, member.instance).peekable();
     works.peek().is_some() && works.all(|work| carries(work, &member.assigned))
 }
 
-fn own_works<'v>(view: &View<'v>, instance: &Instance) -> impl Iterator<Item = &'v Work> {
+/// The works that deploy an add-on: on its cluster, or where it is hosted.
+fn deployed_works<'v>(view: &View<'v>, instance: &Instance) -> impl Iterator<Item = &'v Work> {
+    let is_here = |work: &Work| !work.hosted || work.namespace == instance.hosting_cluster;
     view.works(&instance.cluster)
-        .filter(move |work| !work.hosted && is_deployed(instance, work))
+        .filter(move |work| is_here(work) && is_deployed(instance, work))
+}
+
+/// Returns whether the agents have confirmed the present generation of every work, and the works are of what is assigned. Where
+/// there is no work, one that is `deployed` from a template has yet to get it, and for others nobody is waited for.
+pub(super) fn is_confirmed(view: &View<'_>, instance: &Instance, deployed: bool) -> bool {
+    let mut works = deployed_works(view, instance).peekable();
+    (works.peek().is_some() || !deployed)
+        && works.all(|work| carries(work, &instance.references) && reported(work) == Outcome::Succeeded)
 }
 
 /// A work that this very plan writes cannot be ready; saying more would cost a second status write for every cluster.
@@ -179,15 +189,7 @@ fn foreign(view: &View<'_>, member: &Member<'_>) -> Foreign {
     if hosted && instance.condition(HOSTING_MANIFEST_APPLIED).is_none() {
         return Foreign::State(State::WaitingForHostingManifests);
     }
-    let is_here = |work: &&Work| {
-        if work.hosted {
-            hosted && work.namespace == instance.hosting_cluster
-        } else {
-            true
-        }
-    };
-    let works = view.works(&instance.cluster).filter(is_here);
-    let works: Vec<&Work> = works.filter(|work| is_deployed(instance, work)).collect();
+    let works: Vec<&Work> = deployed_works(view, instance).collect();
     if works.is_empty() {
         return Foreign::Outcome(running("no addon works"));
     }

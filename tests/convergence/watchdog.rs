@@ -44,6 +44,7 @@ pub(crate) fn look(hub: &Hub, tried: &Tried, ordered: bool) -> Result<(), String
             unassigned(hub, object)
         }
         Action::Status { .. } if object.kind == Kind::Instance && ordered => crowded(hub, tried),
+        Action::Status { .. } if object.kind == Kind::AddOn && ordered => premature(hub, tried),
         _ => None,
     };
     fault.map_or(Ok(()), |fault| Err(format!("unsafe: {object}: {fault}")))
@@ -199,6 +200,44 @@ fn crowded(hub: &Hub, tried: &Tried) -> Option<String> {
         })
         .count();
     (flying > limit.max(1)).then(|| format!("{flying} clusters are in flight, and {limit} may be"))
+}
+
+/// An add-on is not done while an agent has yet to speak about what its cluster was assigned last, be it what it had before.
+fn premature(hub: &Hub, tried: &Tried) -> Option<String> {
+    let addon = hub.get(tried.action.object())?;
+    let placements = addon.pointer("/status/installProgressions")?.as_array()?;
+    let is_done = |placement: &Value| says(placement, "Progressing", "Completed");
+    if placements.is_empty() || !placements.iter().all(is_done) || !is_decided(&tried.seen) {
+        return None;
+    }
+    let homes = homes(&tried.seen, tried.seen.0.get(tried.action.object())?);
+    let mut open = hub.of_kind(Kind::Instance).filter(|(key, instance)| {
+        let is_out =
+            is_deleting(instance) || has_own_configs(instance) || opts_out(&tried.seen, &key.namespace);
+        homes.contains_key(&*key.namespace)
+            && !is_out
+            && says(&instance["status"], "Assigned", "ConfigurationsAssigned")
+    });
+    let (key, work) = open.find_map(|(key, _)| {
+        let mut works = hub
+            .of_kind(Kind::Work)
+            .filter(|(work, _)| work.namespace == key.namespace);
+        works.find(|(_, work)| is_unheard(work))
+    })?;
+    let generation = &work["metadata"]["generation"];
+    Some(format!(
+        "it is said to be done, and the agent has not spoken about generation {generation} of {key}"
+    ))
+}
+
+fn says(status: &Value, kind: &str, reason: &str) -> bool {
+    let mut conditions = status["conditions"].as_array().into_iter().flatten();
+    conditions.any(|one| text(one, "/type") == kind && text(one, "/reason") == reason)
+}
+
+fn is_unheard(work: &Value) -> bool {
+    let mut conditions = work["status"]["conditions"].as_array().into_iter().flatten();
+    !conditions.any(|one| one["observedGeneration"] == work["metadata"]["generation"])
 }
 
 /// While a placement is not decided, nobody can tell which clusters are its own.

@@ -119,11 +119,21 @@ fn a_legal_whole_number_is_met_as_go_cuts() {
     let schema = json!({"type": "number", "enum": [1, 2]});
     let ours = Schema::parse(&rooted(&schema)).expect("structural");
     let theirs = jsonschema::draft202012::new(&rooted(&schema)).expect("valid");
-    for (value, is_legal) in [(json!(1), true), (json!(1.5), true), (json!(2.9), true), (json!(3.1), false), (json!(0.9), false)] {
+    for (value, is_legal) in [
+        (json!(1), true),
+        (json!(1.5), true),
+        (json!(2.9), true),
+        (json!(3.1), false),
+        (json!(0.9), false),
+    ] {
         let object = json!({"spec": value});
         let errors = ours.validate(&object, None).errors;
         assert_eq!(errors.is_empty(), is_legal, "{object} {errors:?}");
-        assert_eq!(theirs.is_valid(&object), is_legal && object["spec"].is_i64(), "{object}");
+        assert_eq!(
+            theirs.is_valid(&object),
+            is_legal && object["spec"].is_i64(),
+            "{object}"
+        );
     }
 }
 

@@ -14,7 +14,7 @@ use crate::hash::parse_config_spec_hash;
 use crate::model::ProgressDeadline;
 use crate::plan::types::{Action, Plan};
 use crate::snapshot::{
-    ClusterConfigs, ConfigRef, ConfigType, Instance, Kind, Name, Reference, Status, View, Work,
+    ClusterConfigs, ConfigRef, ConfigType, Instance, Kind, Name, Reference, Signal, Status, View, Work,
 };
 
 /// Condition with the time at which the present configuration was assigned.
@@ -133,7 +133,7 @@ pub(super) fn standing(
 ) -> Standing {
     let before = assigned(instance);
     let is_known = before.iter().all(|one| !one.hash.is_empty());
-    let is_confirmed = before.iter().all(|one| one.is_confirmed);
+    let is_confirmed = before.iter().all(|one| one.is_confirmed) && !is_unheard(view, instance);
     let is_done = after.is_some_and(|after| after.iter().all(|one| one.is_confirmed));
     let changes = after.is_some_and(|after| !is_same(after, &before));
     let starts = changes && !is_done && !passes(view, instance, (&before, after), terms);
@@ -150,6 +150,22 @@ pub(super) fn standing(
         starts,
         failed: failed && !changes && !is_done,
     }
+}
+
+/// Whether nobody has heard of the last assignment, although it is one that was confirmed before: the record says so, and a work is
+/// of something else or its agent has yet to speak about it.
+fn is_unheard(view: &View<'_>, instance: &Instance) -> bool {
+    let is_heard = |work: &Work| {
+        let says = |signal: &Option<Signal>| {
+            let signal = signal.as_ref();
+            signal.is_some_and(|signal| signal.current && signal.status == Status::True)
+        };
+        carries(work, &instance.references) && says(&work.applied) && says(&work.available)
+    };
+    let record = instance.condition(ASSIGNED);
+    let mut works = view.works(&instance.cluster);
+    record.is_some_and(|record| &*record.reason == "ConfigurationsAssigned")
+        && works.any(|work| deploys(instance, work) && !is_heard(work))
 }
 
 /// Returns whether two assignments are the same.

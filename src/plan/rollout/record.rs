@@ -76,6 +76,13 @@ fn ends_trouble(member: &Member<'_>, now: Timestamp) -> bool {
         || (before.status == Status::True && now > confirmed_at(member.instance) && is_early())
 }
 
+/// Returns whether nobody has confirmed yet what was assigned last. That the hashes say so is not enough: what goes back to the
+/// configuration that was confirmed before the last one may run with either.
+pub(super) fn is_open(instance: &Instance) -> bool {
+    let recorded = instance.condition(ASSIGNED);
+    recorded.is_some_and(|recorded| *recorded.reason == *OPEN)
+}
+
 /// Returns since when an instance is assigned what it is assigned.
 pub(super) fn assigned_at(instance: &Instance, now: Timestamp) -> Timestamp {
     let recorded = instance.condition(ASSIGNED).and_then(|condition| condition.since);

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 
 use super::engine::{Standing, end};
 use super::health::{Trouble, after_success, under_way};
-use super::record::{assigned_at, confirmed_at};
-use crate::plan::judge::PROGRESSING;
+use super::record::{assigned_at, confirmed_at, is_open};
+use crate::plan::judge::{PROGRESSING, is_confirmed};
 use crate::plan::state::State;
 use crate::snapshot::{Instance, Reference, View};
 
@@ -44,7 +44,7 @@ pub(super) fn seen(
     now: Timestamp,
 ) -> Seen {
     let startup = view.settings().startup;
-    if !instance.references.iter().all(Reference::is_applied) {
+    if !instance.references.iter().all(Reference::is_applied) || is_unheard(view, instance, deployed) {
         let since = assigned_at(instance, now);
         return match under_way(view, instance, deployed, since) {
             // What the last plan found out by making the manifests stands there; this one has yet to make them.
@@ -64,6 +64,11 @@ pub(super) fn seen(
     }
     // A deadline that the success has met must not hit the trouble after it.
     judged(trouble, began.max(since), startup, now)
+}
+
+/// Whether an instance went back to what it had confirmed, and its agent has not yet said so of the present works.
+fn is_unheard(view: &View<'_>, instance: &Instance, deployed: bool) -> bool {
+    is_open(instance) && !is_confirmed(view, instance, deployed)
 }
 
 fn has_failed(instance: &Instance) -> bool {
