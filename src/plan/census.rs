@@ -44,6 +44,11 @@ pub(super) enum Standing {
     Waiting(&'static str),
     /// Only a human can change it: the reason.
     Stalled(&'static str),
+    /// It is being deleted, and not gone yet.
+    Leaving {
+        /// Whether anybody can reach its cluster.
+        reachable: bool,
+    },
 }
 
 /// The wanted clusters that have no instance.
@@ -81,6 +86,10 @@ pub(super) struct Census {
     moving: Few,
     /// Those that wait for a turn, by reason.
     waiting: BTreeMap<&'static str, Few>,
+    /// Those that are being deleted.
+    leaving: Few,
+    /// How many of them nobody can reach: nobody waits for them.
+    lost: usize,
     missing: Newcomers,
     /// The removals that are held.
     pub(super) holding: Holding,
@@ -121,6 +130,10 @@ impl Census {
             Standing::Unavailable => self.unavailable.add(cluster),
             Standing::Stalled(reason) => self.stalled.entry(reason).or_default().add(cluster),
             Standing::Moving => self.moving.add(cluster),
+            Standing::Leaving { reachable } => {
+                self.leaving.add(cluster);
+                self.lost = self.lost.saturating_add(usize::from(!reachable));
+            }
         }
     }
 
@@ -139,18 +152,24 @@ impl Census {
         !self.unavailable.is_empty()
     }
 
-    /// Returns how many are not there yet and need no human for themselves.
+    /// Returns how many are not there yet, or not gone yet, and need no human for themselves.
     pub(super) fn open(&self) -> usize {
         let waiting: usize = self.waiting.values().map(Few::count).sum();
         self.moving
             .count()
+            .saturating_add(self.going())
             .saturating_add(waiting)
             .saturating_add(self.missing.all)
     }
 
+    /// How many are on their way out where somebody can reach them.
+    fn going(&self) -> usize {
+        self.leaving.count().saturating_sub(self.lost)
+    }
+
     /// Returns whether anything still changes without a human: somebody is on the way, or waits for something that time ends.
     pub(super) fn goes_on(&self, time: Time) -> bool {
-        let has_made = !self.moving.is_empty() || self.missing.made > 0;
+        let has_made = !self.moving.is_empty() || self.missing.made > 0 || self.going() > 0;
         let mut reasons = self.waiting.keys();
         has_made || (time == Time::Runs && reasons.any(|reason| !BRAKES.contains(reason)))
     }
@@ -180,6 +199,7 @@ impl Census {
             few("not available", &self.unavailable),
             few("on the way", &self.moving),
             causes("waiting", &self.waiting),
+            few("being deleted", &self.leaving),
             number(self.missing.all, "without an instance"),
             number(self.unreachable, "not reachable"),
             held,
@@ -219,9 +239,14 @@ mod tests {
 
     #[test]
     fn causes_stand_with_their_number_and_their_first_clusters() {
-        use Standing::{Kept, Moving, Ready, Stalled, Unavailable, Unreachable, Waiting};
+        use Standing::{Kept, Leaving, Moving, Ready, Stalled, Unavailable, Unreachable, Waiting};
         let missing = Stalled("ConfigurationNotFound");
-        let rows: [(&[Standing], &str); 7] = [
+        let gone = Leaving { reachable: true };
+        let rows: [(&[Standing], &str); 8] = [
+            (
+                &[Ready, gone, Leaving { reachable: false }],
+                "1 of 3 clusters are ready. 2 being deleted: c2, c3",
+            ),
             (&[Ready, Ready], "2 of 2 clusters are ready"),
             (
                 &[missing; 6],

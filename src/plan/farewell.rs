@@ -39,6 +39,8 @@ pub(super) struct Goodbye {
     pub(super) actions: Vec<Action>,
     pub(super) wait: Option<WaitOn>,
     pub(super) recheck_at: Option<Timestamp>,
+    /// Why it does not go, where only a human can change that.
+    pub(super) stuck: Option<&'static str>,
 }
 
 /// Returns the plan of an add-on that is being deleted, or of which only instances, works or labels are left.
@@ -184,12 +186,17 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
             } else {
                 reason.map(|reason| (reason, words(&name, reason, &why)))
             };
+            let stuck = words
+                .as_ref()
+                .map(|(reason, _)| *reason)
+                .or_else(|| said(instance));
             let told = words.and_then(|(reason, message)| {
                 let wish = Wish::new(HOOK_MANIFEST_COMPLETED, Status::False, reason, message);
                 told(instance, wish, outcome(reason, &why), now)
             });
             Goodbye {
                 actions: told.into_iter().chain(actions).collect(),
+                stuck: stuck.filter(|reason| *reason != HOOK_MANIFEST_IS_NOT_COMPLETED),
                 wait: Some(WaitOn::Hook(why)),
                 recheck_at: earliest(again, end.filter(|_| !is_over)),
             }
@@ -215,13 +222,40 @@ fn outcome(reason: &str, why: &str) -> Outcome {
 fn told(instance: &Instance, wish: Wish<'_>, outcome: Outcome, now: Timestamp) -> Option<Action> {
     let before = instance.condition(HOOK_MANIFEST_COMPLETED);
     let is_news = before.is_none_or(|before| *wish.reason() != *before.reason);
+    let wishes: Vec<Wish<'_>> = std::iter::once(wish.clone())
+        .chain(ending(wish.reason(), &outcome))
+        .collect();
     let note = is_news.then(|| Note::Cluster {
         addon: instance.addon.clone(),
         cluster: instance.cluster.clone(),
         phase: Phase::Hook,
         outcome,
     });
-    diff::conditions(instance, &[wish], note, now)
+    diff::conditions(instance, &wishes, note, now)
+}
+
+/// The failure that stands there, while nothing newer is known.
+fn said(instance: &Instance) -> Option<&'static str> {
+    let stated = instance.condition(HOOK_MANIFEST_COMPLETED)?;
+    let known = [TIMED_OUT, hook_run::FAILED, hook_run::UNKNOWN, hook_run::REFUSED];
+    known.into_iter().find(|reason| **reason == *stated.reason)
+}
+
+/// What an instance says of itself while its hooks run: it is not what was asked for any more.
+fn ending(reason: &'static str, outcome: &Outcome) -> Vec<Wish<'static>> {
+    const SEE: &str = "see the condition HookManifestCompleted";
+    let say = |kind, status| Wish::new(kind, status, reason, SEE);
+    let ready = say("Ready", Status::False);
+    let settled = Wish::new("Reconciling", Status::False, "Settled", "");
+    match outcome {
+        Outcome::Succeeded => Vec::new(),
+        Outcome::Running(_) => vec![
+            ready,
+            say("Reconciling", Status::True),
+            Wish::new("Stalled", Status::False, "NotStalled", ""),
+        ],
+        Outcome::Failed(_) => vec![ready, settled, say("Stalled", Status::True)],
+    }
 }
 
 /// Nobody can run anything on a cluster that is gone. Works that were meant for it on a hosting cluster go first: no owner

@@ -350,9 +350,13 @@ mod tests {
 
     #[test]
     fn done_moving_and_stalled_are_told_apart() {
-        use Standing::{Moving, Ready, Stalled, Unavailable, Unreachable, Waiting};
+        use Standing::{Leaving, Moving, Ready, Stalled, Unavailable, Unreachable, Waiting};
         let failed = Stalled("UpgradeFailed");
-        let rows: [(&[Standing], Time, &str); 12] = [
+        let (goes, lost) = (Leaving { reachable: true }, Leaving { reachable: false });
+        let rows: [(&[Standing], Time, &str); 15] = [
+            (&[Ready, goes], Time::Stands, MOVES),
+            (&[Ready, lost], Time::Stands, DONE),
+            (&[failed, goes], Time::Stands, MOVES),
             (&[], Time::Stands, NOBODY),
             (&[Ready, Ready], Time::Stands, DONE),
             (&[Ready, Unreachable], Time::Stands, DONE),

@@ -22,9 +22,9 @@ const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(5);
 /// Reason: an attempt has failed.
 pub(super) const FAILED: &str = "HookFailed";
 /// Reason: nobody knows any more what should run.
-const UNKNOWN: &str = "HookUnknown";
+pub(super) const UNKNOWN: &str = "HookUnknown";
 /// Reason: the work cannot be made.
-const REFUSED: &str = "HookRenderingFailed";
+pub(super) const REFUSED: &str = "HookRenderingFailed";
 
 /// How far the hooks of an instance are.
 #[derive(Debug)]

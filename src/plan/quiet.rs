@@ -51,6 +51,7 @@ impl Quiet {
             Standing::Kept { .. }
             | Standing::Unavailable
             | Standing::Moving
+            | Standing::Leaving { .. }
             | Standing::Waiting(_)
             | Standing::Stalled(_) => return None,
         };

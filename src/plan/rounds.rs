@@ -56,8 +56,7 @@ impl<'v> Rounds<'v> {
     pub(super) fn see_to(&mut self, member: &'v Member<'v>) -> Option<Standing> {
         let before = (self.plan.actions.len(), self.plan.waits.len());
         let standing = if member.instance.meta.deleting {
-            self.see_off(member);
-            None
+            Some(self.see_off(member))
         } else if member.is_leaving {
             None
         } else {
@@ -76,14 +75,21 @@ impl<'v> Rounds<'v> {
         standing
     }
 
-    /// What is going away is neither written to nor counted as done.
-    fn see_off(&mut self, member: &Member<'v>) {
+    /// What is going away gets nothing any more, and is not done before it is gone.
+    fn see_off(&mut self, member: &Member<'v>) -> Standing {
         let instance = member.instance;
         let goodbye = farewell::instance(self.view, &mut self.recipes, instance, self.now);
         self.plan.actions.extend(goodbye.actions);
         let wait = goodbye.wait.map(|on| Wait::cluster(&instance.cluster, on));
         self.plan.waits.extend(wait);
         self.plan.recheck_at = earliest(self.plan.recheck_at, goodbye.recheck_at);
+        let cluster = self.view.cluster(&instance.cluster);
+        match goodbye.stuck {
+            Some(reason) => Standing::Stalled(reason),
+            None => Standing::Leaving {
+                reachable: cluster.is_some_and(|found| found.unknown.is_none()),
+            },
+        }
     }
 
     fn look_after(&mut self, member: &'v Member<'v>) -> Standing {
