@@ -61,6 +61,8 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
 fn announce(parts: &parts::Parts, demo: bool) -> Result<(), CliError> {
     let ready = one_line(&devhub::program::ready_line(parts.kubeconfig(), &parts.url()));
     let kubeconfig = one_line(&parts.kubeconfig().display().to_string());
+    // A path without NUL can always be written for a shell.
+    let quoted = shlex::try_quote(&kubeconfig).unwrap_or_else(|_| kubeconfig.as_str().into());
     let first = if demo {
         "kubectl get managedclusteraddons -A"
     } else {
@@ -70,7 +72,7 @@ fn announce(parts: &parts::Parts, demo: bool) -> Result<(), CliError> {
         "{ready}\n\
          \n\
          Try in another terminal:\n  \
-         export KUBECONFIG={kubeconfig}\n  \
+         export KUBECONFIG={quoted}\n  \
          {first}\n  \
          kubectl apply -f manifests/examples/wrong/01-rollout.yaml\n  \
          kubectl get mca helloworld -n cluster1 -o yaml\n\n",

@@ -46,6 +46,8 @@ pub(super) type Stores = Arc<Mutex<BTreeMap<String, VirtualCluster>>>;
 pub(super) enum Command {
     AddFault(FaultRule),
     ClearFaults(String),
+    /// The `ManagedCluster` was deleted, and somebody has created it again: it registers once more.
+    Recreated(String),
 }
 
 /// Something to be brought in line: a cluster's registration, or one of its works.
@@ -338,6 +340,12 @@ impl Agents {
             }
             Command::ClearFaults(cluster) => {
                 self.book.clear(&cluster);
+                vec![cluster]
+            }
+            Command::Recreated(cluster) => {
+                if let Some(known) = self.clusters.get_mut(&cluster) {
+                    known.told = None;
+                }
                 vec![cluster]
             }
         };

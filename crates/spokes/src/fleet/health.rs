@@ -100,6 +100,7 @@ impl Health {
         match command {
             Command::AddFault(rule) => self.book.add(rule),
             Command::ClearFaults(cluster) => self.book.clear(&cluster),
+            Command::Recreated(_) => {}
         }
         let now = self.shared.clock.elapsed();
         for key in self.seen.keys() {

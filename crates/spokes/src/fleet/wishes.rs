@@ -20,16 +20,32 @@ use crate::{
 pub(super) struct Wishes {
     hub: Hub,
     orders: [mpsc::UnboundedSender<Command>; 2],
-    /// The annotation of every cluster of the fleet, as far as it has been obeyed, and whether it was ever there.
-    known: BTreeMap<String, (String, bool)>,
+    known: BTreeMap<String, Known>,
+}
+
+/// What is known of a cluster of the fleet.
+#[derive(Default)]
+struct Known {
+    /// The annotation, as far as it has been obeyed.
+    faults: String,
+    /// Whether it was ever there.
+    was_there: bool,
+    /// The object that was seen last; another one under the name registers anew.
+    uid: String,
 }
 
 impl Wishes {
     pub(super) fn new(hub: Hub, options: &FleetOptions, orders: [mpsc::UnboundedSender<Command>; 2]) -> Self {
         let names = options.names().into_iter();
         let known = names.map(|name| {
-            let text = options.faults.on_cluster(&name);
-            (name, (text, false))
+            let faults = options.faults.on_cluster(&name);
+            (
+                name,
+                Known {
+                    faults,
+                    ..Known::default()
+                },
+            )
         });
         Self {
             hub,
@@ -57,36 +73,42 @@ impl Wishes {
         };
         let annotations = object.metadata.annotations.as_ref();
         let wanted = annotations.and_then(|all| all.get(annotation::FAULTS));
-        let Some((known, was_there)) = self.known.get_mut(name) else {
+        let Some(known) = self.known.get_mut(name) else {
             return;
         };
+        let uid = object.metadata.uid.clone().unwrap_or_default();
+        let is_another = !known.uid.is_empty() && known.uid != uid;
+        known.uid = uid;
+        let orders = &self.orders;
+        let send = |command: &Command| {
+            for orders in orders {
+                // Whoever has ended needs no orders.
+                let _heard = orders.send(command.clone()).is_ok();
+            }
+        };
+        if is_another {
+            send(&Command::Recreated(name.to_owned()));
+        }
         // A cluster that was there before the fleet has no annotation yet: nobody has said anything.
-        if wanted.is_none() && !*was_there {
+        if wanted.is_none() && !known.was_there {
             return;
         }
-        *was_there = true;
+        known.was_there = true;
         let wanted = wanted.map_or("", |text| text.trim());
-        if known == wanted {
+        if known.faults == wanted {
             return;
         }
-        wanted.clone_into(known);
+        wanted.clone_into(&mut known.faults);
         match rules(name, wanted) {
             Ok(faults) => {
-                self.send(&Command::ClearFaults(name.to_owned()));
+                send(&Command::ClearFaults(name.to_owned()));
                 for rule in faults.rules() {
-                    self.send(&Command::AddFault(rule.clone()));
+                    send(&Command::AddFault(rule.clone()));
                 }
             }
             Err(error) => {
                 warn!(cluster = name, %error, "an annotation asks for a fault that is none; nothing changes");
             }
-        }
-    }
-
-    fn send(&self, command: &Command) {
-        for orders in &self.orders {
-            // Whoever has ended needs no orders.
-            let _heard = orders.send(command.clone()).is_ok();
         }
     }
 }

@@ -77,6 +77,28 @@ async fn a_second_fleet_finds_everything_in_place() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_cluster_that_was_deleted_and_made_again_registers_again() {
+    let hub = TestHub::new();
+    let fleet = fleet(&hub, 2, &[]).await;
+    hub.delete("managedclusters", "", "cluster1");
+    pass(Duration::from_mins(1)).await;
+    assert_eq!(hub.names("managedclusters"), ["cluster2"], "nobody puts it back");
+    hub.apply(
+        "managedclusters",
+        json!({"metadata": {"name": "cluster1"}, "spec": {"hubAcceptsClient": false}}),
+    );
+    let is_back = |hub: &TestHub| {
+        let cluster = hub.object("managedclusters", "", "cluster1");
+        cluster["status"].is_object() && condition(&cluster, AVAILABLE).starts_with("True")
+    };
+    hub.until("the cluster reports again", is_back).await;
+    apply_work(&hub, "cluster1", workload(2));
+    hub.until("its agent works", |hub| is_observed(&work(hub, "cluster1")))
+        .await;
+    fleet.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_users_set_on_a_cluster_stays() {
     let hub = TestHub::new();
     let first = fleet(&hub, 1, &[]).await;
