@@ -12,7 +12,7 @@ use super::standing::{Given, Standing, Terms, Written, assigned, is_same, standi
 use crate::model::{
     ConfigRollout, Limit, MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy, Tolerance,
 };
-use crate::snapshot::{ClusterConfigs, InstallStrategy, Instance, Name, PlacementUse, View};
+use crate::snapshot::{ClusterConfigs, ConfigRef, InstallStrategy, Instance, Name, PlacementUse, View};
 
 /// Returns every rollout that the plan drives too fast.
 pub(super) fn broken(
@@ -331,19 +331,22 @@ fn out_of_turn(members: &[Member<'_>]) -> Option<Fault> {
 }
 
 /// Whether a cluster is certainly assigned what one that starts now gets: what failed before somebody edited the configuration
-/// says nothing about the edit. What the two have of their own is left aside, as far as it is assigned as it is asked for.
+/// says nothing about the edit. What the failed one has of its own is left aside, as far as it is assigned as it is asked for; what only
+/// the other one has of its own hides what is inherited in its place, and whether the failed one has that nobody can tell.
 fn is_present(view: &View<'_>, failed: &Member<'_>, started: &Member<'_>) -> bool {
     let chooses = |member: &Member<'_>| !member.instance.desired_version.is_empty();
     let mut own = failed.instance.configs.iter();
     let is_assigned = own.all(|config| failed.after.iter().any(|one| one.config == *config));
     let passes =
         failed.instance.configs.is_empty() || view.settings().cluster_configs == ClusterConfigs::AtOnce;
-    if chooses(failed) || chooses(started) || !is_assigned || !passes {
+    let is_shared = |config: &ConfigRef| failed.instance.configs.iter().any(|own| own.of == config.of);
+    let hides = !started.instance.configs.iter().all(is_shared);
+    if chooses(failed) || chooses(started) || !is_assigned || !passes || hides {
         return false;
     }
     let inherited = |of: &Member<'_>| -> Vec<Given> {
         let is_own = |one: &Given| {
-            let mut own = failed.instance.configs.iter().chain(&started.instance.configs);
+            let mut own = failed.instance.configs.iter();
             own.any(|config| config.of == one.config.of)
         };
         of.after.iter().filter(|one| !is_own(one)).cloned().collect()
