@@ -139,9 +139,10 @@ pub(super) fn standing(
     let starts = changes && !is_done && !passes(view, instance, (&before, after), terms);
     let failed = !is_confirmed && has_failed(view, instance, terms.now);
     let late = is_late(instance, terms);
-    // What nobody has cannot be on its way.
-    let was_sent = !is_confirmed && is_known && !failed && late == Some(false);
-    let was_moving = was_sent && can_arrive(view, instance);
+    let is_sent = !is_confirmed && !failed && late == Some(false);
+    // What nobody has cannot be on its way, but whoever was told to take it has the room for it.
+    let was_moving = is_sent && is_known && can_arrive(view, instance);
+    let was_sent = is_sent || (is_confirmed && starts_up(view, instance, terms.now));
     let failed = failed || (!is_confirmed && late == Some(true));
     Standing {
         was_sent,
@@ -250,6 +251,18 @@ fn is_ours(instance: &Instance) -> bool {
     let mut references = instance.references.iter();
     references
         .any(|one| Kind::of_config(&one.config.of.group, &one.config.of.resource) == Some(Kind::Template))
+}
+
+/// Whether an instance has confirmed what it is assigned, and its agent has not been available since: it may take its time to start.
+fn starts_up(view: &View<'_>, instance: &Instance, now: Timestamp) -> bool {
+    let down = instance
+        .condition("Available")
+        .filter(|one| one.status == Status::False);
+    let since = |kind: &str| instance.condition(kind).and_then(|one| one.since);
+    let arrived = since(ASSIGNED).or_else(|| since("Progressing"));
+    down.zip(arrived).is_some_and(|(down, arrived)| {
+        down.since.is_none_or(|since| since <= arrived) && !lasts(arrived, view.settings().startup, now)
+    })
 }
 
 /// Whether what an instance is assigned is still on the hub, or stands in a work: else nothing is on its way.
