@@ -71,7 +71,8 @@ fn is_decided(view: &View<'_>, by: &PlacementUse) -> bool {
     view.placement(&by.namespace, &by.name)
         .is_some_and(|placement| match placement.selected {
             Some(counted) => i64::try_from(named).is_ok_and(|named| named == counted),
-            None => decisions().next().is_some(),
+            // Who has not counted yet writes decisions before it fills them in.
+            None => named > 0,
         })
 }
 
