@@ -191,15 +191,22 @@ fn crowded(hub: &Hub, tried: &Tried) -> Option<String> {
     let neighbours = homes
         .iter()
         .filter(|(_, other)| other.index == home.index && !(canaries && other.canary));
-    let flying = neighbours
+    let flying: Vec<&str> = neighbours
         .filter(|(cluster, _)| {
             let key = ObjectKey::new(Kind::Instance, **cluster, object.name.clone());
             let leaves = opts_out(&tried.seen, cluster) || is_troubled(hub, cluster);
             hub.get(&key)
                 .is_some_and(|instance| in_flight(instance) && !has_own_configs(instance) && !leaves)
         })
-        .count();
-    (flying > limit.max(1)).then(|| format!("{flying} clusters are in flight, and {limit} may be"))
+        .map(|(cluster, _)| *cluster)
+        .collect();
+    let count = flying.len();
+    (count > limit.max(1)).then(|| {
+        format!(
+            "{count} clusters are in flight ({}), and {limit} may be",
+            flying.join(", ")
+        )
+    })
 }
 
 /// An add-on is not done while an agent has yet to speak about what its cluster was assigned last, be it what it had before.
