@@ -148,15 +148,19 @@ fn desired(instance: &Value) -> Vec<(&str, &str)> {
         .collect()
 }
 
-fn in_flight(instance: &Value) -> bool {
+/// Whether an instance was told to take something that it has not confirmed: it has the room for that.
+fn was_sent(instance: &Value) -> bool {
     let same = |one: &Value| {
         ["name", "namespace", "specHash"].iter().all(|field| {
             text(one, &format!("/desiredConfig/{field}")) == text(one, &format!("/lastAppliedConfig/{field}"))
         })
     };
-    // What nobody has cannot be on its way.
-    let is_known = references(instance).all(|one| !text(one, "/desiredConfig/specHash").is_empty());
-    !is_deleting(instance) && is_known && references(instance).any(|one| !same(one))
+    !is_deleting(instance) && references(instance).any(|one| !same(one))
+}
+
+/// What nobody has cannot be on its way.
+fn in_flight(instance: &Value) -> bool {
+    was_sent(instance) && references(instance).all(|one| !text(one, "/desiredConfig/specHash").is_empty())
 }
 
 /// A cluster that starts must find room in its placement's limit, as far as the process could know it.
@@ -164,7 +168,7 @@ fn crowded(hub: &Hub, tried: &Tried) -> Option<String> {
     let object = tried.action.object();
     let before = tried.before.as_ref()?;
     let after = hub.get(object)?;
-    if desired(before) == desired(after) || !in_flight(after) || in_flight(before) {
+    if desired(before) == desired(after) || !in_flight(after) || was_sent(before) {
         return None;
     }
     if has_own_configs(after) || !is_decided(&tried.seen) {
