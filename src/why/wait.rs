@@ -4,7 +4,7 @@
 
 use super::answer::{Cause, Grade};
 use super::causes::{self, CauseDoc};
-use super::command::{describe, get, quoted};
+use super::command::{describe, get, list_placements};
 use crate::plan::{Wait, WaitOn};
 
 /// Returns the cause of a wait, without the cluster's name.
@@ -12,7 +12,7 @@ pub(super) fn cause(wait: &Wait) -> Cause {
     let text = Wait::addon(wait.on.clone()).to_string();
     let cause = Cause::new(doc(&wait.on), text).graded(grade(&wait.on));
     let command = if let WaitOn::Placement(namespace, _) = &wait.on {
-        Some(format!("kubectl get placements -n {}", quoted(namespace)))
+        Some(list_placements(namespace))
     } else if let WaitOn::Decision(namespace, name) | WaitOn::MaySelect(namespace, name) = &wait.on {
         Some(describe("placement", (namespace, name)))
     } else if let WaitOn::Config(config, _) | WaitOn::Content(config) = &wait.on {
@@ -38,6 +38,18 @@ fn grade(on: &WaitOn) -> Grade {
     } else {
         Grade::Fault
     }
+}
+
+/// Returns whether what an add-on waits for keeps everything from changing until a human acts.
+pub(super) fn stalls(on: &WaitOn) -> bool {
+    matches!(
+        on,
+        WaitOn::Placement(..)
+            | WaitOn::InstallStrategy(_)
+            | WaitOn::LabelSelector(_)
+            | WaitOn::NoLabelSelector
+            | WaitOn::Refused(_)
+    )
 }
 
 /// Returns the wait that matters most.
