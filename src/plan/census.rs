@@ -55,6 +55,29 @@ pub(super) struct Newcomers {
     pub made: usize,
 }
 
+/// The wanted clusters whose instance the hub refuses to create.
+#[derive(Debug, Default)]
+pub(in crate::plan) struct Unmade {
+    clusters: Few,
+    /// What the hub says about the first of them.
+    why: Option<Name>,
+}
+
+impl Unmade {
+    /// Adds a cluster, and what the hub says.
+    pub(in crate::plan) fn add(&mut self, cluster: &Name, why: &Name) {
+        self.clusters.add(cluster);
+        self.why.get_or_insert_with(|| why.clone());
+    }
+
+    /// Returns clusters and cause in one sentence, if there are any.
+    pub(super) fn told(&self) -> Option<String> {
+        let why = self.why.as_ref()?;
+        let (count, clusters) = (self.clusters.count(), &self.clusters);
+        Some(format!("{count} refused by the hub: {clusters} ({why})"))
+    }
+}
+
 /// What time does to the rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Time {
@@ -82,6 +105,8 @@ pub(super) struct Census {
     /// Those that wait for a turn, by reason.
     waiting: BTreeMap<&'static str, Few>,
     missing: Newcomers,
+    /// Those whose instance the hub refuses to create.
+    pub(super) unmade: Unmade,
     /// The removals that are held.
     pub(super) holding: Holding,
 }
@@ -181,6 +206,7 @@ impl Census {
             few("on the way", &self.moving),
             causes("waiting", &self.waiting),
             number(self.missing.all, "without an instance"),
+            self.unmade.told(),
             number(self.unreachable, "not reachable"),
             held,
             number(self.kept, "outside of the rollout"),

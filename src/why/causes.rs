@@ -198,6 +198,11 @@ causes! {
         "No AddOnTemplate makes its works, so the add-on's own manager has to: it writes them and says so in the condition \
          ManifestApplied. It has not.",
         "see whether the add-on's own manager runs, or list an AddOnTemplate in spec.supportedConfigs";
+    CREATION = "why/creation-refused",
+        "The hub refuses to create the ManagedClusterAddOn.",
+        "The message is the hub's own: a namespace that is not there or goes, a quota, a webhook, a right that the controllers lack. It is \
+         tried again and again.",
+        "mend what the hub complains about";
     WORK_MISSING = "why/work-missing",
         "The cluster has no ManifestWork of the add-on.",
         "Nothing has been rendered for it yet: the controllers are behind or not running, or the add-on deploys its works \

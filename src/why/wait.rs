@@ -86,6 +86,7 @@ fn rank(on: &WaitOn) -> u8 {
         | WaitOn::MaySelect(..)
         | WaitOn::Absences(..)
         | WaitOn::Hook(_)
+        | WaitOn::Creation(_)
         | WaitOn::Refused(_) => 0,
     }
 }
@@ -110,6 +111,7 @@ fn doc(on: &WaitOn) -> &'static CauseDoc {
         WaitOn::Content(_) => causes::CONTENT,
         WaitOn::Agent(_) => causes::AGENT,
         WaitOn::Hook(_) => causes::HOOK,
+        WaitOn::Creation(_) => causes::CREATION,
         WaitOn::Label => causes::LABEL,
         WaitOn::Refused(_) => causes::REFUSED,
     }
