@@ -343,3 +343,42 @@ fn a_selected_cluster_without_an_instance_is_counted_whatever_selects_it() {
         assert_eq!(scene.cause(), "why/work-missing");
     }
 }
+
+/// What only the controllers know stands in no other object, and what the hub shows counts as it is now.
+#[test]
+fn what_stalls_the_add_on_is_told_of_a_cluster_that_has_everything() {
+    let rows = [
+        ("ClockUnknown", Some("why/clock-unknown")),
+        ("PlanRefused", Some("why/plan-refused")),
+        // Nothing is held any more, the selector is there again, and nobody has failed: the controllers are behind.
+        ("RemovalHeld", None),
+        ("RemovalUnconfirmed", None),
+        ("ClustersAbsent", None),
+        ("PlacementNotFound", None),
+        ("LabelSelectorMissing", None),
+        ("ClustersStalled", None),
+    ];
+    for (reason, expected) in rows {
+        let mut scene = manual();
+        let mut stalled = condition("Stalled", "True");
+        stalled["reason"] = json!(reason);
+        scene.addon["status"] = json!({"conditions": [stalled]});
+        for asked in [None, Some("c1")] {
+            let answer = scene.ask(asked);
+            let told: Vec<&str> = answer.groups.iter().map(|group| group.cause.id).collect();
+            assert_eq!(
+                told,
+                expected.into_iter().collect::<Vec<_>>(),
+                "{reason} {asked:?}"
+            );
+            assert_eq!(answer.is_well(), expected.is_none(), "{reason} {asked:?}");
+            assert_eq!(answer.ready, 1, "{reason}");
+        }
+        let said = text(&scene.ask(Some("c1")), true);
+        assert_eq!(
+            said.contains("but the add-on is stalled"),
+            expected.is_some(),
+            "{said}"
+        );
+    }
+}

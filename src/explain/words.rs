@@ -30,9 +30,9 @@ terms! {
         "Rollingback": "Progressing: the return to a lower version is on its way.";
         "RollbackSucceed": "Progressing: the return to a lower version is done.";
         "RollbackFailed": "Progressing: the return to a lower version failed.";
-        "Progressing": "A change is on its way (with --progressing-reasons ocm on the cluster; always so for a placement as a whole).";
-        "Completed": "The change is done (with --progressing-reasons ocm on the cluster; always so for a placement as a whole).";
-        "Failed": "The change failed (with --progressing-reasons ocm).";
+        "Progressing": "A change is on its way (with --progressing-reasons ocm on the cluster; always so for a placement as a whole). On a cluster with the default words: what had arrived is made anew, or does not work at the moment; nothing is installed or upgraded.";
+        "Completed": "The change is done (with --progressing-reasons ocm on the cluster; always so for a placement as a whole). On a cluster with the default words: what was made anew is there again.";
+        "Failed": "The change failed (with --progressing-reasons ocm). With the default words: what had arrived cannot be applied any more; no install, upgrade or rollback is under way. The message is that of whoever refused it.";
         "HookRunning": "The pre-delete hooks run.";
         "HookSucceed": "The pre-delete hooks have completed.";
         "HookFailed": "A pre-delete hook has failed; it is tried again. `tidegate why` says how to let the add-on go without it.";

@@ -102,6 +102,7 @@ fn managed(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Heard) {
     let rollout = rollout::next(view, &wanted, &configs, others, now);
     let mut census = Census::new(membership.missing, others);
     census.holding = membership.holding;
+    census.unmade = membership.unmade;
     let mut rounds = Rounds::new(view, &configs, now);
     for member in &rollout.members {
         if let Some(standing) = rounds.see_to(member) {

@@ -60,6 +60,29 @@ pub(super) struct Newcomers {
     pub made: usize,
 }
 
+/// The wanted clusters whose instance the hub refuses to create.
+#[derive(Debug, Default)]
+pub(in crate::plan) struct Unmade {
+    clusters: Few,
+    /// What the hub says about the first of them.
+    why: Option<Name>,
+}
+
+impl Unmade {
+    /// Adds a cluster, and what the hub says.
+    pub(in crate::plan) fn add(&mut self, cluster: &Name, why: &Name) {
+        self.clusters.add(cluster);
+        self.why.get_or_insert_with(|| why.clone());
+    }
+
+    /// Returns clusters and cause in one sentence, if there are any.
+    pub(super) fn told(&self) -> Option<String> {
+        let why = self.why.as_ref()?;
+        let (count, clusters) = (self.clusters.count(), &self.clusters);
+        Some(format!("{count} refused by the hub: {clusters} ({why})"))
+    }
+}
+
 /// What time does to the rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Time {
@@ -91,6 +114,8 @@ pub(super) struct Census {
     /// How many of them nobody can reach: nobody waits for them.
     lost: usize,
     missing: Newcomers,
+    /// Those whose instance the hub refuses to create.
+    pub(super) unmade: Unmade,
     /// The removals that are held.
     pub(super) holding: Holding,
 }
@@ -201,6 +226,7 @@ impl Census {
             causes("waiting", &self.waiting),
             few("being deleted", &self.leaving),
             number(self.missing.all, "without an instance"),
+            self.unmade.told(),
             number(self.unreachable, "not reachable"),
             held,
             number(self.kept, "outside of the rollout"),

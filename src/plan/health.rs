@@ -54,7 +54,7 @@ pub(super) fn managed<'v>(
             "the lifecycle annotation has no value and is read as if it were absent; remove it",
         ));
     }
-    let note = note(view, &wishes);
+    let note = note(view, &wishes).or_else(|| refusal(view, census, &wishes));
     let conditions = stated(view, &wishes, now);
     Verdict { conditions, note }
 }
@@ -303,6 +303,20 @@ fn note(view: &View<'_>, wishes: &[Wish<'_>]) -> Option<Note> {
     Some(Note::AddOn {
         addon: view.addon.name.clone(),
         grade: if fine { Grade::Normal } else { Grade::Warning },
+        reason: ready.reason(),
+        message: ready.message().to_owned(),
+    })
+}
+
+/// What the hub has begun to refuse is worth a word whatever else is going on: no instance is there that could tell it.
+fn refusal(view: &View<'_>, census: &Census, wishes: &[Wish<'_>]) -> Option<Note> {
+    let told = census.unmade.told()?;
+    let ready = wishes.iter().find(|wish| wish.kind() == READY)?;
+    let mut before = view.addon.conditions.iter();
+    let is_old = before.any(|one| &*one.kind == READY && one.message.contains(&told));
+    (!is_old).then(|| Note::AddOn {
+        addon: view.addon.name.clone(),
+        grade: Grade::Warning,
         reason: ready.reason(),
         message: ready.message().to_owned(),
     })

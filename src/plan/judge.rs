@@ -7,14 +7,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::config::Trouble;
-use super::rollout::{Member, Step};
+use super::rollout::{Member, Step, Trial};
 use super::state::{Outcome, Phase, State};
 use super::told::cause;
 use super::types::{Wait, WaitOn};
 use super::version::{self, goes_down};
 use super::work::{Body, Rendering, is_hook_work};
 use crate::hash::{ConfigKey, parse_config_spec_hash};
-use crate::snapshot::{ConfigRef, Instance, Reference, Signal, Status, View, Work};
+use crate::snapshot::{ConfigRef, Instance, Reference, Signal, Status, View, Vocabulary, Work};
 
 /// Condition that the deploying program reports.
 pub(super) const MANIFEST_APPLIED: &str = "ManifestApplied";
@@ -34,7 +34,9 @@ pub(super) fn state(
         return State::Unsupported(of.clone());
     }
     if let Some(bad) = version::invalid(member) {
-        let phase = phase(view, member, &Outcome::Failed(String::new()));
+        let failed = Outcome::Failed(String::new());
+        let kept = version::is_present(member, bad).then(|| upkeep(view, member, &failed));
+        let phase = kept.flatten().unwrap_or_else(|| phase(view, member, &failed));
         return State::Phase(phase, Outcome::Failed(version::refusal(phase, member, bad)));
     }
     if let Rendering::Waiting(on) = rendering
@@ -57,7 +59,8 @@ pub(super) fn state(
         }
         (outcome, _) => outcome,
     };
-    State::Phase(phase(view, member, &outcome), outcome)
+    let phase = upkeep(view, member, &outcome).unwrap_or_else(|| phase(view, member, &outcome));
+    State::Phase(phase, outcome)
 }
 
 fn own(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Outcome {
@@ -256,6 +259,21 @@ fn running(why: &str) -> Outcome {
     Outcome::Running(why.to_owned())
 }
 
+/// A phase that ended is not named anew by what happens to the same content later: nobody installs, upgrades or rolls back then. While a
+/// change has yet to prove itself, a failure is still that of the change.
+fn upkeep(view: &View<'_>, member: &Member<'_>, outcome: &Outcome) -> Option<Phase> {
+    let reason = &member.instance.condition(PROGRESSING)?.reason;
+    let has_ended =
+        State::is_success(reason) && member.trial == Trial::Over && *outcome != Outcome::Succeeded;
+    let is_there = member.step != Step::Move && member.assigned.iter().all(Reference::is_applied);
+    ((was_kept(view, reason) || has_ended) && is_there).then_some(Phase::Upkeep)
+}
+
+/// Whether a reason says that no change was under way. OCM's words say that of none.
+fn was_kept(view: &View<'_>, reason: &str) -> bool {
+    view.settings().reasons == Vocabulary::Lifecycle && Phase::of_reason(reason) == Some(Phase::Upkeep)
+}
+
 /// Install until something was applied once. A phase stays until the next change, so that its end is named like its begin.
 fn phase(view: &View<'_>, member: &Member<'_>, outcome: &Outcome) -> Phase {
     let reason = member
@@ -263,13 +281,15 @@ fn phase(view: &View<'_>, member: &Member<'_>, outcome: &Outcome) -> Phase {
         .condition(PROGRESSING)
         .map(|condition| &*condition.reason)
         .unwrap_or_default();
-    let previous = Phase::of_reason(reason);
+    let previous = Phase::of_reason(reason).filter(|phase| *phase != Phase::Upkeep);
     let applied_before = member
         .instance
         .references
         .iter()
         .any(|reference| reference.applied.is_some());
-    let done_before = reason == "InstallSucceed" || previous.is_some_and(|phase| phase != Phase::Install);
+    let done_before = State::is_success(reason)
+        || previous.is_some_and(|phase| phase != Phase::Install)
+        || was_kept(view, reason);
     let starts = member.step == Step::Move
         || (*outcome != Outcome::Succeeded
             && member.assigned.iter().any(|reference| !reference.is_applied()));

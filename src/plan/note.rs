@@ -114,6 +114,7 @@ impl Note {
                 Phase::Install => "Install",
                 Phase::Upgrade => "Upgrade",
                 Phase::Rollback => "Rollback",
+                Phase::Upkeep => "Apply",
                 Phase::Hook => "Uninstall",
             },
             Self::Stuck { .. } => "Configure",

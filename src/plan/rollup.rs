@@ -9,7 +9,7 @@ use super::config::{Configs, Effective};
 use super::few::Few;
 use super::install::{Known, Selected, Wanted};
 use super::judge::PROGRESSING;
-use super::rollout::{Breach, Counts, Placed, listed};
+use super::rollout::{Breach, Counts, Placed, blamed};
 use crate::snapshot::{
     Applied, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status, View,
     terms,
@@ -183,7 +183,7 @@ fn details(placed: &Placed) -> [Option<String>; 5] {
 /// Says what no amount of waiting changes.
 fn stalled(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {
     let (namespace, name) = (&selected.by.namespace, &selected.by.name);
-    let (reason, message) = match (selected.known, &placed.fault, placed.breach) {
+    let (reason, message) = match (selected.known, &placed.bar, placed.breach) {
         (Known::NoPlacement, _, _) => (
             "PlacementNotFound",
             format!("placement {namespace}/{name} does not exist"),
@@ -192,7 +192,7 @@ fn stalled(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {
             "DecisionNotFound",
             format!("placement {namespace}/{name} is not decided yet"),
         ),
-        (Known::Decided, Some(fault), _) => ("RolloutStrategyInvalid", fault.to_string()),
+        (Known::Decided, Some(bar), _) => (bar.reason, bar.message.to_string()),
         (Known::Decided, None, Some(breach)) if placed.counts.waiting > 0 => {
             ("TooManyFailures", too_many(placed, breach))
         }
@@ -202,12 +202,16 @@ fn stalled(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {
 }
 
 fn too_many(placed: &Placed, breach: Breach) -> String {
-    let Breach { failures, tolerated } = breach;
-    let who = listed(&[
-        (Some(&placed.failed), "failed"),
-        (Some(&placed.late), "timed out"),
-    ]);
-    format!("{failures} failed or late, {tolerated} may: nothing new starts; {who}")
+    let Breach {
+        failures, tolerated, ..
+    } = breach;
+    let who = blamed(placed.culprits());
+    match &placed.mandatory {
+        Some(group) => format!(
+            "{failures} failed or late of the mandatory decision group {group}, which tolerates none: nothing new starts; {who}"
+        ),
+        None => format!("{failures} failed or late, {tolerated} may: nothing new starts; {who}"),
+    }
 }
 
 fn paused(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {

@@ -15,6 +15,8 @@ pub enum Phase {
     Upgrade,
     /// The desired version is lower than the last one.
     Rollback,
+    /// Nothing new: what had arrived is made anew, or has stopped working. Told in OCM's words, which name no change.
+    Upkeep,
     /// The add-on goes, and its pre-delete hooks run first. Never shown in `Progressing`.
     Hook,
 }
@@ -62,12 +64,13 @@ pub struct Words {
 }
 
 impl Phase {
-    /// Reads the phase back from a reason that an earlier plan wrote; the other vocabulary does not tell it.
+    /// Reads the phase back from a reason that an earlier plan wrote; the other vocabulary names none.
     pub fn of_reason(reason: &str) -> Option<Self> {
         match reason {
             "Installing" | "InstallSucceed" | "InstallFailed" => Some(Self::Install),
             "Upgrading" | "UpgradeSucceed" | "UpgradeFailed" => Some(Self::Upgrade),
             "Rollingback" | "RollbackSucceed" | "RollbackFailed" => Some(Self::Rollback),
+            "Progressing" | "Completed" | "Failed" => Some(Self::Upkeep),
             _ => None,
         }
     }
@@ -78,6 +81,7 @@ impl Phase {
             Self::Install => "install",
             Self::Upgrade => "upgrade",
             Self::Rollback => "rollback",
+            Self::Upkeep => "upkeep",
             Self::Hook => "pre-delete hook",
         }
     }
@@ -87,6 +91,7 @@ impl Phase {
             Self::Install => "install completed with no errors.",
             Self::Upgrade => "upgrade completed with no errors.",
             Self::Rollback => "rollback completed with no errors.",
+            Self::Upkeep => "completed with no errors.",
             Self::Hook => "pre-delete hook completed with no errors.",
         }
     }
@@ -96,6 +101,7 @@ impl Phase {
             Self::Install => "installing",
             Self::Upgrade => "upgrading",
             Self::Rollback => "rollingback",
+            Self::Upkeep => "progressing",
             Self::Hook => "running the pre-delete hook",
         }
     }
@@ -105,6 +111,7 @@ impl Phase {
             Self::Install => ["Installing", "InstallSucceed", "InstallFailed"],
             Self::Upgrade => ["Upgrading", "UpgradeSucceed", "UpgradeFailed"],
             Self::Rollback => ["Rollingback", "RollbackSucceed", "RollbackFailed"],
+            Self::Upkeep => ["Progressing", "Completed", "Failed"],
             Self::Hook => ["HookRunning", "HookSucceed", "HookFailed"],
         }
     }
@@ -116,6 +123,14 @@ impl State {
         matches!(
             reason,
             "InstallFailed" | "UpgradeFailed" | "RollbackFailed" | "Failed"
+        )
+    }
+
+    /// Reads back whether an earlier plan wrote that a change has arrived, in either vocabulary.
+    pub fn is_success(reason: &str) -> bool {
+        matches!(
+            reason,
+            "InstallSucceed" | "UpgradeSucceed" | "RollbackSucceed" | "Completed"
         )
     }
 
@@ -150,6 +165,7 @@ impl State {
                 reason,
                 message: message.clone(),
             },
+            Self::Phase(Phase::Upkeep, outcome) => ocm(outcome),
             Self::Phase(phase, outcome) => match vocabulary {
                 Vocabulary::Lifecycle => lifecycle(*phase, outcome, version),
                 Vocabulary::Ocm => ocm(outcome),
@@ -165,7 +181,7 @@ fn lifecycle(phase: Phase, outcome: &Outcome, version: Option<&str>) -> Words {
             status: Status::True,
             reason: running,
             message: Cow::Owned(match (phase, version) {
-                (_, None) | (Phase::Hook, Some(_)) => format!("{}… {why}", phase.verb()),
+                (_, None) | (Phase::Hook | Phase::Upkeep, Some(_)) => format!("{}… {why}", phase.verb()),
                 (Phase::Install, Some(version)) => format!("{} version {version}… {why}", phase.verb()),
                 (Phase::Upgrade | Phase::Rollback, Some(version)) => {
                     format!("{} to version {version}… {why}", phase.verb())
@@ -257,11 +273,11 @@ mod tests {
 
     #[test]
     fn a_phase_is_read_back_from_each_of_its_reasons() {
-        for phase in [Phase::Install, Phase::Upgrade, Phase::Rollback] {
+        for phase in [Phase::Install, Phase::Upgrade, Phase::Rollback, Phase::Upkeep] {
             for reason in phase.reasons() {
                 assert_eq!(Phase::of_reason(reason), Some(phase));
             }
         }
-        assert_eq!(Phase::of_reason("Completed"), None);
+        assert_eq!(Phase::of_reason("WaitingForSlot"), None);
     }
 }

@@ -177,6 +177,8 @@ pub enum WaitOn {
     Agent(String),
     /// The pre-delete hooks of an instance that is being deleted.
     Hook(String),
+    /// The hub refuses to create the instance, in its words.
+    Creation(Name),
     /// The name of the add-on is too long for the label by which clusters tell that they have it.
     Label,
     /// A part of the plan broke an invariant and is not written: a fault of this program.
@@ -258,6 +260,7 @@ impl std::fmt::Display for Wait {
             }
             WaitOn::Agent(why) => write!(f, "agent: {why}"),
             WaitOn::Hook(why) => write!(f, "pre-delete hooks: {why}"),
+            WaitOn::Creation(why) => write!(f, "the hub refuses to create the ManagedClusterAddOn: {why}"),
             WaitOn::Label => write!(
                 f,
                 "the name of the add-on is too long for a label on its clusters"

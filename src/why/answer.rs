@@ -187,6 +187,12 @@ impl Answer {
         self.groups.iter().all(meant) && self.chains.iter().all(let_be)
     }
 
+    /// Returns whether somebody has to act for the add-on as a whole.
+    pub(super) fn is_stalled(&self) -> bool {
+        let mut groups = self.groups.iter();
+        groups.any(|group| group.clusters.is_empty() && group.grade == Grade::Fault)
+    }
+
     /// Returns whether nobody has to act: everything is as it should be, or comes to be so by itself.
     pub fn is_well(&self) -> bool {
         let grades = self.groups.iter().map(|group| group.grade);

@@ -34,6 +34,12 @@ causes! {
         "An add-on follows the decisions of placements; one that is not there decides nothing. Create it, or correct \
          namespace and name in spec.installStrategy.placements.",
         "create the Placement, or correct spec.installStrategy.placements";
+    ROLLING_PLACEMENT_MISSING = "why/rolling-placement-missing",
+        "The placement that changes of spec.configuration go by does not exist.",
+        "With RollingUpdateWithPlacement a change of spec.configuration reaches the clusters of one placement, and there is none of that \
+         name: it reaches nobody, and every cluster keeps what it has. Create the placement, correct name and namespace, or choose \
+         UpdateAll.",
+        "create the Placement, or correct spec.configuration.rolloutStrategy.rollingUpdateWithPlacement";
     PLACEMENT_UNDECIDED = "why/placement-undecided",
         "A placement exists, but nobody has decided it.",
         "The placement controller writes PlacementDecisions. Without them nothing is known, so nothing changes. See the \
@@ -77,6 +83,11 @@ causes! {
         "The hub has not accepted the cluster.",
         "Before spec.hubAcceptsClient is true a cluster has no namespace on the hub, so nothing can be created for it.",
         "accept it: spec.hubAcceptsClient: true of the ManagedCluster";
+    NAMESPACE_MISSING = "why/cluster-namespace-missing",
+        "The cluster has no namespace on the hub.",
+        "A ManagedClusterAddOn lives in the namespace that has the name of its cluster. The registration controller of the hub creates it \
+         when the cluster is accepted; it has not, or somebody has deleted it. Until it is there, nothing can be created for the cluster.",
+        "see why the hub's registration controller does not create the namespace, or create it";
     OPTED_OUT = "why/opted-out",
         "The cluster does not want the add-on.",
         "An annotation of the ManagedCluster lists the add-on, or all of them. Remove it from there if that is over.",
@@ -153,6 +164,11 @@ causes! {
         "Nothing new starts while more clusters have failed, or have taken longer than progressDeadline, than maxFailures tolerates. \
          It goes on as soon as enough of them have recovered, or have got another configuration.",
         "mend the clusters that failed, return to what they had, or raise maxFailures";
+    MANDATORY = "why/mandatory-group-failed",
+        "The rollout has stopped: a cluster of a mandatory decision group has failed.",
+        "Mandatory groups go first, one after the other, and tolerate no failure: maxFailures is for the other groups. Nothing new starts \
+         until the cluster has recovered, or has got another configuration, or the group is no longer mandatory.",
+        "mend the clusters of that group, return to what they had, or take the group out of mandatoryDecisionGroups of the rollout strategy";
     ROLLOUT_STRATEGY = "why/rollout-strategy",
         "A rollout strategy has no meaning.",
         "Until it has one, clusters keep what they have: to guess could change all of them at once.",
@@ -182,6 +198,11 @@ causes! {
         "No AddOnTemplate makes its works, so the add-on's own manager has to: it writes them and says so in the condition \
          ManifestApplied. It has not.",
         "see whether the add-on's own manager runs, or list an AddOnTemplate in spec.supportedConfigs";
+    CREATION = "why/creation-refused",
+        "The hub refuses to create the ManagedClusterAddOn.",
+        "The message is the hub's own: a namespace that is not there or goes, a quota, a webhook, a right that the controllers lack. It is \
+         tried again and again.",
+        "mend what the hub complains about";
     WORK_MISSING = "why/work-missing",
         "The cluster has no ManifestWork of the add-on.",
         "Nothing has been rendered for it yet: the controllers are behind or not running, or the add-on deploys its works \
@@ -222,6 +243,15 @@ causes! {
          else is, and the plan is made again and again. Nothing that anybody wrote on the hub is wrong because of it: this is a \
          fault of Tidegate.",
         "report it with the sentence and a dump: tidegate snapshot";
+    CLOCK = "why/clock-unknown",
+        "Nobody knows what time it is, so nothing is planned.",
+        "The API servers of the hub do not agree on the time, or clocks jump. Deadlines, soaks and times of grace would end when they have \
+         only begun. It goes on when the answers of the hub have agreed for a minute.",
+        "put the clocks of the hub's API servers and of the machine of the controllers right";
+    ADDON_STALLED = "why/addon-stalled",
+        "The ClusterManagementAddOn says that nothing changes any more without a human.",
+        "Its condition Stalled is True, with a reason that this program does not know: another version has written it.",
+        "see the condition Stalled of the ClusterManagementAddOn";
     CONDITION = "why/condition",
         "A condition of the ManagedClusterAddOn says that something is wrong.",
         "Somebody else than these controllers has written it: the add-on's own manager, or the registration agent.",

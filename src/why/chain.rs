@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::answer::{Cause, Chain, Grade, Link};
 use super::causes;
-use super::links::{cluster_link, since};
+use super::links::cluster_link;
 use super::said::Said;
 use super::seats::Seats;
 use super::turn::{LATE, Stages, deadline, under_way_since};
@@ -67,7 +67,10 @@ impl Case<'_> {
                 .as_ref()
                 .map(|cause| cause.detail.clone())
                 .unwrap_or_default(),
-            since: since(instance),
+            since: instance.and_then(|instance| {
+                let grade = cause.as_ref().map(|cause| cause.grade);
+                self.since(instance, matches!(grade, None | Some(Grade::Meant)))
+            }),
         };
         (chain, cause)
     }
@@ -192,7 +195,7 @@ impl Case<'_> {
         links.push(cluster_link(cluster, self.view.cluster(cluster)).stopping());
         match held {
             Some(wait) if matches!(wait.on, WaitOn::OptedOut) => self.opted_out(cluster),
-            Some(wait) => wait::cause(wait),
+            Some(wait) => self.cause_of(wait),
             None => self.absent(cluster),
         }
     }
@@ -200,7 +203,7 @@ impl Case<'_> {
     /// What holds an instance before its agent has anything to do.
     fn held(&self, instance: &Instance, wait: &Wait) -> Cause {
         let WaitOn::Rollout(told) = &wait.on else {
-            return wait::cause(wait);
+            return self.cause_of(wait);
         };
         let words = self.said.words(instance);
         let configured = words.iter().find(|word| word.kind == conditions::CONFIGURED);
@@ -218,6 +221,22 @@ impl Case<'_> {
         }
         let cause = self.turn(instance, told);
         self.turns.borrow_mut().insert(key, cause.clone());
+        cause
+    }
+
+    /// Returns the cause of a wait. What may select a cluster is either not decided or not there.
+    fn cause_of(&self, wait: &Wait) -> Cause {
+        let cause = wait::cause(wait);
+        if let WaitOn::MaySelect(namespace, name) = &wait.on
+            && self.view.placement(namespace, name).is_none()
+        {
+            return Cause {
+                doc: causes::PLACEMENT_MISSING,
+                command: Some(command::list_placements(namespace)),
+                detail: format!("{}; it does not exist", cause.detail),
+                ..cause
+            };
+        }
         cause
     }
 

@@ -46,6 +46,16 @@ fn inside(namespace: &str) -> String {
     format!(" -n {}", quoted(namespace))
 }
 
+/// Returns the command that shows which placements there are.
+pub(super) fn list_placements(namespace: &str) -> String {
+    format!("kubectl get placements -n {}", quoted(namespace))
+}
+
+/// Returns the command that opens an add-on in an editor.
+pub(super) fn edit(addon: &str) -> String {
+    format!("kubectl edit clustermanagementaddon {}", quoted(addon))
+}
+
 /// Returns the command that lets the hub manage an add-on.
 pub(super) fn manage(addon: &str) -> String {
     format!(
@@ -89,13 +99,12 @@ pub(super) fn of(cause: &Cause, addon: &str, cluster: Option<&str>) -> String {
     };
     let instance = (cluster, addon);
     match cause.doc.id {
-        "why/install-strategy" | "why/rollout-strategy" => {
-            format!("kubectl edit clustermanagementaddon {}", quoted(addon))
-        }
+        "why/install-strategy" | "why/rollout-strategy" => edit(addon),
         "why/cluster-missing" => "kubectl get managedclusters".to_owned(),
         "why/cluster-leaving" | "why/cluster-unreachable" | "why/name-too-long" => {
             describe("managedcluster", ("", cluster))
         }
+        "why/cluster-namespace-missing" => format!("kubectl get namespace {}", quoted(cluster)),
         "why/cluster-not-accepted" => format!(
             "kubectl patch managedcluster {} --type merge -p '{{\"spec\":{{\"hubAcceptsClient\":true}}}}'",
             quoted(cluster)

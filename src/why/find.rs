@@ -98,18 +98,17 @@ fn answer(case: &Case<'_>, asked: Option<&str>, now: Timestamp) -> Answer {
         Some(cluster) if chains.is_empty() => chains.push(case.chain(cluster).0),
         Some(_) => {}
     }
-    let causes: BTreeSet<&str> = chains.iter().filter_map(|chain| chain.cause).collect();
-    let mut groups = whole(case, concerned.is_empty());
-    groups.extend(found.into_iter().map(|(group, _)| group));
-    if asked.is_some() {
-        groups.retain(|group| {
-            group
-                .clusters
-                .iter()
-                .any(|cluster| Some(cluster.as_str()) == asked)
-                || (group.clusters.is_empty() && !causes.is_empty())
-        });
-    }
+    // What stalls the add-on is told of every cluster: one that has everything waits for nothing, but what is asked for next would
+    // not arrive there either.
+    let has_cause = chains.iter().any(|chain| chain.cause.is_some());
+    let is_told = |whole: &Whole| asked.is_none() || has_cause || whole.stalls;
+    let is_asked = |group: &Group| asked.is_none_or(|asked| group.clusters.iter().any(|one| *one == *asked));
+    let of_clusters = found.into_iter().map(|(group, _)| group).filter(is_asked);
+    let of_clusters: Vec<Group> = of_clusters.collect();
+    let known: BTreeSet<&str> = of_clusters.iter().map(|group| group.cause.id).collect();
+    let whole = whole(case, concerned.is_empty(), &known);
+    let whole = whole.into_iter().filter(is_told).map(|whole| whole.group);
+    let groups = whole.chain(of_clusters).collect();
     Answer {
         addon: case.view.addon.name.to_string(),
         leaving: case.view.addon.meta.deleting,
@@ -170,30 +169,46 @@ impl Found {
     }
 }
 
-/// What holds the add-on as a whole; `nowhere` when no cluster has it or is to have it.
-fn whole(case: &Case<'_>, nowhere: bool) -> Vec<Group> {
-    let mut causes: Vec<Cause> = Vec::new();
+/// Something that holds the add-on as a whole.
+struct Whole {
+    group: Group,
+    /// Whether nothing changes any more because of it.
+    stalls: bool,
+}
+
+/// What holds the add-on as a whole; `nowhere` when no cluster has it or is to have it, `known` what clusters tell of themselves.
+fn whole(case: &Case<'_>, nowhere: bool, known: &BTreeSet<&str>) -> Vec<Whole> {
+    let mut causes: Vec<(Cause, bool)> = Vec::new();
     if case.view.addon.meta.deleting {
         // What clusters hold, they tell themselves.
-        causes.extend(nowhere.then(|| case.held_addon()));
+        causes.extend(nowhere.then(|| (case.held_addon(), false)));
     } else {
         let waits = case.waits.iter().filter(|wait| wait.cluster.is_none());
-        causes.extend(waits.map(wait::cause));
-        causes.extend(case.unbound());
-        causes.extend(case.lifecycle_slip());
+        causes.extend(waits.map(|wait| (wait::cause(wait), wait::stalls(&wait.on))));
+        let is_told = |cause: &Cause| {
+            known.contains(cause.doc.id) || causes.iter().any(|(other, _)| other.doc == cause.doc)
+        };
+        let stalled = case.stalled();
+        let is_news = stalled.as_ref().is_some_and(|cause| !is_told(cause));
+        causes.extend(stalled.filter(|_| is_news).map(|cause| (cause, true)));
+        causes.extend(case.unbound().map(|cause| (cause, false)));
+        causes.extend(case.lifecycle_slip().map(|cause| (cause, false)));
         if nowhere && causes.is_empty() {
-            causes.push(case.nobody());
+            causes.push((case.nobody(), false));
         }
     }
     let addon = &*case.view.addon.name;
-    let groups = causes.into_iter().map(|cause| Group {
-        cause: cause.doc,
-        grade: cause.grade,
-        command: command::of(&cause, addon, None),
-        detail: cause.detail,
-        clusters: Vec::new(),
+    let each = causes.into_iter().map(|(cause, stalls)| Whole {
+        stalls,
+        group: Group {
+            cause: cause.doc,
+            grade: cause.grade,
+            command: command::of(&cause, addon, None),
+            detail: cause.detail,
+            clusters: Vec::new(),
+        },
     });
-    groups.collect()
+    each.collect()
 }
 
 /// A detail without the name of its cluster, where that stands as a word: clusters share a cause, not their names.

@@ -96,7 +96,9 @@ impl Case<'_> {
 
     fn placement(&self, seat: &Seat) -> Option<Link> {
         let used = self.view.addon.placements.get(seat.placement)?;
-        let mut says = format!("{}; {}", seat.group_text(), self.strategy(used));
+        let is_there = self.view.placement(&used.namespace, &used.name).is_some();
+        let absent = if is_there { "" } else { "does not exist; " };
+        let mut says = format!("{absent}{}; {}", seat.group_text(), self.strategy(used));
         let progression = self.view.addon.progressions.iter().flatten();
         let mut mine =
             progression.filter(|found| found.namespace == used.namespace && found.name == used.name);
@@ -235,6 +237,22 @@ impl Case<'_> {
         }
     }
 
+    /// Returns since when an instance is ready, or not: the time of the condition that sums it up, as the controllers would write it now.
+    /// Where that condition says otherwise, nobody has noted since when; no other condition's time is it.
+    pub(super) fn since(&self, instance: &Instance, is_ready: bool) -> Option<Timestamp> {
+        if instance.meta.deleting && !is_ready {
+            return instance.farewell.since;
+        }
+        let sums_up = if self.view.addon.managed {
+            conditions::READY
+        } else {
+            conditions::AVAILABLE
+        };
+        let words = self.said.words(instance);
+        let word = words.into_iter().find(|word| word.kind == sums_up)?;
+        word.since.filter(|_| (word.status == Status::True) == is_ready)
+    }
+
     pub(super) fn instance_link(&self, instance: &Instance) -> Link {
         let word = |kind: &str| {
             let condition = instance.condition(kind)?;
@@ -295,14 +313,6 @@ pub(super) fn cluster_link(name: &str, cluster: Option<&Cluster>) -> Link {
         }
     };
     Link::new(format!("ManagedCluster {name}"), says)
-}
-
-pub(super) fn since(instance: Option<&Instance>) -> Option<Timestamp> {
-    let kinds = [conditions::PROGRESSING, conditions::AVAILABLE];
-    let since = kinds
-        .into_iter()
-        .filter_map(|kind| instance?.condition(kind)?.since);
-    since.max()
 }
 
 fn short(hash: &str) -> String {

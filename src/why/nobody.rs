@@ -67,6 +67,10 @@ impl Case<'_> {
         if known.is_some_and(|known| known.opts_out_of(&addon.name)) {
             return self.opted_out(cluster);
         }
+        if self.selects(cluster) && self.lacks_namespace(cluster) {
+            let detail = "the hub has no namespace of the cluster's name, so nothing can be created for it";
+            return Cause::new(causes::NAMESPACE_MISSING, detail);
+        }
         if self.selects(cluster) && !addon.managed {
             return self.self_managed("its manager has not created a ManagedClusterAddOn there");
         }
@@ -115,6 +119,13 @@ impl Case<'_> {
         Cause { command, ..cause }
     }
 
+    /// Whether a cluster has no namespace. A hub that shows none at all does not show them.
+    fn lacks_namespace(&self, cluster: &str) -> bool {
+        let key = ObjectKey::new(Kind::Namespace, "", cluster);
+        let mut shown = self.hub.objects().keys();
+        self.hub.object(&key).is_none() && shown.any(|one| one.kind == Kind::Namespace)
+    }
+
     /// The cluster does not want the add-on.
     pub(super) fn opted_out(&self, cluster: &str) -> Cause {
         let addon = &*self.view.addon.name;
@@ -150,6 +161,43 @@ impl Case<'_> {
         };
         let detail = format!("the annotation {LIFECYCLE} {value}, so the add-on manages itself, and {what}");
         Cause::new(causes::SELF_MANAGED, detail).typing(command::manage(&addon.name))
+    }
+
+    /// Returns what the add-on calls stalled, by itself: what other clusters have failed at, the first link says.
+    pub(super) fn stalled(&self) -> Option<Cause> {
+        let is_held = || !self.going.is_empty() || self.waits.iter().any(|wait| wait.on.is_held_removal());
+        // What only the controllers know stands in no other object.
+        let is_theirs = |reason: &str| match reason {
+            "ClockUnknown" | "PlanRefused" => true,
+            "RemovalHeld" | "ClustersAbsent" | "RemovalUnconfirmed" => is_held(),
+            _ => false,
+        };
+        let (reason, message) = self.said.stalled(self.view.addon, is_theirs)?;
+        Some(match reason.as_str() {
+            "ClustersStalled" => return None,
+            "PlacementNotFound" if self.has_all_placements() => self.rolling_missing(&message),
+            "PlacementNotFound" => Cause::new(causes::PLACEMENT_MISSING, message),
+            "RolloutStrategyInvalid" => {
+                Cause::new(causes::ROLLOUT_STRATEGY, message).typing(command::edit(&self.view.addon.name))
+            }
+            "LabelSelectorMissing" | "LabelSelectorInvalid" | "InstallStrategyUnknown" => {
+                Cause::new(causes::STRATEGY, message)
+            }
+            "RemovalHeld" | "ClustersAbsent" => {
+                Cause::new(causes::REMOVAL_HELD, message).typing(self.let_removals_go())
+            }
+            "RemovalUnconfirmed" => Cause::new(causes::REMOVAL_UNCONFIRMED, message),
+            "ClockUnknown" => Cause::new(causes::CLOCK, message),
+            "PlanRefused" => Cause::new(causes::REFUSED, message),
+            _ => Cause::new(causes::ADDON_STALLED, format!("{reason}: {message}")),
+        })
+    }
+
+    /// Whether every placement of the install strategy exists, where it follows placements.
+    fn has_all_placements(&self) -> bool {
+        let addon = self.view.addon;
+        let is_there = |used: &PlacementUse| self.view.placement(&used.namespace, &used.name).is_some();
+        addon.strategy != InstallStrategy::Placements || addon.placements.iter().all(is_there)
     }
 
     /// Returns the slip in the annotation by which an add-on says that it manages itself, if it looks like one.

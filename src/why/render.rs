@@ -21,8 +21,9 @@ pub fn text(answer: &Answer, one: bool) -> String {
         for chain in &answer.chains {
             put_chain(&mut out, answer, chain);
         }
+        let is_ready = answer.chains.iter().all(Chain::is_ready);
         for group in &answer.groups {
-            put_others(&mut out, group);
+            put_others(&mut out, group, is_ready);
         }
         return out;
     }
@@ -59,6 +60,9 @@ fn put_chain(out: &mut String, answer: &Answer, chain: &Chain) {
         .since
         .map_or_else(String::new, |since| format!(" for {}", ago(since, answer.at)));
     let state = match chain.grade {
+        None | Some(Grade::Meant) if answer.is_stalled() => {
+            format!("READY{since}, but the add-on is stalled")
+        }
         None | Some(Grade::Meant) => format!("READY{since}"),
         Some(Grade::Fault) => format!("NOT READY{since}"),
         Some(Grade::Waits(until)) => format!("WAITS{}", ending(until, answer.at)),
@@ -105,8 +109,19 @@ fn ending(until: Option<Timestamp>, now: Timestamp) -> String {
     })
 }
 
-fn put_others(out: &mut String, group: &Group) {
+fn put_others(out: &mut String, group: &Group, is_ready: bool) {
     match group.clusters.len() {
+        // Nothing else is to be mended.
+        0 if is_ready => {
+            line(
+                out,
+                &format!("cause: for the add-on as a whole: {}", group.detail),
+            );
+            line(out, &format!("fix:   {}", group.cause.fix));
+            line(out, &format!("       {}", group.command));
+            let id = group.cause.id;
+            line(out, &format!("code:  {id} (tidegate explain {id})"));
+        }
         0 => line(
             out,
             &format!(

@@ -12,7 +12,7 @@ use super::answer::Cause;
 use super::causes::{self, CauseDoc};
 use crate::api::names::conditions as types;
 use crate::plan::{Action, Plan, State};
-use crate::snapshot::{Instance, Kind, Status};
+use crate::snapshot::{AddOn, Instance, Kind, Status};
 
 /// What the conditions of a ready instance say, the one that tells most first.
 const READY: [(&str, Status, &CauseDoc); 12] = [
@@ -48,7 +48,11 @@ pub(super) struct Word {
 }
 
 /// What the controllers would write now, by cluster.
-pub(super) struct Said(BTreeMap<String, Vec<Word>>);
+pub(super) struct Said {
+    instances: BTreeMap<String, Vec<Word>>,
+    /// The conditions of the add-on itself; none when they stand there already.
+    addon: Option<Vec<Word>>,
+}
 
 impl Said {
     pub(super) fn of(plan: &Plan) -> Self {
@@ -66,7 +70,42 @@ impl Said {
             | Action::Delete { .. }
             | Action::Certify { .. } => None,
         });
-        Self(each.collect())
+        let addon = plan.actions.iter().find_map(|action| match action {
+            Action::Status { object, patch, .. } if object.kind == Kind::AddOn => {
+                let conditions = patch.pointer("/status/conditions")?.as_array()?;
+                Some(conditions.iter().map(word).collect())
+            }
+            Action::Status { .. }
+            | Action::Create { .. }
+            | Action::Replace { .. }
+            | Action::Delete { .. }
+            | Action::Certify { .. } => None,
+        });
+        Self {
+            instances: each.collect(),
+            addon,
+        }
+    }
+
+    /// Returns why nothing of an add-on changes any more until a human acts: reason and message of its `Stalled`. What `is_theirs` only
+    /// the controllers know, so that it counts as it stands there.
+    pub(super) fn stalled(
+        &self,
+        addon: &AddOn,
+        is_theirs: impl Fn(&str) -> bool,
+    ) -> Option<(String, String)> {
+        let is_stalled = |kind: &str, status: Status| kind == types::STALLED && status == Status::True;
+        let stored = addon
+            .conditions
+            .iter()
+            .find(|one| is_stalled(&one.kind, one.status));
+        let stored = stored.map(|one| (one.reason.to_string(), one.message.to_string()));
+        let Some(planned) = &self.addon else {
+            return stored;
+        };
+        let planned = planned.iter().find(|one| is_stalled(&one.kind, one.status));
+        let planned = planned.map(|one| (one.reason.clone(), one.message.clone()));
+        stored.filter(|(reason, _)| is_theirs(reason)).or(planned)
     }
 
     /// Returns what is wrong with an instance; `managed` when the controllers sum it up in `Ready`. One condition may be `passed` over: the
@@ -103,7 +142,7 @@ impl Said {
             message: condition.message.to_string(),
             since: condition.since,
         });
-        let Some(planned) = self.0.get(&*instance.cluster) else {
+        let Some(planned) = self.instances.get(&*instance.cluster) else {
             return stored.collect();
         };
         let is_registration = |kind: &str| kind == types::REGISTRATION_APPLIED;

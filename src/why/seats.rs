@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::snapshot::{PlacementUse, View};
+use crate::snapshot::{InstallStrategy, PlacementUse, View};
 
 /// A cluster's place in the decisions of a placement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +36,9 @@ pub(super) struct Seats(BTreeMap<String, Vec<Seat>>);
 impl Seats {
     pub(super) fn of(view: &View<'_>) -> Self {
         let mut seats: BTreeMap<String, Vec<Seat>> = BTreeMap::new();
-        for (placement, used) in view.addon.placements.iter().enumerate() {
+        // Another strategy may keep placements in the spec; nothing follows them.
+        let follows = view.addon.strategy == InstallStrategy::Placements;
+        for (placement, used) in view.addon.placements.iter().enumerate().filter(|_| follows) {
             for decision in view.decisions(&used.namespace, &used.name) {
                 for cluster in &decision.clusters {
                     let own = seats.entry(cluster.to_string()).or_default();

@@ -10,13 +10,13 @@ use jiff::Timestamp;
 use super::answer::{Cause, Grade};
 use super::causes;
 use super::chain::Case;
-use super::command::quoted;
+use super::command::{list_placements, quoted};
 use super::said::Word;
 use super::seats::{Seat, group_text, place};
 use crate::api::names::conditions as types;
 use crate::model::{MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy};
 use crate::plan::State;
-use crate::snapshot::{Instance, PlacementUse, Reference, Status, terms};
+use crate::snapshot::{InstallStrategy, Instance, PlacementUse, Reference, Status, terms};
 
 /// Reasons of `Configured` with which a cluster waits for its turn.
 pub(super) const WAITING: [&str; 5] = [
@@ -139,7 +139,7 @@ impl Case<'_> {
             ("WaitingForSlot", Some(place)) => self.slot(&place, told),
             ("OutsideRollout", _) => self.outside(&configured.message),
             ("RolloutStrategyInvalid", _) => Cause::new(causes::ROLLOUT_STRATEGY, &*configured.message),
-            ("PlacementNotFound", _) => Cause::new(causes::PLACEMENT_MISSING, &*configured.message),
+            ("PlacementNotFound", _) => self.missing_placement(&configured.message),
             ("PlacementNotDecided", _) => Cause::new(causes::PLACEMENT_UNDECIDED, &*configured.message),
             (_, _) => Cause::new(causes::TURN, told),
         }
@@ -183,20 +183,78 @@ impl Case<'_> {
 
     fn failures(&self, place: &str) -> Cause {
         let is_failed = |stage: Stage| stage == Stage::Failed;
-        let failed: Vec<&str> = self
+        let mut failed: Vec<&str> = self
             .stages()
             .at(|cluster| self.is_in(cluster, place), is_failed)
             .map(|(cluster, _)| cluster)
             .collect();
+        // A mandatory group tolerates no failure; what the others tolerate does not matter then.
+        let group_of = |cluster: &&str| {
+            let seat = self.seat(cluster, place)?;
+            let used = self.used(place)?;
+            is_mandatory(used, (seat.group, &seat.group_name)).then_some(seat)
+        };
+        let mandatory = failed.iter().filter_map(group_of).min_by_key(|seat| seat.group);
+        if let Some(first) = mandatory {
+            failed.retain(|cluster| {
+                group_of(cluster).is_some_and(|seat| seat.group_text() == first.group_text())
+            });
+        }
         let first = failed.first().copied();
         let why = first.map_or_else(String::new, |first| {
             format!("; {first}: {}", self.chain(first).0.detail)
         });
+        let (doc, because) = match mandatory {
+            Some(seat) => (
+                causes::MANDATORY,
+                format!(
+                    "the mandatory decision {} tolerates no failure",
+                    seat.group_text()
+                ),
+            ),
+            None => (
+                causes::FAILURES,
+                "more clusters failed than it tolerates".to_owned(),
+            ),
+        };
         let detail = format!(
-            "the rollout of placement {place} has stopped, more clusters failed than it tolerates: {}{why}",
+            "the rollout of placement {place} has stopped, {because}: {}{why}",
             names(&failed)
         );
-        self.pointing(Cause::new(causes::FAILURES, detail), first)
+        self.pointing(Cause::new(doc, detail), first)
+    }
+
+    /// A placement that does not exist: one of the install strategy, or that of `spec.configuration`.
+    fn missing_placement(&self, message: &str) -> Cause {
+        let is_named = |place: &str| {
+            let mut words = message.split([' ', ';', ',', ':']);
+            words.any(|word| word == place)
+        };
+        let follows = self.view.addon.strategy == InstallStrategy::Placements;
+        let mut placements = self.view.addon.placements.iter().filter(|_| follows);
+        let missing = placements.find(|used| {
+            self.view.placement(&used.namespace, &used.name).is_none() && is_named(&place(used))
+        });
+        if let Some(used) = missing {
+            let look = list_placements(&used.namespace);
+            return Cause::new(causes::PLACEMENT_MISSING, message).typing(look);
+        }
+        self.rolling_missing(message)
+    }
+
+    /// The placement of `spec.configuration` does not exist.
+    pub(super) fn rolling_missing(&self, message: &str) -> Cause {
+        let cause = Cause::new(causes::ROLLING_PLACEMENT_MISSING, message);
+        match self.rolling().as_deref().and_then(|place| place.split_once('/')) {
+            Some((namespace, _)) => cause.typing(list_placements(namespace)),
+            None => cause,
+        }
+    }
+
+    /// The use of a placement by the install strategy.
+    fn used(&self, wanted: &str) -> Option<&PlacementUse> {
+        let mut all = self.view.addon.placements.iter();
+        all.find(|used| place(used) == wanted)
     }
 
     fn slot(&self, place: &str, told: &str) -> Cause {
@@ -293,26 +351,11 @@ impl Case<'_> {
 
     /// The groups of a placement that go before the one of a cluster.
     fn groups_before(&self, place: &str, own: Option<&Seat>) -> BTreeSet<(u32, String)> {
-        let used = self
-            .view
-            .addon
-            .placements
-            .iter()
-            .find(|used| super::seats::place(used) == place);
-        let Some((used, own)) = used.zip(own) else {
+        let Some((used, own)) = self.used(place).zip(own) else {
             return BTreeSet::new();
         };
-        let (mandatory, by_group): (&[MandatoryGroup], bool) = match &used.rollout {
-            Ok(RolloutStrategy::Progressive { groups, .. }) => (groups, false),
-            Ok(RolloutStrategy::ProgressivePerGroup { groups, .. }) => (groups, true),
-            Ok(RolloutStrategy::All(_)) | Err(_) => (&[], false),
-        };
-        let is_mandatory = |(index, name): &(u32, String)| {
-            mandatory.iter().any(|group| match group {
-                MandatoryGroup::Named(wanted) => wanted == name,
-                MandatoryGroup::At(wanted) => wanted == index,
-            })
-        };
+        let by_group = matches!(used.rollout, Ok(RolloutStrategy::ProgressivePerGroup { .. }));
+        let is_mandatory = |(index, name): &(u32, String)| is_mandatory(used, (*index, name));
         let own_group = (own.group, own.group_name.clone());
         let own_is_mandatory = is_mandatory(&own_group);
         let decisions = self.view.decisions(&used.namespace, &used.name);
@@ -367,6 +410,20 @@ impl Case<'_> {
         }
         self.rolling().is_some_and(|rolling| rolling == wanted) && self.rolls_to(cluster)
     }
+}
+
+/// Whether a decision group of a placement is one of those that go first.
+fn is_mandatory(used: &PlacementUse, (index, name): (u32, &str)) -> bool {
+    let groups = match &used.rollout {
+        Ok(
+            RolloutStrategy::Progressive { groups, .. } | RolloutStrategy::ProgressivePerGroup { groups, .. },
+        ) => groups.as_slice(),
+        Ok(RolloutStrategy::All(_)) | Err(_) => &[],
+    };
+    groups.iter().any(|group| match group {
+        MandatoryGroup::Named(wanted) => wanted == name,
+        MandatoryGroup::At(wanted) => *wanted == index,
+    })
 }
 
 fn ends<'s>(stages: &'s [(&str, Stage)]) -> impl Iterator<Item = Timestamp> + 's {

@@ -4,7 +4,7 @@
 
 use super::answer::{Cause, Grade};
 use super::causes::{self, CauseDoc};
-use super::command::{describe, get, quoted};
+use super::command::{describe, get, list_placements};
 use crate::plan::{Wait, WaitOn};
 
 /// Returns the cause of a wait, without the cluster's name.
@@ -12,7 +12,7 @@ pub(super) fn cause(wait: &Wait) -> Cause {
     let text = Wait::addon(wait.on.clone()).to_string();
     let cause = Cause::new(doc(&wait.on), text).graded(grade(&wait.on));
     let command = if let WaitOn::Placement(namespace, _) = &wait.on {
-        Some(format!("kubectl get placements -n {}", quoted(namespace)))
+        Some(list_placements(namespace))
     } else if let WaitOn::Decision(namespace, name) | WaitOn::MaySelect(namespace, name) = &wait.on {
         Some(describe("placement", (namespace, name)))
     } else if let WaitOn::Config(config, _) | WaitOn::Content(config) = &wait.on {
@@ -38,6 +38,18 @@ fn grade(on: &WaitOn) -> Grade {
     } else {
         Grade::Fault
     }
+}
+
+/// Returns whether what an add-on waits for keeps everything from changing until a human acts.
+pub(super) fn stalls(on: &WaitOn) -> bool {
+    matches!(
+        on,
+        WaitOn::Placement(..)
+            | WaitOn::InstallStrategy(_)
+            | WaitOn::LabelSelector(_)
+            | WaitOn::NoLabelSelector
+            | WaitOn::Refused(_)
+    )
 }
 
 /// Returns the wait that matters most.
@@ -74,6 +86,7 @@ fn rank(on: &WaitOn) -> u8 {
         | WaitOn::MaySelect(..)
         | WaitOn::Absences(..)
         | WaitOn::Hook(_)
+        | WaitOn::Creation(_)
         | WaitOn::Refused(_) => 0,
     }
 }
@@ -98,6 +111,7 @@ fn doc(on: &WaitOn) -> &'static CauseDoc {
         WaitOn::Content(_) => causes::CONTENT,
         WaitOn::Agent(_) => causes::AGENT,
         WaitOn::Hook(_) => causes::HOOK,
+        WaitOn::Creation(_) => causes::CREATION,
         WaitOn::Label => causes::LABEL,
         WaitOn::Refused(_) => causes::REFUSED,
     }

@@ -75,7 +75,7 @@ pub(crate) const PROGRESSION: Table = Table {
             "done, and no change could travel",
             &[
                 "False (Completed)",
-                "True (RolloutStrategyInvalid)",
+                "True (RolloutStrategyInvalid, PlacementNotFound)",
                 "absent or True (RolloutPaused)",
             ],
         ),

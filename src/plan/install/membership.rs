@@ -14,7 +14,7 @@ use super::budget::{Budget, Holding, Proof};
 use super::create::{Giver, create};
 use super::fate::{Fate, follows};
 use super::wanted::{Known, Selected, Stand, Wanted, other_mark};
-use crate::plan::census::Newcomers;
+use crate::plan::census::{Newcomers, Unmade};
 use crate::plan::owners;
 use crate::plan::types::{Action, Revision, Wait, WaitOn, earliest};
 use crate::plan::version;
@@ -31,6 +31,8 @@ pub(in crate::plan) struct Membership {
     pub recheck_at: Option<Timestamp>,
     /// The wanted clusters that have no instance.
     pub missing: Newcomers,
+    /// Those of them whose instance the hub refuses.
+    pub unmade: Unmade,
     /// The removals that are held.
     pub holding: Holding,
 }
@@ -64,7 +66,15 @@ pub(in crate::plan) fn membership(view: &View<'_>, wanted: &Wanted<'_>, now: Tim
         all.missing.all = all.missing.all.saturating_add(1);
         match entry(view, wanted, (cluster, *home)) {
             Ok(action) => {
-                all.missing.made = all.missing.made.saturating_add(1);
+                // It is tried again all the same: what the hub lacks may come, as the namespace of a cluster does.
+                match view.trouble(action.object()) {
+                    Some(why) => {
+                        all.unmade.add(cluster, why);
+                        all.waits
+                            .push(Wait::cluster(cluster, WaitOn::Creation(why.clone())));
+                    }
+                    None => all.missing.made = all.missing.made.saturating_add(1),
+                }
                 all.actions.push(action);
             }
             Err(on) => all.waits.push(Wait::cluster(cluster, on)),

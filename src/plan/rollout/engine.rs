@@ -167,6 +167,8 @@ pub(in crate::plan) struct Breach {
     pub failures: usize,
     /// How many may.
     pub tolerated: usize,
+    /// The mandatory group of which they are, by its position; absent where the rest of the groups has too many.
+    pub group: Option<usize>,
 }
 
 /// What a course decides.
@@ -216,6 +218,7 @@ pub(in crate::plan) fn decide_beside(
         (tally.failures > tolerated).then_some(Breach {
             failures: tally.failures,
             tolerated,
+            group: stages.mandatory_group(stage),
         })
     });
     let shut = match (paused, breach) {

@@ -193,7 +193,8 @@ fn a_failure_without_any_tolerance_breaches_and_says_how_far() {
         decision.breach,
         Some(Breach {
             failures: 2,
-            tolerated: 1
+            tolerated: 1,
+            group: None,
         })
     );
     assert_eq!(decision.counts.waiting, 2);

@@ -21,6 +21,36 @@ use crate::plan::install::{Known, Missing, Selected};
 use crate::plan::quiet::Others;
 use crate::snapshot::{Name, PlacementUse, View, order};
 
+/// Why no change can travel, or none of `spec.configuration`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::plan) struct Bar {
+    /// The reason, in one word.
+    pub reason: &'static str,
+    /// The whole sentence.
+    pub message: Name,
+}
+
+impl Bar {
+    /// A strategy that has no meaning.
+    pub(super) fn fault(fault: &Name) -> Self {
+        Self {
+            reason: "RolloutStrategyInvalid",
+            message: fault.clone(),
+        }
+    }
+
+    /// A placement that `spec.configuration` names and that does not exist.
+    pub(super) fn nowhere(what: &str) -> Self {
+        let message = format!(
+            "{what} does not exist; changes of spec.configuration reach only its clusters, so nobody"
+        );
+        Self {
+            reason: "PlacementNotFound",
+            message: Name::from(message),
+        }
+    }
+}
+
 /// The rollout over one placement.
 #[derive(Debug, Default)]
 pub(in crate::plan) struct Placed {
@@ -32,8 +62,12 @@ pub(in crate::plan) struct Placed {
     pub breach: Option<Breach>,
     /// Whether somebody has paused it.
     pub paused: bool,
-    /// What is wrong with its strategy.
-    pub fault: Option<Name>,
+    /// The mandatory decision group with those failures, if it is one.
+    pub mandatory: Option<Name>,
+    /// Its clusters that failed or took too long.
+    blamed: [Few; 2],
+    /// Why changes cannot travel, whoever waits.
+    pub bar: Option<Bar>,
     /// The clusters that failed.
     pub failed: Few,
     /// The clusters that took too long.
@@ -61,9 +95,35 @@ impl Placed {
         now
     }
 
+    /// Returns the clusters that have stopped the rollout, by what they did.
+    pub(in crate::plan) fn culprits(&self) -> [(&Few, &'static str); 2] {
+        let [failed, late] = &self.blamed;
+        let (failed, late) = match &self.mandatory {
+            Some(_) => (failed, late),
+            None => (&self.failed, &self.late),
+        };
+        [(failed, "failed"), (late, "timed out")]
+    }
+
     /// Returns the decision groups that go before one.
     pub(super) fn before(&self, group: usize) -> Few {
         self.before.get(group).cloned().unwrap_or_default()
+    }
+
+    /// Notes the clusters of the mandatory group that has stopped the rollout.
+    fn blame(&mut self, verdict: Verdict, cluster: &Name) {
+        let [failed, late] = &mut self.blamed;
+        match verdict {
+            Verdict::Failed => failed.add(cluster),
+            Verdict::TimedOut => late.add(cluster),
+            Verdict::Start
+            | Verdict::Going
+            | Verdict::Soaking
+            | Verdict::Wait(_)
+            | Verdict::Done
+            | Verdict::Skipped
+            | Verdict::Held => {}
+        }
     }
 
     /// Notes the clusters by their verdicts.
@@ -124,7 +184,8 @@ impl<'v> Feed<'v> {
         let has_turns = course != Course::at_once();
         let shut = match (&fault, selected.known) {
             (Some(fault), _) => Some(Notice::fault(&what, fault)),
-            (None, Known::NoPlacement | Known::NoDecision) if has_turns => Some(Notice::undecided(&what)),
+            (None, Known::NoPlacement) if has_turns => Some(Notice::missing(&what)),
+            (None, Known::NoDecision) if has_turns => Some(Notice::undecided(&what)),
             (None, Known::NoPlacement | Known::NoDecision | Known::Decided) => None,
         };
         Self {
@@ -180,19 +241,25 @@ impl<'v> Feed<'v> {
         }
         let shut = self.paused || self.shut.is_some();
         let decision = decide_beside(&self.course, &groups.list, (&units, &done), shut, now);
+        let group = decision.breach.and_then(|breach| groups.list.get(breach.group?));
         let mut placed = Placed {
             counts: decision.counts,
             configured,
             breach: decision.breach,
+            mandatory: group.map(Group::told),
             paused: self.paused,
-            fault: self.fault.clone(),
+            bar: self.fault.as_ref().map(Bar::fault),
             before: groups.before(&self.course),
             ..Placed::default()
         };
-        for (at, verdict) in places.iter().zip(&decision.verdicts) {
+        let blamed = decision.breach.and_then(|breach| breach.group);
+        for ((at, verdict), unit) in places.iter().zip(&decision.verdicts).zip(&units) {
             if let Some(candidate) = at.and_then(|at| candidates.get_mut(at)) {
                 candidate.verdict = *verdict;
                 placed.name(*verdict, &candidate.instance.cluster);
+                if blamed == Some(unit.group) {
+                    placed.blame(*verdict, &candidate.instance.cluster);
+                }
             }
         }
         if decision.verdicts.contains(&Verdict::Wait(Hold::Group)) {

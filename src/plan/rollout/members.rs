@@ -36,6 +36,15 @@ pub(in crate::plan) enum Step {
     Hold,
 }
 
+/// How far the last change is after it has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::plan) enum Trial {
+    /// It has yet to stay successful, or has failed to.
+    Runs,
+    /// It is over, or has not begun.
+    Over,
+}
+
 /// One instance on its way.
 #[derive(Debug)]
 pub(in crate::plan) struct Member<'v> {
@@ -61,6 +70,8 @@ pub(in crate::plan) struct Member<'v> {
     pub soak: Duration,
     /// Whether it took longer than its rollout allows.
     pub timed_out: bool,
+    /// Whether its last change has proved itself.
+    pub trial: Trial,
     /// Set when the rollout is done with it, and time changes nothing.
     pub done: Option<Done>,
 }
@@ -225,7 +236,11 @@ pub(in crate::plan) fn next<'v>(
         .map(|rolling| decide_rolling(rolling, &candidates, others, now))
         .unwrap_or_default();
     if let Some(rolling) = &rolling {
-        refuse(rolling, &refusal.waiting, &mut candidates, &mut placed);
+        refuse(&refusal.waiting, &mut candidates, &mut placed);
+        for (feed, one) in feeds.iter().zip(&mut placed) {
+            let own = one.bar.take();
+            one.bar = own.or_else(|| rolling.bar.clone().filter(|_| rolling.concerns(feed.by())));
+        }
     }
     let mut notices = Notices::new((&feeds, &placed), rolling.as_ref().map(|one| (one, &refusal)));
     let members = candidates.into_iter().enumerate().map(|(at, candidate)| {
@@ -241,12 +256,7 @@ pub(in crate::plan) fn next<'v>(
 }
 
 /// Takes back what the placements let move but `spec.configuration` does not.
-fn refuse(
-    rolling: &Rolling<'_>,
-    refused: &BTreeMap<usize, Hold>,
-    candidates: &mut [Candidate<'_>],
-    placed: &mut [Placed],
-) {
+fn refuse(refused: &BTreeMap<usize, Hold>, candidates: &mut [Candidate<'_>], placed: &mut [Placed]) {
     for (at, hold) in refused {
         let Some(candidate) = candidates.get_mut(*at) else {
             continue;
@@ -257,9 +267,6 @@ fn refuse(
             one.counts.progressing = one.counts.progressing.saturating_sub(1);
             one.counts.waiting = one.counts.waiting.saturating_add(1);
         }
-    }
-    for one in placed.iter_mut().filter(|one| one.counts.held > 0) {
-        one.fault = one.fault.take().or_else(|| rolling.fault.clone());
     }
 }
 
@@ -397,6 +404,11 @@ fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>) -> Member<'_> {
         step,
         notice,
         assigned,
+        trial: if candidate.verdict == Verdict::Soaking || candidate.seen.failure.is_some() {
+            Trial::Runs
+        } else {
+            Trial::Over
+        },
         failure: candidate.seen.failure,
         soak: candidate.soak,
         timed_out: candidate.verdict == Verdict::TimedOut,

@@ -34,6 +34,6 @@ mod engine_tests;
 
 pub(super) use engine::{Breach, Counts};
 pub(super) use feed::Placed;
-pub(super) use members::{Member, Step, next};
-pub(super) use notice::{Attention, Notice, listed};
+pub(super) use members::{Member, Step, Trial, next};
+pub(super) use notice::{Attention, Notice, blamed};
 pub(super) use record::assigned;

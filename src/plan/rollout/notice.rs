@@ -30,12 +30,12 @@ pub(super) struct Awaited<'a> {
     pub moving: Option<&'a Few>,
     /// Clusters that must stay successful for some time yet.
     pub soaking: Option<&'a Few>,
-    /// Clusters that failed.
-    pub failed: Option<&'a Few>,
-    /// Clusters that took too long.
-    pub late: Option<&'a Few>,
+    /// Clusters that have stopped the rollout, by what they did.
+    pub culprits: Option<[(&'a Few, &'static str); 2]>,
     /// The decision groups that go first.
     pub groups: Few,
+    /// The mandatory decision group that has stopped the rollout.
+    pub mandatory: Option<&'a Name>,
 }
 
 impl Awaited<'_> {
@@ -50,17 +50,22 @@ impl Awaited<'_> {
 
     /// Returns the clusters that stopped the rollout, to follow a sentence.
     fn faults(&self) -> String {
-        listed(&[(self.failed, "failed"), (self.late, "timed out")])
+        self.culprits.map_or_else(String::new, blamed)
     }
 }
 
 /// Lists clusters by what they do.
-pub(in crate::plan) fn listed(each: &[(Option<&Few>, &str)]) -> String {
+pub(super) fn listed(each: &[(Option<&Few>, &str)]) -> String {
     let each = each.iter().filter_map(|(few, what)| {
         let few = (*few)?;
         (!few.is_empty()).then(|| format!("{few} ({what})"))
     });
     each.collect::<Vec<_>>().join("; ")
+}
+
+/// Lists the clusters that have stopped a rollout.
+pub(in crate::plan) fn blamed(culprits: [(&Few, &str); 2]) -> String {
+    listed(&culprits.map(|(few, what)| (Some(few), what)))
 }
 
 fn followed(sentence: &str, list: &str) -> String {
@@ -107,6 +112,13 @@ impl Notice {
         Self::new("PlacementNotDecided", Attention::Wait, message)
     }
 
+    /// The placement itself is not there: time does not bring it back.
+    pub(super) fn missing(what: &str) -> Self {
+        let message =
+            format!("{what} does not exist: nobody knows whose turn it is, the cluster keeps what it has");
+        Self::new("PlacementNotFound", Attention::Act, message)
+    }
+
     /// The change is only for the clusters of `what`.
     pub(super) fn outside(what: &str) -> Self {
         let message = format!(
@@ -140,8 +152,14 @@ impl Notice {
                 ),
             ),
             Hold::Failures => {
-                let sentence =
-                    format!("the rollout of {what} has stopped: more clusters failed than it tolerates");
+                let sentence = match awaited.mandatory {
+                    Some(group) => format!(
+                        "the rollout of {what} has stopped: the mandatory decision group {group} tolerates no failure"
+                    ),
+                    None => {
+                        format!("the rollout of {what} has stopped: more clusters failed than it tolerates")
+                    }
+                };
                 ("TooManyFailures", followed(&sentence, &awaited.faults()))
             }
             Hold::Group => {

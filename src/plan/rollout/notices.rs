@@ -101,9 +101,9 @@ impl<'a> Notices<'a> {
                 let awaited = placed.map_or_else(Awaited::default, |placed| Awaited {
                     moving: Some(&placed.moving),
                     soaking: Some(&placed.soaking),
-                    failed: Some(&placed.failed),
-                    late: Some(&placed.late),
+                    culprits: Some(placed.culprits()),
                     groups: group.map(|group| placed.before(group)).unwrap_or_default(),
+                    mandatory: placed.mandatory.as_ref(),
                 });
                 Notice::waiting(what, course, hold, &awaited)
             }

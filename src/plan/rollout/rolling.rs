@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::engine::Course;
+use super::feed::Bar;
 use super::notice::Notice;
 use super::references::is_settled;
 use crate::model::{ConfigRollout, Limit};
@@ -27,8 +28,8 @@ pub(super) struct Rolling<'v> {
     pub paused: bool,
     /// What the clusters say that it does not reach.
     pub outside: Notice,
-    /// What is wrong with the strategy.
-    pub fault: Option<Name>,
+    /// Why it reaches nobody at all.
+    pub bar: Option<Bar>,
     types: BTreeSet<&'v ConfigType>,
 }
 
@@ -58,7 +59,7 @@ impl<'v> Rolling<'v> {
                     } else {
                         Notice::nowhere(&what)
                     },
-                    fault: None,
+                    bar: (!exists).then(|| Bar::nowhere(&what)),
                     what,
                     types,
                 })
@@ -68,11 +69,17 @@ impl<'v> Rolling<'v> {
                 course: Course::within(Limit::All),
                 paused: addon.paused.everything(),
                 outside: Notice::fault("spec.configuration", fault),
-                fault: Some(fault.clone()),
+                bar: Some(Bar::fault(fault)),
                 what: "spec.configuration".to_owned(),
                 types,
             }),
         }
+    }
+
+    /// Returns whether a placement leaves a type of configurations to `spec.configuration`.
+    pub(super) fn concerns(&self, by: &PlacementUse) -> bool {
+        let mut types = self.types.iter();
+        types.any(|of| !by.configs.iter().any(|config| config.of == **of))
     }
 
     /// Returns what an instance runs with until the change reaches it; `None` if that is no difference.

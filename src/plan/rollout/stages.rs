@@ -65,6 +65,12 @@ impl Stages {
         self.of_group.get(group).copied().unwrap_or(last)
     }
 
+    /// Returns the mandatory group that is a stage of its own.
+    pub(super) fn mandatory_group(&self, stage: usize) -> Option<usize> {
+        let mut groups = self.of_group.iter();
+        groups.position(|of| *of == stage && stage < self.mandatory)
+    }
+
     /// Units that are done are there, and no more than that.
     pub(super) fn count_done(&self, tallies: &mut [Tally], done: &BTreeMap<usize, usize>) {
         for (group, count) in done {

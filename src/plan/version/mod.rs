@@ -10,4 +10,4 @@ mod record;
 pub(super) use asked::{asked, follow, given};
 pub(super) use choice::{BadVersion, Pick, Shelf};
 pub(super) use direction::goes_down;
-pub(super) use record::{Memory, Reader, carried_version, invalid, memory, moving_to, refusal};
+pub(super) use record::{Memory, Reader, carried_version, invalid, is_present, memory, moving_to, refusal};

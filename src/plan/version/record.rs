@@ -116,16 +116,22 @@ pub(in crate::plan) fn carried_version(view: &View<'_>, assigned: &[Reference]) 
     version.map_or_else(|| Name::from(""), Name::clone)
 }
 
+/// Returns whether a version that nobody offers is the one that the instance runs with.
+pub(in crate::plan) fn is_present(member: &Member<'_>, bad: &BadVersion) -> bool {
+    is_same(&bad.asked, &member.instance.current_version)
+}
+
 /// Returns the words for a version that nobody offers.
 pub(in crate::plan) fn refusal(phase: Phase, member: &Member<'_>, bad: &BadVersion) -> String {
     let version = &bad.asked;
-    if is_same(version, &member.instance.current_version) {
+    if is_present(member, bad) {
         return format!("version {version} has no AddOnTemplate any more; the works stay as they are");
     }
     let verb = match phase {
         Phase::Install => "install",
         Phase::Upgrade => "upgrade to",
         Phase::Rollback => "rollback to",
+        Phase::Upkeep => "keep",
         Phase::Hook => "remove",
     };
     format!("could not {verb} invalid version {version}")
