@@ -1,8 +1,11 @@
 //! Properties of plans: they come to an end, they keep their invariants, and the order of events never matters.
 
+#[path = "plan/edits.rs"]
+mod edits;
 #[path = "plan/world.rs"]
 mod world;
 
+use edits::{edit_addon, put_addon, put_rolling, put_rollout};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::json;
@@ -211,81 +214,6 @@ fn edit_cluster(world: &mut World, name: &str, fields: &serde_json::Value) {
         object["metadata"][field] = value.clone();
     }
     world.put(Kind::Cluster, object);
-}
-
-/// Strategy 0 is Manual, 1 Placements, 2 follows labels, and 3 has a selector without a meaning; 4 and 5 are 0 and 2 with the placements
-/// kept, as somebody does who wants to go back.
-fn put_addon(world: &mut World, strategy: u8) {
-    let config = |n: usize| json!({"group": GROUP, "resource": "addondeploymentconfigs", "name": format!("config{n}"), "namespace": "default"});
-    let placements = json!([
-        {"name": "p0", "namespace": "default"}, {"name": "p1", "namespace": "default", "configs": [config(1)]}]);
-    let labels = json!({"matchLabels": {"env": "prod"}});
-    let strategy = match strategy {
-        4 => json!({"type": "Manual", "placements": placements}),
-        5 => json!({"type": "ClusterLabelSelector", "labelSelector": labels, "placements": placements}),
-        0 => json!({"type": "Manual"}),
-        1 => json!({"type": "Placements", "placements": placements}),
-        2 => json!({"type": "ClusterLabelSelector", "labelSelector": labels}),
-        _ => json!({"type": "ClusterLabelSelector", "labelSelector": {"matchLabels": {"": "prod"}}}),
-    };
-    let spec = json!({
-        "supportedConfigs": [
-            {"group": GROUP, "resource": "addontemplates", "defaultConfig": {"name": "hello"}},
-            {"group": GROUP, "resource": "addondeploymentconfigs",
-                "defaultConfig": {"name": "config0", "namespace": "default"}}],
-        "installStrategy": strategy,
-    });
-    world.put(Kind::AddOn, json!({"metadata": {"name": "hello"}, "spec": spec}));
-}
-
-fn edit_addon(world: &mut World, edit: impl FnOnce(&mut serde_json::Value)) {
-    let key = ObjectKey::new(Kind::AddOn, "", "hello");
-    let mut addon = world.objects[&key].clone();
-    edit(&mut addon);
-    world.put(Kind::AddOn, addon);
-}
-
-/// Another strategy for a placement, whether it has a meaning or not.
-fn put_rollout(world: &mut World, placement: usize, kind: u8) {
-    let strategies = [
-        json!({"type": "All"}),
-        json!({"type": "Progressive", "progressive": {"maxConcurrency": 1, "minSuccessTime": "10s"}}),
-        json!({"type": "Progressive", "progressive":
-            {"mandatoryDecisionGroups": [{}], "maxConcurrency": "50%", "maxFailures": 1, "progressDeadline": "7s"}}),
-        json!({"type": "ProgressivePerGroup", "progressivePerGroup": {"minSuccessTime": "1500ms", "progressDeadline": "1m"}}),
-        json!({"type": "All", "all": {"minSuccessTime": "30s", "progressDeadline": "20s", "maxFailures": 1}}),
-        json!({"type": "Progressive", "progressive": {"maxConcurrency": "130%"}}),
-        json!({"type": "Progressive", "progressive": {"maxConcurrency": "30%", "maxFailures": "50%"}}),
-        json!({"type": "Progressive", "progressive": {"maxConcurrency": 1, "maxFailures": 2}}),
-        json!({"type": "Progressive", "progressive": {"mandatoryDecisionGroups": [{"groupName": "canary"}], "maxConcurrency": 2}}),
-        json!({"type": "ProgressivePerGroup", "progressivePerGroup": {"maxFailures": 1}}),
-        json!({"type": "ProgressivePerGroup", "progressivePerGroup":
-            {"mandatoryDecisionGroups": [{"groupIndex": 1}], "maxFailures": "100%", "progressDeadline": "9s"}}),
-    ];
-    edit_addon(world, |addon| {
-        if let Some(entry) = addon["spec"]["installStrategy"]["placements"].get_mut(placement) {
-            entry["rolloutStrategy"] = strategies[usize::from(kind)].clone();
-        }
-    });
-}
-
-fn put_rolling(world: &mut World, kind: u8) {
-    let list = json!([{"group": GROUP, "resource": "addondeploymentconfigs", "name": "config0", "namespace": "default"}]);
-    let follows = |name: &str, most: serde_json::Value| {
-        json!({"type": "RollingUpdateWithPlacement", "rollingUpdateWithPlacement":
-            {"name": name, "namespace": "default", "maxConcurrentlyUpdating": most}})
-    };
-    let configurations = [
-        json!(null),
-        json!({"configs": list}),
-        json!({"configs": list, "rolloutStrategy": follows("p1", json!(1))}),
-        json!({"configs": list, "rolloutStrategy": {"type": "Sometimes"}}),
-        json!({"configs": list, "rolloutStrategy": follows("p0", json!("30%"))}),
-        json!({"configs": list, "rolloutStrategy": follows("never-was", json!(1))}),
-    ];
-    edit_addon(world, |addon| {
-        addon["spec"]["configuration"] = configurations[usize::from(kind)].clone();
-    });
 }
 
 fn start() -> World {
