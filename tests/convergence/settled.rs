@@ -149,6 +149,10 @@ fn reference(one: &Value) -> String {
 /// By type, without the word for the phase.
 fn conditions(object: &Value, pointer: &str) -> String {
     let phaseless = |reason: &str| {
+        // What failed after it had arrived, and works again, names no change.
+        if reason == "Completed" {
+            return "*Succeed".to_owned();
+        }
         let phases = ["Install", "Upgrade", "Rollback", "Upgrad", "Roll"];
         let rest = phases.iter().find_map(|phase| reason.strip_prefix(phase));
         rest.map_or_else(|| reason.to_owned(), |rest| format!("*{rest}"))
