@@ -107,12 +107,13 @@ pub(in crate::admission) const ON_HUB_CONFIGS: &[&[Rule<HubConfig>]] = &[
 
 /// Rules of `AddOnTemplate`, family by family.
 pub(in crate::admission) const ON_TEMPLATES: &[&[Rule<Template>]] = {
-    let [manifests, pods, same_object, signers, variables, version] = template::FAMILIES;
+    let [manifests, owner, pods, same_object, signers, variables, version] = template::FAMILIES;
     &[
         deletion::ON_TEMPLATES,
         in_place::ON_TEMPLATES,
         permission::ON_TEMPLATES,
         manifests,
+        owner,
         pods,
         same_object,
         signers,
