@@ -25,6 +25,7 @@ mod steering;
 mod tables;
 mod template;
 mod version;
+mod version_effect;
 mod version_order;
 mod version_reference;
 
