@@ -262,6 +262,11 @@ impl<'a> AddonBody<'a> {
         self.annotations.as_ref()?.text(terms::PROTECTED_CONFIGS)
     }
 
+    /// Returns the annotation that pauses rollouts.
+    pub(super) fn paused(&self) -> Option<&'a str> {
+        self.annotations.as_ref()?.text(terms::PAUSED)
+    }
+
     /// Reads an object.
     pub(super) fn read(object: &'a Value) -> Self {
         let spec = Node::root(object).key("spec");

@@ -25,6 +25,7 @@ pub mod rule;
 mod scalar;
 mod selector;
 mod signer;
+mod turns;
 mod version;
 
 pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope};
@@ -42,4 +43,5 @@ pub use rollout::{MandatoryGroup, Pace, RawBlock, RawGroup, RawStrategy, Rollout
 pub use scalar::Scalar;
 pub use selector::{Selector, is_label_key, is_label_value, parse_selector};
 pub use signer::{OwnSigner, check_certificate_name};
+pub use turns::Rest;
 pub use version::AddonVersion;

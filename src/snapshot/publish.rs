@@ -171,26 +171,26 @@ impl Store {
     }
 
     fn publish_placement(&mut self, place: &Place) -> bool {
-        let exists = self.placements.contains_key(place);
+        let placement = self.placements.get(place);
+        let exists = placement.is_some();
         let decisions = self.decisions.get(place);
         let facts = (exists || decisions.is_some()).then(|| {
             let each = || decisions.into_iter().flat_map(BTreeMap::values);
-            let mut groups: BTreeMap<(u32, &Name), usize> = BTreeMap::new();
+            let mut groups: BTreeMap<(u32, &Name), Vec<Name>> = BTreeMap::new();
             for decision in each() {
-                let count = groups
-                    .entry((decision.group_index, &decision.group_name))
-                    .or_default();
-                *count = count.saturating_add(decision.clusters.len());
+                let group = groups.entry((decision.group_index, &decision.group_name));
+                group.or_default().extend(decision.clusters.iter().cloned());
             }
             let groups = groups.into_iter().map(|((index, name), clusters)| GroupFacts {
                 index,
                 name: name.clone(),
-                clusters,
+                clusters: clusters.into(),
             });
             Arc::new(PlacementFacts {
                 exists,
                 decided: decisions.is_some(),
                 groups: groups.collect(),
+                per_group: placement.and_then(|placement| placement.per_group),
                 clusters: Arc::new(each().flat_map(|decision| &decision.clusters).cloned().collect()),
             })
         });
@@ -379,7 +379,7 @@ mod tests {
         let groups: Vec<(u32, &str, usize)> = placement
             .groups
             .iter()
-            .map(|group| (group.index, &*group.name, group.clusters))
+            .map(|group| (group.index, &*group.name, group.clusters.len()))
             .collect();
         assert_eq!(groups, [(0, "canary", 3), (1, "", 1)]);
         assert!(placement.decided && facts.selects("default", "all", "c4"));

@@ -215,7 +215,7 @@ impl FleetFacts<'_> {
 fn groups(placement: Option<&PlacementFacts>) -> Vec<Value> {
     let groups = placement.into_iter().flat_map(|placement| &placement.groups);
     groups
-        .map(|group| json!({"index": group.index, "name": &*group.name, "clusters": group.clusters}))
+        .map(|group| json!({"index": group.index, "name": &*group.name, "clusters": group.clusters.len()}))
         .collect()
 }
 

@@ -43,10 +43,13 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
         on: Operations::Update,
         doc: "An edit does not move most clusters at once.\n\n\
               A change of configurations or versions travels with the rollout of its placement, and under All reaches every \
-              cluster in the same moment. So does an edit in place of a configuration that clusters run with, and a template \
-              that raises the default version. Warns when more than a share of the clusters that have the add-on move at once: \
-              half of them, unless `--blast-radius` says otherwise, and never with fewer than five. Each cluster counts once, \
-              and one that the edit changes nothing for does not count. Use Progressive.",
+              cluster in the same moment. So does an edit in place of a configuration that clusters run with, the \
+              configuration that they have waited for, and a template that raises the default version. Warns when more than a share \
+              of the clusters that have the add-on move at once: half of them, unless `--blast-radius` says otherwise, and never \
+              with fewer than five. Each cluster counts once, and one that the edit changes nothing for does not count. What the \
+              rollout does counts: where groups or shares go one after the other, the largest, without `maxConcurrency` all that \
+              are in no mandatory group; nobody while the rollout is paused; and nobody who would get a configuration that does \
+              not exist or that the add-on does not support. Use Progressive.",
         check: moved,
     },
 ];
@@ -165,7 +168,11 @@ fn moved(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let read = |body: &AddonBody<'_>| {
         let spec = body.spec.as_ref()?;
         let spec = ClusterManagementAddOnSpec::deserialize(spec.value).ok()?;
-        Some(AddonFacts::of(&spec).protecting(body.protected()))
+        Some(
+            AddonFacts::of(&spec)
+                .protecting(body.protected())
+                .pausing(body.paused()),
+        )
     };
     let (Some(_), Some(was)) = (peers(subject), &subject.old) else {
         return;

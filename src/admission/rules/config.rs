@@ -8,10 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::admission::body::AddonBody;
 use crate::admission::body::ReferenceAt;
 use crate::admission::effort::{Effort, Items};
+use crate::admission::rules::reach::type_of;
 use crate::admission::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use crate::api::names::DEFAULT_CONFIG_NAMESPACE;
 use crate::field::{Class, Fault, Findings, Path, Violation, listed_of, nearest, quoted};
 use crate::model::{ConfigReference, ConfigType, KNOWN_TYPES, rule};
+use crate::snapshot::Kind;
 
 const UNSUPPORTED_TYPE: &str = "config/unsupported-type";
 const UNKNOWN_RESOURCE: &str = "config/unknown-resource";
@@ -27,7 +29,8 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
         doc: "A configuration is of a type that the add-on supports.\n\n\
               A ManagedClusterAddOn may override the types that its ClusterManagementAddOn lists in \
               `spec.supportedConfigs` or configures in `spec.configuration.configs`, and those that its agent declared \
-              in `status.supportedConfigs`. Any other type is refused; nothing would ever read it. In the placements \
+              in `status.supportedConfigs`; where `addontemplates` are listed, also `addondeploymentconfigs`, which every template \
+              supports. Any other type is refused; nothing would ever read it. In the placements \
               of a ClusterManagementAddOn such a type only warns, because agents may declare types themselves. While \
               the add-on is not known, nothing is refused.",
         check: unlisted_type,
@@ -127,7 +130,9 @@ fn unsupported_type(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings
         .cloned();
     let stored = subject.old.iter().flat_map(|old| old.declared.each(effort));
     let stored = stored.filter_map(|(group, resource)| ConfigType::parse(group, resource).ok());
-    let supported = Supported::of(addon.supported.iter().cloned().chain(agent).chain(stored));
+    let listed = addon.supported.iter().cloned();
+    let own = of_templates(addon.supported.contains(&type_of(Kind::Template)));
+    let supported = Supported::of(listed.chain(own).chain(agent).chain(stored));
     let owner = format!("add-on {}", quoted(subject.name));
     let cure = "ask the add-on owner to list it in spec.supportedConfigs";
     for (at, config) in typed(&subject.body.configs, effort) {
@@ -139,7 +144,9 @@ fn unsupported_type(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings
 
 fn unlisted_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let (body, effort) = (&subject.body, subject.effort);
-    let supported = Supported::of(listed_types(body, effort));
+    let listed: Vec<ConfigType> = listed_types(body, effort).collect();
+    let own = of_templates(listed.contains(&type_of(Kind::Template)));
+    let supported = Supported::of(listed.into_iter().chain(own));
     let speaker = ("this add-on", "list it in spec.supportedConfigs");
     for list in placement_lists(&subject.body, subject.effort) {
         for (at, config) in typed(list, effort) {
@@ -148,6 +155,12 @@ fn unlisted_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             }
         }
     }
+}
+
+/// Returns the types that every add-on supports that is deployed from templates, listed or not.
+fn of_templates(lists_templates: bool) -> impl Iterator<Item = ConfigType> {
+    let own = [Kind::Template, Kind::DeploymentConfig].map(type_of);
+    own.into_iter().filter(move |_| lists_templates)
 }
 
 /// The types that an add-on supports: by their groups, and the first group by its resource.

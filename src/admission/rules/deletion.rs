@@ -87,17 +87,28 @@ fn config_in_use<K: subject::Kind>(subject: &Subject<'_, K>, kind: Kind, finding
     };
     let addons = subject.facts.addons.iter().take_while(|_| effort.spend(1));
     for (addon, says) in addons {
-        let standing = Standing::of(subject.facts, addon, says, effort);
-        let users = standing.map_or(0, |standing| standing.users(&config).len());
-        let detail = match users {
-            0 if refers(says, &config, subject) => format!("add-on {} refers to it", quoted(addon)),
-            0 => continue,
-            1 => format!("1 cluster runs add-on {} with it", quoted(addon)),
-            users => format!("{users} clusters run add-on {} with it", quoted(addon)),
+        let Some(detail) = usage(subject, (addon, says), &config) else {
+            continue;
         };
         let fault = Fault::of_text(Class::Forbidden, subject.name, detail);
         let fault = fault.hint("let the add-on refer to another one first");
         findings.warn(fault.at(name_path(), CONFIG_IN_USE));
+    }
+}
+
+/// Returns how an add-on uses a configuration, if it does.
+pub(super) fn usage<K: subject::Kind>(
+    subject: &Subject<'_, K>,
+    (addon, says): (&str, &AddonFacts),
+    config: &ConfigReference,
+) -> Option<String> {
+    let standing = Standing::of(subject.facts, addon, says, subject.effort);
+    let users = standing.map_or(0, |standing| standing.users(config).len());
+    match users {
+        0 if refers(says, config, subject) => Some(format!("add-on {} refers to it", quoted(addon))),
+        0 => None,
+        1 => Some(format!("1 cluster runs add-on {} with it", quoted(addon))),
+        users => Some(format!("{users} clusters run add-on {} with it", quoted(addon))),
     }
 }
 

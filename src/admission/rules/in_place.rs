@@ -11,6 +11,7 @@ use crate::admission::body::Node;
 use crate::admission::effort::Effort;
 use crate::admission::rules::blast_radius::{MOVE, too_many};
 use crate::admission::rules::reach::{Mover, Source, Standing, concerned, reference_to, type_of};
+use crate::admission::rules::standstill::Still;
 use crate::admission::rules::template::{UNKNOWN_VARIABLE, each_variable};
 use crate::admission::subject::{self, DeploymentConfig, HubConfig, Operations, Rule, Subject, Template};
 use crate::field::{Class, Fault, Findings, Path, quoted};
@@ -21,7 +22,7 @@ use crate::snapshot::{ConfigPresence, Content, Kind, Name};
 pub(in crate::admission) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] = &[
     Rule {
         id: MOVE,
-        on: Operations::Update,
+        on: Operations::CreateAndUpdate,
         doc: "",
         check: deployment_config_moves,
     },
@@ -36,7 +37,7 @@ pub(in crate::admission) const ON_DEPLOYMENT_CONFIGS: &[Rule<DeploymentConfig>] 
 /// Rules of versions as configuration objects.
 pub(in crate::admission) const ON_HUB_CONFIGS: &[Rule<HubConfig>] = &[Rule {
     id: MOVE,
-    on: Operations::Update,
+    on: Operations::CreateAndUpdate,
     doc: "",
     check: hub_config_moves,
 }];
@@ -74,18 +75,47 @@ fn moves<K: subject::Kind>(
     (was, is): Specs<'_, '_>,
     findings: &mut Findings,
 ) {
-    let Some(path) = was.and_then(|was| edited(was.as_ref(), is.as_ref(), subject.effort)) else {
-        return;
-    };
     let Some(config) = reference_to(kind, subject.namespace, subject.name) else {
         return;
     };
+    let path = if let Some(was) = was {
+        edited(was.as_ref(), is.as_ref(), subject.effort)
+    } else {
+        // Who refers to it has waited for it. What is stored already is no news.
+        let is_new = matches!(subject.facts.config(&config), ConfigPresence::Absent(_));
+        is_new.then(|| Path::root().key("spec"))
+    };
+    let Some(path) = path else {
+        return;
+    };
     for (addon, standing) in concerned(subject.facts, subject.effort) {
-        let movers = standing.users(&config);
+        let movers = moving(&standing, &config);
         if let Some(fault) = too_many(&standing, &movers, subject.rulebook.blast_radius, Some(addon)) {
             findings.warn(fault.at(path.clone(), MOVE));
         }
     }
+}
+
+/// Returns the clusters that run with a configuration, without those that something else keeps where they are.
+fn moving<'a>(standing: &Standing<'a>, config: &ConfigReference) -> Vec<Mover<'a>> {
+    let users = standing.users(config);
+    if users.is_empty() {
+        return users;
+    }
+    let names: BTreeMap<&Name, Source> = users
+        .into_iter()
+        .map(|user| (user.cluster, user.source))
+        .collect();
+    let mut still = Still::with(standing, config);
+    let each = standing.clusters().filter_map(|(cluster, home, peer)| {
+        let source = *names.get(cluster)?;
+        (!still.stands(home, peer)).then_some(Mover {
+            cluster,
+            home,
+            source,
+        })
+    });
+    each.collect()
 }
 
 /// Returns where a spec differs: at its field, if it is one, or as a whole.
@@ -144,9 +174,13 @@ fn raises_the_default(subject: &Subject<'_, Template>, findings: &mut Findings) 
     let Some(standing) = Standing::of(facts, subject.body.addon, says, effort) else {
         return;
     };
+    let Some(coming) = reference_to(Kind::Template, "", subject.name) else {
+        return;
+    };
+    let mut still = Still::with(&standing, &coming);
     let followers = standing
         .clusters()
-        .filter(|(_, home, peer)| standing.follows_the_default(*home, peer));
+        .filter(|(_, home, peer)| standing.follows_the_default(*home, peer) && !still.stands(*home, peer));
     let movers: Vec<Mover<'_>> = followers
         .map(|(cluster, home, _)| Mover {
             cluster,

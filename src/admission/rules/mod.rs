@@ -21,12 +21,15 @@ mod reach;
 mod rolling_update;
 mod rollout;
 mod rollout_progress;
+mod standstill;
 mod steering;
 mod tables;
 mod template;
 mod version;
+mod version_effect;
 mod version_order;
 mod version_reference;
+mod wave;
 
 pub(super) use tables::{
     ADVICE, ON_ADDONS, ON_CLUSTER_ADDONS, ON_DEPLOYMENT_CONFIGS, ON_HUB_CONFIGS, ON_PLACEMENTS,

@@ -81,7 +81,7 @@ fn installs(says: &AddonFacts, (namespace, name): (&str, &str)) -> bool {
 }
 
 fn rolls(says: &AddonFacts, (namespace, name): (&str, &str)) -> bool {
-    let rolling = says.rolling.as_ref();
+    let rolling = says.rolling();
     rolling.is_some_and(|update| update.namespace == namespace && update.name == name)
 }
 

@@ -1,15 +1,16 @@
-//! Whom an edit reaches, and how many of them in the same moment.
+//! Whom an edit reaches.
 //!
 //! Decides by what add-ons say and by the fleet as it is, in the layers of the planner: default, placement, cluster, a whole
 //! type at a time, and the template that stands for a version. Clusters of placements that nobody has decided for count as
-//! untouched. Never decides how many are too many.
+//! untouched. How many of them go in the same moment, `wave` says, and who stays where it is, `standstill`.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use crate::admission::effort::Effort;
+use crate::admission::rules::standstill::Still;
 use crate::api::names::RESERVED_NO_DEFAULT;
-use crate::model::{AddonVersion, ConfigReference, ConfigType, RawReference, RolloutStrategy};
+use crate::model::{AddonVersion, ConfigReference, ConfigType, RawReference};
 use crate::snapshot::{
     AddonFacts, AddonPlacement, ConfigPresence, ConfigRef, Facts, Kind, Name, PeerFacts, PeerInstance,
     PlacementFacts, config_key,
@@ -47,12 +48,13 @@ pub(super) struct Mover<'a> {
 pub(super) struct Standing<'a> {
     pub(super) says: &'a AddonFacts,
     pub(super) peers: &'a PeerFacts,
-    facts: &'a Facts,
-    effort: &'a Effort<'a>,
+    pub(super) facts: &'a Facts,
+    pub(super) effort: &'a Effort<'a>,
+    pub(super) name: &'a str,
     defaults: ByType<'a>,
     /// Made when somebody asks: most add-ons have nothing to do with most objects.
     homes: OnceCell<BTreeMap<&'a Name, usize>>,
-    versions: BTreeMap<AddonVersion, &'a str>,
+    pub(super) versions: BTreeMap<AddonVersion, &'a str>,
     preset: Option<AddonVersion>,
 }
 
@@ -60,7 +62,7 @@ impl<'a> Standing<'a> {
     /// Returns an add-on with what it says, now or after an edit; absent while no cluster has it.
     pub(super) fn of(
         facts: &'a Facts,
-        name: &str,
+        name: &'a str,
         says: &'a AddonFacts,
         effort: &'a Effort<'a>,
     ) -> Option<Self> {
@@ -83,6 +85,7 @@ impl<'a> Standing<'a> {
             peers,
             facts,
             effort,
+            name,
             versions,
             preset,
         })
@@ -101,7 +104,7 @@ impl<'a> Standing<'a> {
         paid.map(|(cluster, peer)| (cluster, self.home(cluster), &**peer))
     }
 
-    fn placement(&self, home: Home) -> Option<&'a AddonPlacement> {
+    pub(super) fn placement(&self, home: Home) -> Option<&'a AddonPlacement> {
         self.says.placements.get(home?)
     }
 
@@ -128,7 +131,7 @@ impl<'a> Standing<'a> {
     }
 
     /// Returns the cluster's own configurations, without those that it may not have.
-    fn own<'p>(&self, peer: &'p PeerInstance) -> impl Iterator<Item = &'p ConfigRef> {
+    pub(super) fn own<'p>(&self, peer: &'p PeerInstance) -> impl Iterator<Item = &'p ConfigRef> {
         let protects = |one: &&ConfigRef| self.says.protects(&one.of.group, &one.of.resource);
         let own = peer.configs.iter().take_while(|_| self.effort.spend(1));
         own.filter(move |one| !protects(one))
@@ -173,16 +176,9 @@ impl<'a> Standing<'a> {
         // Clusters that say nothing of their own inherit alike.
         let mut alike = BTreeMap::new();
         let each = self.clusters().filter_map(|(cluster, home, peer)| {
-            let source = if peer.configs.is_empty() {
-                let key = (
-                    home,
-                    &peer.desired_version,
-                    peer.is_given,
-                    peer.version.is_empty(),
-                );
-                *alike.entry(key).or_insert_with(|| self.uses(home, peer, config))
-            } else {
-                self.uses(home, peer, config)
+            let source = match alike_by(home, peer) {
+                Some(key) => *alike.entry(key).or_insert_with(|| self.uses(home, peer, config)),
+                None => self.uses(home, peer, config),
             };
             source.map(|source| Mover {
                 cluster,
@@ -226,7 +222,7 @@ impl<'a> Standing<'a> {
     }
 
     /// Returns the template that stands for the version of a cluster that none is named for.
-    fn chosen(&self, home: Home, peer: &PeerInstance) -> Option<&'a str> {
+    pub(super) fn chosen(&self, home: Home, peer: &PeerInstance) -> Option<&'a str> {
         // Labels on templates hand nothing over that another program deploys.
         if peer.version.is_empty() && !self.lists_templates() {
             return None;
@@ -248,12 +244,12 @@ impl<'a> Standing<'a> {
         is_ours && named.is_empty() && self.asked(home, peer).is_none()
     }
 
-    fn lists_templates(&self) -> bool {
+    pub(super) fn lists_templates(&self) -> bool {
         self.says.supported.contains(&type_of(Kind::Template))
     }
 
     /// Returns the version that a cluster asks for: its own or its placement's, else that of an AddOnHubConfig.
-    fn asked(&self, home: Home, peer: &PeerInstance) -> Option<String> {
+    pub(super) fn asked(&self, home: Home, peer: &PeerInstance) -> Option<String> {
         let given = self
             .placement(home)
             .map(|placement| placement.template.desired_version.clone());
@@ -276,6 +272,7 @@ impl<'a> Standing<'a> {
     pub(super) fn moved_by(&self, new: &Self) -> Vec<Mover<'a>> {
         let mut known: BTreeMap<(Home, Home), Vec<(&ConfigType, Source)>> = BTreeMap::new();
         let mut movers = Vec::new();
+        let mut still = Still::new(new);
         for (cluster, home, peer) in new.clusters() {
             let was = self.home(cluster);
             let changed = known
@@ -286,6 +283,7 @@ impl<'a> Standing<'a> {
                 .find(|(of, _)| !new.overrides(peer, of))
                 .map(|(_, source)| *source)
                 .or_else(|| self.changed_version(was, new, home, peer));
+            let source = source.filter(|_| !still.stands(home, peer));
             movers.extend(source.map(|source| Mover {
                 cluster,
                 home,
@@ -316,7 +314,12 @@ impl<'a> Standing<'a> {
         let differing = paid.filter_map(|of| {
             let before = old_placed.get(of).or_else(|| self.defaults.get(of));
             let after = new_placed.get(of).or_else(|| new.defaults.get(of));
-            if objects(before.cloned().unwrap_or_default()) == objects(after.cloned().unwrap_or_default()) {
+            let before = objects(before.cloned().unwrap_or_default());
+            let after = objects(after.cloned().unwrap_or_default());
+            let arrives = new.arrives(of, &after);
+            // What was not supported was never there.
+            let is_same = before == after && (before.is_empty() || self.arrives(of, &before) == arrives);
+            if is_same || !(arrives || after.is_empty() && self.arrives(of, &before)) {
                 return None;
             }
             let is_placed = old_placed.contains_key(of) || new_placed.contains_key(of);
@@ -351,51 +354,6 @@ impl<'a> Standing<'a> {
     fn chosen_template(&self, home: Home, peer: &PeerInstance) -> Option<&'a str> {
         let (_, named) = self.effective(home, peer, &type_of(Kind::Template));
         named.is_empty().then(|| self.chosen(home, peer)).flatten()
-    }
-
-    /// Returns how many of the movers go in the same moment.
-    pub(super) fn at_once(&self, movers: &[Mover<'a>]) -> usize {
-        let mut by_home: BTreeMap<Home, usize> = BTreeMap::new();
-        let (mut rolled, mut at_once) = (0_usize, 0_usize);
-        for mover in movers {
-            let count = match (mover.source, &self.says.rolling) {
-                (Source::Configuration, Some(update)) => {
-                    let is_reached = self.facts.selects(&update.namespace, &update.name, mover.cluster);
-                    if is_reached { &mut rolled } else { continue }
-                }
-                (Source::Own, _) => &mut at_once,
-                (_, _) => by_home.entry(mover.home).or_default(),
-            };
-            *count = count.saturating_add(1);
-        }
-        if let Some(update) = &self.says.rolling {
-            let reached = known(self.facts, (&update.namespace, &update.name));
-            let size = reached.map_or(0, |found| found.clusters.len());
-            at_once = at_once.saturating_add(update.at_once.of(size).min(rolled));
-        }
-        for (home, count) in by_home {
-            at_once = at_once.saturating_add(self.pace(home, count));
-        }
-        at_once
-    }
-
-    fn pace(&self, home: Home, count: usize) -> usize {
-        let Some(placement) = self.placement(home) else {
-            return count;
-        };
-        let Some(found) = known(self.facts, (&placement.namespace, &placement.name)) else {
-            return count;
-        };
-        let largest = || found.groups.iter().map(|group| group.clusters).max();
-        let first = match &placement.rollout {
-            Some(RolloutStrategy::Progressive { limit, groups, .. }) => largest()
-                .filter(|_| !groups.is_empty())
-                .unwrap_or_else(|| limit.map_or(count, |limit| limit.of(found.clusters.len()))),
-            Some(RolloutStrategy::ProgressivePerGroup { .. }) => largest().unwrap_or(count),
-            Some(RolloutStrategy::All(_)) => count,
-            None => 0,
-        };
-        first.min(count)
     }
 }
 
@@ -458,6 +416,19 @@ fn objects(all: Vec<&ConfigReference>) -> Vec<&ConfigReference> {
     all.into_iter()
         .filter(|one| one.name() != RESERVED_NO_DEFAULT)
         .collect()
+}
+
+/// Returns what clusters have in common that run with the same; absent where a cluster says something of its own.
+pub(super) fn alike_by(home: Home, peer: &PeerInstance) -> Option<(Home, &Name, bool, bool)> {
+    let is_silent = peer.configs.is_empty();
+    is_silent.then(|| {
+        (
+            home,
+            &peer.desired_version,
+            peer.is_given,
+            peer.version.is_empty(),
+        )
+    })
 }
 
 fn is_of(one: &ConfigRef, of: &ConfigType) -> bool {

@@ -5,7 +5,7 @@
 use super::{
     blast_radius, config, config_objects, config_protected, config_types, deletion, deployment_config,
     in_place, install, install_namespace, install_strategy, naming, permission, placing, rolling_update,
-    rollout, rollout_progress, steering, template, version, version_order,
+    rollout, rollout_progress, steering, template, version, version_effect, version_order,
 };
 use crate::admission::subject::{
     Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind as _, Placement, Rule, SetBinding, Template,
@@ -78,6 +78,7 @@ pub(in crate::admission) const ON_ADDONS: &[&[Rule<Addon>]] = &[
     template::ON_ADDONS,
     template::ON_SHARED_OBJECTS,
     version::ON_ADDONS,
+    version_effect::ON_ADDONS,
     version_order::ON_ADDONS,
 ];
 
@@ -94,6 +95,7 @@ pub(in crate::admission) const ON_CLUSTER_ADDONS: &[&[Rule<ClusterAddon>]] = &[
     steering::ON_CLUSTER_ADDONS,
     template::ON_CLUSTER_ADDONS,
     version::ON_CLUSTER_ADDONS,
+    version_effect::ON_CLUSTER_ADDONS,
     version_order::ON_CLUSTER_ADDONS,
 ];
 
@@ -107,12 +109,13 @@ pub(in crate::admission) const ON_HUB_CONFIGS: &[&[Rule<HubConfig>]] = &[
 
 /// Rules of `AddOnTemplate`, family by family.
 pub(in crate::admission) const ON_TEMPLATES: &[&[Rule<Template>]] = {
-    let [manifests, pods, same_object, signers, variables, version] = template::FAMILIES;
+    let [manifests, owner, pods, same_object, signers, variables, version] = template::FAMILIES;
     &[
         deletion::ON_TEMPLATES,
         in_place::ON_TEMPLATES,
         permission::ON_TEMPLATES,
         manifests,
+        owner,
         pods,
         same_object,
         signers,

@@ -8,9 +8,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::admission::body::{ClusterAddonBody, ReferenceAt};
-use crate::admission::effort::{Effort, Items};
-use crate::admission::rules::config::{every_default, readable};
+use crate::admission::body::ClusterAddonBody;
+use crate::admission::effort::Effort;
 use crate::admission::rules::version_reference::{self, Stands};
 use crate::admission::subject::{Addon, ClusterAddon, HubConfig, Operations, Rule, Subject};
 use crate::field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
@@ -21,7 +20,6 @@ const FORMAT: &str = "version/format";
 const UNSUPPORTED: &str = "version/unsupported";
 /// Most versions that a message lists.
 const MOST_LISTED: usize = 8;
-const NO_EFFECT: &str = "version/no-effect";
 
 /// Rules of add-ons.
 pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
@@ -48,15 +46,6 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
               come with the same apply. While no template of the add-on has a version, nothing is said.",
         check: unsupported_in_templates,
     },
-    Rule {
-        id: NO_EFFECT,
-        on: Operations::CreateAndUpdate,
-        doc: "A version is not asked for beside a template.\n\n\
-              A reference to an AddOnTemplate wins over every version, whether a ManagedClusterAddOn, one of its placements or \
-              its ClusterManagementAddOn names it: it is the template that is deployed, whatever `desiredVersion` or an \
-              AddOnHubConfig says. Warns where the two differ: remove one of them.",
-        check: no_effect_in_addon,
-    },
 ];
 
 /// Rules of add-ons on a cluster.
@@ -72,12 +61,6 @@ pub(in crate::admission) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
         on: Operations::CreateAndUpdate,
         doc: "",
         check: own_unsupported,
-    },
-    Rule {
-        id: NO_EFFECT,
-        on: Operations::CreateAndUpdate,
-        doc: "",
-        check: no_effect,
     },
 ];
 
@@ -207,129 +190,6 @@ fn points_to(addon: &AddonFacts, hub_config: &str, effort: &Effort<'_>) -> bool 
 
 fn is_of(reference: &ConfigReference, kind: Kind) -> bool {
     Kind::of_config(reference.config().group(), reference.config().resource()) == Some(kind)
-}
-
-fn no_effect(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    let body = &subject.body;
-    let Some(template) = deployed(subject) else {
-        return;
-    };
-    let warn = |fault: Fault, path: Path, findings: &mut Findings| {
-        findings.warn(fault.at(path, NO_EFFECT));
-    };
-    if let Some(version) = body.desired_version.filter(|version| !template.is_of(version)) {
-        warn(template.wins_over(version), spec_path(), findings);
-    }
-    for stands in version_reference::of_cluster_addon(subject) {
-        if !template.is_of(&stands.version) {
-            warn(template.wins_over(&stands.name), stands.path, findings);
-        }
-    }
-}
-
-/// A template that is named, so that no version chooses another.
-struct Named {
-    /// Where it is named.
-    place: String,
-    name: String,
-    version: Option<Arc<str>>,
-}
-
-impl Named {
-    fn of(facts: &Facts, reference: &ConfigReference, place: String) -> Option<Self> {
-        is_of(reference, Kind::Template).then(|| Self {
-            place,
-            name: reference.name().to_owned(),
-            version: version_reference::version_of(facts, reference),
-        })
-    }
-
-    /// Tells whether the template stands for this version: then nothing is lost.
-    fn is_of(&self, asked: &str) -> bool {
-        let own = self.version.as_deref().map(AddonVersion::parse);
-        matches!((own, AddonVersion::parse(asked)), (Some(Ok(own)), Ok(asked)) if own == asked)
-    }
-
-    fn wins_over(&self, value: &str) -> Fault {
-        let detail = format!(
-            "{} names the template {}, which is deployed instead",
-            self.place,
-            quoted(&self.name)
-        );
-        let fault = Fault::of_text(Class::Forbidden, value, detail);
-        fault.hint("to choose by version, name no template")
-    }
-}
-
-/// Returns the template that a cluster's add-on is deployed from because somebody names it: the cluster itself, the last placement that does and has the
-/// cluster, or the add-on.
-fn deployed(subject: &Subject<'_, ClusterAddon>) -> Option<Named> {
-    let (facts, effort) = (subject.facts, subject.effort);
-    let own = readable(subject.body.configs.each(effort))
-        .find_map(|(at, reference)| Named::of(facts, &reference, at.path.to_string()));
-    if own.is_some() {
-        return own;
-    }
-    let addon = facts.addon(subject.name)?;
-    let placements = addon.placements.iter().rev();
-    let selecting = placements
-        .take_while(|_| effort.spend(1))
-        .filter(|at| facts.selects(&at.namespace, &at.name, subject.namespace));
-    let by_placement = selecting
-        .flat_map(|at| at.configs.iter().map(move |reference| (at, reference)))
-        .find_map(|(at, reference)| {
-            Named::of(
-                facts,
-                reference,
-                format!("placement {}/{} of the add-on", at.namespace, at.name),
-            )
-        });
-    by_placement.or_else(|| {
-        let mut defaults = addon.defaults.iter().take_while(|_| effort.spend(1));
-        defaults.find_map(|reference| Named::of(facts, reference, "the add-on itself".to_owned()))
-    })
-}
-
-fn no_effect_in_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    let (body, facts, effort) = (&subject.body, subject.facts, subject.effort);
-    let named = |list: &Items<ReferenceAt<'_>>| {
-        readable(list.each(effort))
-            .find_map(|(at, reference)| Named::of(facts, &reference, at.path.to_string()))
-    };
-    let preset = readable(every_default(subject))
-        .find_map(|(at, reference)| Named::of(facts, &reference, at.path.to_string()));
-    let default = named(&body.configured).or(preset);
-    let hub_configs = |list: &Items<ReferenceAt<'_>>, template: &Named, findings: &mut Findings| {
-        for (at, reference) in readable(list.each(effort)) {
-            let stands = version_reference::stands(facts, at, &reference);
-            if let Some(stands) =
-                stands.filter(|one| one.kind == Kind::HubConfig && !template.is_of(&one.version))
-            {
-                findings.warn(template.wins_over(&stands.name).at(stands.path, NO_EFFECT));
-            }
-        }
-    };
-    if let Some(template) = &default {
-        hub_configs(&body.configured, template, findings);
-    }
-    for placement in body.placements.each(effort) {
-        let own = named(&placement.configs);
-        let inherited = own.as_ref().or(default.as_ref());
-        if let Some(template) = inherited {
-            hub_configs(&placement.configs, template, findings);
-        }
-        for at in placement.spec.iter().chain(&placement.template) {
-            let given = named(&at.configs);
-            let Some(template) = given.as_ref().or(inherited) else {
-                continue;
-            };
-            hub_configs(&at.configs, template, findings);
-            if let Some(version) = at.desired_version.filter(|version| !template.is_of(version)) {
-                let path = at.path.key("desiredVersion");
-                findings.warn(template.wins_over(version).at(path, NO_EFFECT));
-            }
-        }
-    }
 }
 
 /// The versions of an add-on, from the lowest up.

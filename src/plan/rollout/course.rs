@@ -4,7 +4,7 @@
 
 use crate::model::{Limit, Pace, ProgressDeadline, RolloutStrategy, Tolerance};
 
-use super::engine::{Course, Rest};
+use super::engine::Course;
 
 /// Returns the course that a strategy asks for; `per_group` is the placement's own size of groups.
 pub(super) fn course(strategy: &RolloutStrategy, per_group: Option<Limit>) -> Course {
@@ -13,16 +13,13 @@ pub(super) fn course(strategy: &RolloutStrategy, per_group: Option<Limit>) -> Co
             tolerance: stopping(pace.tolerance),
             ..paced(pace)
         },
-        RolloutStrategy::Progressive { groups, limit, pace } => Course {
-            mandatory: groups.clone(),
-            rest: Rest::Within(chosen(*limit).or_else(|| chosen(per_group)).unwrap_or(Limit::All)),
-            ..paced(pace)
-        },
-        RolloutStrategy::ProgressivePerGroup { groups, pace } => Course {
-            mandatory: groups.clone(),
-            rest: Rest::GroupByGroup,
-            ..paced(pace)
-        },
+        RolloutStrategy::Progressive { pace, .. } | RolloutStrategy::ProgressivePerGroup { pace, .. } => {
+            Course {
+                mandatory: strategy.mandatory().to_vec(),
+                rest: strategy.rest(per_group),
+                ..paced(pace)
+            }
+        }
     }
 }
 
@@ -43,18 +40,13 @@ fn stopping(tolerance: Tolerance) -> Option<Tolerance> {
     (tolerance.of(100) > 0).then_some(tolerance)
 }
 
-/// Zero is read as "nothing given".
-fn chosen(limit: Option<Limit>) -> Option<Limit> {
-    limit.filter(|limit| *limit != Limit::All)
-}
-
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
     use std::time::Duration;
 
     use super::*;
-    use crate::model::Percent;
+    use crate::model::{Percent, Rest};
 
     fn clusters(count: u32) -> Limit {
         Limit::Clusters(NonZeroU32::new(count).expect("not zero"))

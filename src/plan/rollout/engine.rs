@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::stages::{Gate, Stages};
-use crate::model::{Limit, MandatoryGroup, Tolerance};
+use crate::model::{Limit, MandatoryGroup, Rest, Tolerance};
 use crate::snapshot::Name;
 
 /// How a change travels.
@@ -28,15 +28,6 @@ pub(in crate::plan) struct Course {
     pub soak: Duration,
     /// How long a unit may take, from the moment at which it was told to move.
     pub deadline: Option<Duration>,
-}
-
-/// How the units go that are in no mandatory group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::plan) enum Rest {
-    /// In the order of the list, so many at once.
-    Within(Limit),
-    /// Group after group, the whole of a group at once.
-    GroupByGroup,
 }
 
 impl Course {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::engine::*;
-use crate::model::{Limit, MandatoryGroup, Percent, Tolerance};
+use crate::model::{Limit, MandatoryGroup, Percent, Rest, Tolerance};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("a time")

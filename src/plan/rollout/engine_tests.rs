@@ -7,7 +7,7 @@
 use std::num::NonZeroU32;
 
 use super::engine::*;
-use crate::model::{Limit, MandatoryGroup, Percent, Tolerance};
+use crate::model::{Limit, MandatoryGroup, Percent, Rest, Tolerance};
 use jiff::Timestamp;
 use std::time::Duration;
 

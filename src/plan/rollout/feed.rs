@@ -9,13 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::course::course;
-use super::engine::{
-    Breach, Counts, Course, Group, Hold, Rest, Standing, Unit, Verdict, decide, decide_beside,
-};
+use super::engine::{Breach, Counts, Course, Group, Hold, Standing, Unit, Verdict, decide, decide_beside};
 use super::members::Candidate;
 use super::notice::{Notice, listed};
 use super::rolling::Rolling;
 use super::stages::Stages;
+use crate::model::Rest;
 use crate::plan::few::Few;
 use crate::plan::install::{Known, Missing, Selected};
 use crate::plan::quiet::Others;

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use super::engine::{Course, Hold, Rest};
+use super::engine::{Course, Hold};
+use crate::model::Rest;
 use crate::plan::few::Few;
 use crate::snapshot::{Name, terms};
 

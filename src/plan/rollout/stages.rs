@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::engine::{Course, Group, Hold, Rest, Standing, Unit, Verdict};
-use crate::model::MandatoryGroup;
+use super::engine::{Course, Group, Hold, Standing, Unit, Verdict};
+use crate::model::Rest;
 
 /// Groups that go together, one stage after the other.
 pub(super) struct Stages {
@@ -32,10 +32,8 @@ pub(super) struct Tally {
 impl Stages {
     pub(super) fn new(course: &Course, groups: &[Group<'_>]) -> Self {
         let is_mandatory = |group: &Group<'_>| {
-            course.mandatory.iter().any(|selector| match selector {
-                MandatoryGroup::Named(name) => name == group.name,
-                MandatoryGroup::At(index) => *index == group.index,
-            })
+            let mut mandatory = course.mandatory.iter();
+            mandatory.any(|one| one.means(group.index, group.name))
         };
         let chosen: Vec<bool> = groups.iter().map(is_mandatory).collect();
         let mandatory = chosen.iter().filter(|chosen| **chosen).count();

@@ -28,6 +28,7 @@ pub(in crate::snapshot) fn addon(
     let strategy = spec.install_strategy.as_ref();
     let placements = strategy.into_iter().flat_map(|strategy| &strategy.placements);
     let status = object.status.as_ref();
+    let stops = annotation(&object.metadata, terms::PAUSED).map(String::as_str);
     Ok(AddOn {
         meta: meta(&object.metadata, names)?,
         name: shared(object.metadata.name.as_ref(), names),
@@ -45,7 +46,7 @@ pub(in crate::snapshot) fn addon(
         configuration_rollout: configuration_rollout(
             configuration.and_then(|configuration| configuration.rollout_strategy.as_ref()),
         ),
-        paused: paused(annotation(&object.metadata, terms::PAUSED)),
+        paused: paused(stops),
         removals_until: annotation(&object.metadata, terms::REMOVALS_ALLOWED_UNTIL)
             .and_then(|text| text.trim().parse().ok()),
         strategy: install_strategy(strategy, names),
@@ -72,7 +73,8 @@ pub(in crate::snapshot) fn addon(
         default_version: shared(status.map(|status| &status.default_version), names),
         facts: {
             let protected = annotation(&object.metadata, terms::PROTECTED_CONFIGS);
-            std::sync::Arc::new(AddonFacts::of(spec).protecting(protected.map(String::as_str)))
+            let facts = AddonFacts::of(spec).protecting(protected.map(String::as_str));
+            std::sync::Arc::new(facts.pausing(stops))
         },
     })
 }

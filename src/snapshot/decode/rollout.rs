@@ -60,7 +60,7 @@ fn text(wrong: &[Violation]) -> Name {
 }
 
 /// Reads the annotation that pauses rollouts: `<namespace>/<name>` of placements, or `*`.
-pub(in crate::snapshot) fn paused(annotation: Option<&String>) -> Paused {
+pub(in crate::snapshot) fn paused(annotation: Option<&str>) -> Paused {
     let listed = annotation.into_iter().flat_map(|text| text.split(','));
     let places = listed.map(str::trim).filter(|place| !place.is_empty());
     Paused(places.map(Name::from).collect())
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_annotation_lists_placements_or_everything() {
-        let paused = |text: &str| paused(Some(&text.to_owned()));
+        let paused = |text: &str| paused(Some(text));
         assert!(paused(" default/all ,default/canary").placement("default", "canary"));
         assert!(!paused("default/all").placement("default", "al"));
         assert!(paused("*").placement("default", "all") && paused("*").everything());

@@ -11,8 +11,9 @@ use crate::model::{
     ConfigReference, ConfigRollout, ConfigType, InstallNamespace, RawReference, RollingUpdate,
     RolloutStrategy, protected_types,
 };
-use crate::snapshot::decode::rollout::{configuration_rollout, rollout};
+use crate::snapshot::decode::rollout::{configuration_rollout, paused, rollout};
 use crate::snapshot::kind::Kind;
+use crate::snapshot::record::rollout::Paused;
 
 /// The spec that a placement gives to the add-ons it creates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,8 +52,10 @@ pub struct AddonFacts {
     pub defaults: Vec<ConfigReference>,
     /// Placements in effect, in their order; empty unless the strategy is `Placements`.
     pub placements: Vec<AddonPlacement>,
-    /// Whom changes of `spec.configuration` reach, where that is not every cluster.
-    pub rolling: Option<RollingUpdate>,
+    /// How changes of `spec.configuration` travel; absent where that has no meaning, and nobody moves.
+    pub configuration_rollout: Option<ConfigRollout>,
+    /// The placements whose rollouts somebody has paused.
+    pub paused: Paused,
     /// Types that no cluster may override.
     pub protected: BTreeSet<ConfigType>,
 }
@@ -64,6 +67,21 @@ impl AddonFacts {
         let types = protected_types(annotation.unwrap_or_default());
         self.protected = types.filter_map(|(_, of)| of.ok()).collect();
         self
+    }
+
+    /// Returns the same of an add-on with this annotation about paused rollouts.
+    #[must_use]
+    pub fn pausing(mut self, annotation: Option<&str>) -> Self {
+        self.paused = paused(annotation);
+        self
+    }
+
+    /// Returns whom changes of `spec.configuration` reach, where that is not every cluster.
+    pub fn rolling(&self) -> Option<&RollingUpdate> {
+        match &self.configuration_rollout {
+            Some(ConfigRollout::RollingUpdateWithPlacement(update)) => Some(update),
+            Some(ConfigRollout::UpdateAll) | None => None,
+        }
     }
 
     /// Tells whether no cluster may override a type.
@@ -98,10 +116,7 @@ impl AddonFacts {
             .configuration
             .as_ref()
             .and_then(|configuration| configuration.rollout_strategy.as_ref());
-        facts.rolling = match configuration_rollout(strategy) {
-            Ok(ConfigRollout::RollingUpdateWithPlacement(update)) => Some(update),
-            Ok(ConfigRollout::UpdateAll) | Err(_) => None,
-        };
+        facts.configuration_rollout = configuration_rollout(strategy).ok();
         for meta in &spec.supported_configs {
             let Ok(config) = ConfigType::parse(&meta.group, &meta.resource) else {
                 continue;

@@ -97,6 +97,7 @@ impl Facts {
             decided: true,
             clusters: Arc::new(clusters.into_iter().map(Arc::from).collect()),
             groups: Vec::new(),
+            per_group: None,
         };
         let names = Arc::make_mut(&mut self.placements)
             .entry(namespace.into())

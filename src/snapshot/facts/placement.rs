@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::model::Limit;
 use crate::snapshot::names::Name;
 
 /// What is known about one placement.
@@ -18,6 +19,8 @@ pub struct PlacementFacts {
     pub clusters: Arc<BTreeSet<Name>>,
     /// Its decision groups, in order of their positions.
     pub groups: Vec<GroupFacts>,
+    /// Its own size of groups, `decisionStrategy.groupStrategy.clustersPerDecisionGroup`.
+    pub per_group: Option<Limit>,
 }
 
 /// One decision group of a placement.
@@ -27,6 +30,6 @@ pub struct GroupFacts {
     pub index: u32,
     /// Name of the group, "" when it has none.
     pub name: Name,
-    /// How many clusters it has.
-    pub clusters: usize,
+    /// Its clusters.
+    pub clusters: Arc<[Name]>,
 }

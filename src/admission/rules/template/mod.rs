@@ -19,8 +19,9 @@ pub(in crate::admission) use same_object::ON_ADDONS as ON_SHARED_OBJECTS;
 pub(super) use variables::{UNKNOWN as UNKNOWN_VARIABLE, each_variable};
 
 /// Rules of templates.
-pub(in crate::admission) const FAMILIES: [&[Rule<Template>]; 6] = [
+pub(in crate::admission) const FAMILIES: [&[Rule<Template>]; 7] = [
     manifests::RULES,
+    owner::RULES,
     pods::RULES,
     same_object::RULES,
     signers::RULES,

@@ -5,9 +5,11 @@
 
 use crate::admission::body::ReferenceAt;
 use crate::admission::rules::config::{every_reference, readable};
-use crate::admission::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject};
-use crate::field::{Class, Fault, Findings, quoted};
-use crate::snapshot::{ConfigPresence, Content};
+use crate::admission::rules::deletion::usage;
+use crate::admission::rules::reach::reference_to;
+use crate::admission::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject, Template};
+use crate::field::{Class, Fault, Findings, Path, quoted};
+use crate::snapshot::{ConfigPresence, Content, Kind};
 
 const OTHER_ADDON: &str = "template/other-addon";
 
@@ -19,7 +21,10 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
           `spec.addonName` of an AddOnTemplate says whose agents get its manifests, its permissions on the hub and its \
           certificates. A reference of another add-on would give them away, so it is refused in a ClusterManagementAddOn and in a \
           ManagedClusterAddOn, and nothing of it is ever deployed or granted. A template that is not known yet only warns \
-          (`config/not-found`).",
+          (`config/not-found`). From the other side it is the same: an edit of `spec.addonName` that takes a template from an \
+          add-on that uses it would leave that add-on on all of its clusters with a template that it may not run, so that nothing \
+          comes to them any more, and is refused: make a template of another name. A new template with a name that \
+          another add-on refers to already warns, because nobody can keep a name by referring to it.",
     check: addon_refers,
 }];
 
@@ -30,6 +35,46 @@ pub(in crate::admission) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule
     doc: "",
     check: refers,
 }];
+
+/// Rules of templates.
+pub(super) const RULES: &[Rule<Template>] = &[Rule {
+    id: OTHER_ADDON,
+    on: Operations::CreateAndUpdate,
+    doc: "",
+    check: is_taken_away,
+}];
+
+fn is_taken_away(subject: &Subject<'_, Template>, findings: &mut Findings) {
+    let owner = subject.body.addon;
+    let before = subject.old.as_ref().map(|old| old.addon);
+    let Some(config) = reference_to(Kind::Template, "", subject.name) else {
+        return;
+    };
+    // Who else refers to it has been told; only who has it loses it.
+    if before == Some(owner) {
+        return;
+    }
+    let addons = subject
+        .facts
+        .addons
+        .iter()
+        .take_while(|_| subject.effort.spend(1));
+    for (addon, says) in addons.filter(|(addon, _)| ***addon != *owner) {
+        let is_taken = before == Some(&**addon);
+        let Some(usage) = usage(subject, (addon, says), &config) else {
+            continue;
+        };
+        let detail = format!("{usage}, and may not run what is made for another");
+        let hint = format!("make a template of another name for {}", quoted(owner));
+        let fault = Fault::of_text(Class::Forbidden, owner, detail).hint(hint);
+        let violation = fault.at(Path::root().key("spec").key("addonName"), OTHER_ADDON);
+        if is_taken {
+            findings.deny(violation);
+        } else {
+            findings.warn(violation);
+        }
+    }
+}
 
 fn addon_refers(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     deny_foreign(subject, every_reference(subject), findings);
