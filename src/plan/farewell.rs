@@ -141,7 +141,7 @@ fn completed(view: &View<'_>, instance: &Instance, now: Timestamp) -> Goodbye {
         message,
     );
     let mut goodbye = released(view, instance, "its pre-delete hooks have completed");
-    let told = told(instance, wish, Outcome::Succeeded, now);
+    let told = told(instance, &wish, Outcome::Succeeded, now);
     goodbye.actions.splice(0..0, told);
     goodbye
 }
@@ -168,7 +168,7 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
             let mut goodbye = released(view, instance, "its pre-delete hooks have not completed in time");
             let told = told(
                 instance,
-                wish,
+                &wish,
                 Outcome::Failed(format!("not in time: {why}")),
                 now,
             );
@@ -192,7 +192,7 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
                 .or_else(|| said(instance));
             let told = words.and_then(|(reason, message)| {
                 let wish = Wish::new(HOOK_MANIFEST_COMPLETED, Status::False, reason, message);
-                told(instance, wish, outcome(reason, &why), now)
+                told(instance, &wish, outcome(reason, &why), now)
             });
             Goodbye {
                 actions: told.into_iter().chain(actions).collect(),
@@ -219,7 +219,7 @@ fn outcome(reason: &str, why: &str) -> Outcome {
 }
 
 /// Returns the status write, if the condition changes. Spectators are told when its reason does.
-fn told(instance: &Instance, wish: Wish<'_>, outcome: Outcome, now: Timestamp) -> Option<Action> {
+fn told(instance: &Instance, wish: &Wish<'_>, outcome: Outcome, now: Timestamp) -> Option<Action> {
     let before = instance.condition(HOOK_MANIFEST_COMPLETED);
     let is_news = before.is_none_or(|before| *wish.reason() != *before.reason);
     let wishes: Vec<Wish<'_>> = std::iter::once(wish.clone())

@@ -149,9 +149,14 @@ fn reference(one: &Value) -> String {
 /// By type, without the word for the phase.
 fn conditions(object: &Value, pointer: &str) -> String {
     let phaseless = |reason: &str| {
-        // What failed after it had arrived, and works again, names no change.
-        if reason == "Completed" {
-            return "*Succeed".to_owned();
+        // What was made anew after its change had arrived names no phase.
+        let ocm = [
+            ("Completed", "Succeed"),
+            ("Failed", "Failed"),
+            ("Progressing", "ing"),
+        ];
+        if let Some((_, rest)) = ocm.iter().find(|(word, _)| *word == reason) {
+            return format!("*{rest}");
         }
         let phases = ["Install", "Upgrade", "Rollback", "Upgrad", "Roll"];
         let rest = phases.iter().find_map(|phase| reason.strip_prefix(phase));
