@@ -71,6 +71,11 @@ pub fn is_going(object: &Value) -> bool {
         .is_some_and(|time| !time.is_null())
 }
 
+/// Whether a rule tells what a change would do: what is stored does nothing any more.
+fn is_of_change(violation: &Violation) -> bool {
+    violation.rule().starts_with("blast-radius/")
+}
+
 fn findings(verdict: &Verdict) -> Vec<Finding> {
     let denied = verdict
         .violations()
@@ -89,6 +94,7 @@ fn findings(verdict: &Verdict) -> Vec<Finding> {
     let open = open.map(|violation| (Standing::Undecided, violation));
     let all = denied.chain(warned).chain(recorded).chain(open);
     let mut all: Vec<Finding> = all
+        .filter(|(_, violation)| !is_of_change(violation))
         .map(|(standing, violation)| finding(standing, violation))
         .collect();
     // The gate's own order within one standing.
