@@ -311,8 +311,8 @@ fn what_cannot_be_read_is_refused_with_place_and_reason() {
             1,
             "/spec/paramRef/selector",
             json!({"matchExpressions": [{"key": "a", "operator": "Is"}]}),
-            "spec.paramRef.selector.matchExpressions[0]: unknown operator \"Is\": supported are \"In\", \"NotIn\", \"Exists\", \
-             \"DoesNotExist\"",
+            "spec.paramRef.selector.matchExpressions[0].operator: Unsupported value: \"Is\": supported values: \"In\", \"NotIn\", \
+             \"Exists\", \"DoesNotExist\"",
         ),
         (
             1,
