@@ -13,6 +13,7 @@ pub(super) fn print(page: &Shown) -> Result<(), CliError> {
 }
 
 /// Prints a line above a last one that is drawn anew.
+#[cfg(feature = "dev")]
 pub(super) fn print_above(line: &Shown, last: &Shown) -> Result<(), CliError> {
     let text = format!("\r\u{1b}[K{}{}", line.as_str(), last.as_str().trim_end());
     put(&mut std::io::stdout().lock(), &text).map_err(CliError::Print)
