@@ -262,7 +262,9 @@ fn may_be_poison() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{GoDuration, Scalar, Soak};
+    use apimachinery::duration::GoDuration;
+
+    use crate::model::{Scalar, Soak};
     use expect_test::expect_file;
 
     fn yaml(value: &Value) -> String {

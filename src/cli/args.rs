@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use apimachinery::duration::GoDuration;
 use clap::{Args, Parser, Subcommand};
 
 use super::{
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::admission::BlastRadius;
 use crate::controllers::TideOptions;
-use crate::model::{GoDuration, HubNamespaces};
+use crate::model::HubNamespaces;
 use crate::snapshot::{
     AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, HookTimeout, RemovalBudget, Settings,
     TimeoutPolicy, Vocabulary,

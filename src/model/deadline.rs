@@ -5,8 +5,10 @@
 
 use std::time::Duration;
 
-use super::duration::{DurationError, GoDuration, probably_meant};
+use apimachinery::duration::{DurationError, GoDuration};
+
 use super::scalar::Scalar;
+use super::slip::probably_meant;
 use crate::field::{Class, Fault, quoted};
 
 /// How long a cluster may take until it counts as failed.

@@ -11,7 +11,6 @@
 
 mod config;
 mod deadline;
-mod duration;
 mod hub_permission;
 mod image;
 mod limit;
@@ -25,19 +24,19 @@ pub mod rule;
 mod scalar;
 mod selector;
 mod signer;
+mod slip;
 mod turns;
 mod version;
 
 pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope};
 pub use deadline::{ProgressDeadline, Soak};
-pub use duration::{DurationError, GoDuration};
 pub use hub_permission::{HubNamespaces, is_addons_own, is_never_bound, is_reserved};
 pub use image::ImageReference;
 pub use limit::{Limit, Percent, Tolerance};
 pub use names::{AddonName, DEFAULT_INSTALL_NAMESPACE, InstallNamespace};
 pub use off_limits::{MOST_CONFIG_TYPES, off_limits};
 pub use protected::protected_types;
-pub use quantity::Quantity;
+pub use quantity::parse_quantity;
 pub use rolling_update::{ConfigRollout, DEFAULT_AT_ONCE, RawConfigRollout, RawRollingUpdate, RollingUpdate};
 pub use rollout::{MandatoryGroup, Pace, RawBlock, RawGroup, RawStrategy, RolloutKind, RolloutStrategy};
 pub use scalar::Scalar;

@@ -127,6 +127,17 @@ fn homes<'h>(hub: &'h Hub, addon: &Value) -> BTreeMap<&'h str, (usize, Group)> {
     homes
 }
 
+/// Whether an instance has, or had, the content of a configuration: its first one is no change that a rollout brings.
+fn had_config(object: &Value) -> bool {
+    let mut references =
+        list(object, "/status/configReferences").filter(|one| text(one, "/resource") == CONFIGS);
+    references.any(|one| {
+        ["/desiredConfig/specHash", "/lastAppliedConfig/specHash"]
+            .iter()
+            .any(|hash| !text(one, hash).is_empty())
+    })
+}
+
 fn rolling(addon: &Value) -> Option<&Value> {
     addon.pointer("/spec/configuration/rolloutStrategy/rollingUpdateWithPlacement")
 }
@@ -180,6 +191,7 @@ impl<'h> End<'h> {
         }
         let home = self.homes.get(&*key.namespace);
         let is_governed = rolling(self.addon).is_some()
+            && had_config(object)
             && list(object, "/spec/configs").next().is_none()
             && home.is_none_or(|home| self.of_placement(home.0, "/configs").next().is_none());
         let reached = self.reached.as_ref();
@@ -247,9 +259,10 @@ impl<'h> End<'h> {
         let fails = self.agents.mood(member.cluster) == Mood::Failing;
         if member.keeps && !self.is_true_of_kept(member) {
             return Err(format!(
-                "progress: {} keeps what spec.configuration no longer says, and says {:?}",
+                "progress: {} keeps what spec.configuration no longer says, and says {:?}; it has {}",
                 member.cluster,
-                reason(member.object, "Configured")
+                reason(member.object, "Configured"),
+                member.object["status"]["configReferences"]
             ));
         }
         // What it keeps may have been edited before it arrived: then it keeps what it had before that.

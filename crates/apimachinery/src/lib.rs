@@ -1,4 +1,5 @@
-//! What Kubernetes has a word for, once: names, label selectors, and values as its messages print them.
+//! What Kubernetes has a word for, once: names, label selectors, quantities, durations, JSON paths, and values as its messages
+//! print them.
 //!
 //! Decides syntax and matching alone. Knows no kind, no hub and no rule: the dev hub, the simulated clusters, the gate and the
 //! planner read the same text in the same way because all of them ask here.
@@ -10,6 +11,9 @@
     clippy::wildcard_enum_match_arm
 )]
 
+pub mod duration;
+pub mod json_path;
 pub mod labels;
 pub mod names;
 pub mod print;
+pub mod quantity;

@@ -2,11 +2,11 @@
 //!
 //! Decides how annotations are read: a wish that nobody can read never makes an end less careful. Never decides what happens.
 
+use apimachinery::duration::GoDuration;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-use crate::model::GoDuration;
 use crate::snapshot::decode::object::annotation;
 use crate::snapshot::names::{Name, Names};
 use crate::snapshot::terms;

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use apimachinery::duration::GoDuration;
 use clap::Parser;
-use kube::core::Duration as GoDuration;
 
 use crate::controllers::Controller;
 use crate::faults::Faults;
@@ -94,12 +94,9 @@ impl Args {
 fn duration(text: &str) -> Result<Duration, String> {
     let wrong =
         || format!("\"{text}\" is no duration of at least 1ms; right is for instance 1h, 30s or 200ms");
-    let read: Option<GoDuration> = text.parse().ok();
-    let read = read.map(Duration::from).ok_or_else(wrong)?;
-    if read < Duration::from_millis(1) || text.starts_with('-') {
-        return Err(wrong());
-    }
-    Ok(read)
+    let read = GoDuration::parse(text).ok().and_then(GoDuration::length);
+    read.filter(|read| *read >= Duration::from_millis(1))
+        .ok_or_else(wrong)
 }
 
 #[cfg(test)]

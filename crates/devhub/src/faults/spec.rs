@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use kube::core::Duration as GoDuration;
+use apimachinery::duration::GoDuration;
 
 /// What shall go wrong. Shares are between 0 and 1.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,10 +75,8 @@ fn share(name: &str, value: &str) -> Result<f64, String> {
 }
 
 fn duration(name: &str, value: &str) -> Result<Duration, String> {
-    let read: Option<GoDuration> = value.parse().ok();
-    read.filter(|_| !value.starts_with('-'))
-        .map(Duration::from)
-        .ok_or_else(|| format!("{name}=\"{value}\" is no duration such as 5ms or 2s"))
+    let read = GoDuration::parse(value).ok().and_then(GoDuration::length);
+    read.ok_or_else(|| format!("{name}=\"{value}\" is no duration such as 5ms or 2s"))
 }
 
 #[cfg(test)]

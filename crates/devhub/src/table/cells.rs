@@ -2,11 +2,11 @@
 //!
 //! Decides how a value looks in a column of a given type; `null` is an empty cell.
 
+use apimachinery::json_path::JsonPath;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::age::age;
-use super::json_path::JsonPath;
 
 /// Returns the cell of a column of type `kind` whose value is found by `path`.
 pub(super) fn cell(object: &Value, path: Option<&JsonPath>, kind: &str, now: Timestamp) -> Value {

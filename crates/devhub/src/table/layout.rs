@@ -2,12 +2,12 @@
 //!
 //! Decides the `Table` documents; cells come from `cells` (custom resources) and `built_in`.
 
+use apimachinery::json_path::JsonPath;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::built_in::{self, BuiltIn};
 use super::cells::cell;
-use super::json_path::JsonPath;
 use super::partial::partial_object;
 use crate::{ApiError, Resource};
 

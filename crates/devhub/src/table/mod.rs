@@ -7,8 +7,6 @@
 mod age;
 mod built_in;
 mod cells;
-mod json_path;
-mod json_path_eval;
 mod layout;
 mod neighbours;
 mod partial;
@@ -17,6 +15,5 @@ mod workload_cells;
 mod workloads;
 
 pub use age::human_duration;
-pub use json_path::JsonPath;
 pub use layout::{Include, Layout, MetaVersion, Style};
 pub use partial::{partial_list, partial_object};

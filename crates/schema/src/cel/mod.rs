@@ -30,7 +30,7 @@ mod variables;
 
 pub use budget::Budget;
 pub use diagnose::{CompileError, Fault};
-pub use library::{Access, Authority, Decision, measure};
+pub use library::{Access, Authority, Decision};
 pub use program::{EvalError, Program, Purpose};
 pub(crate) use scope::{Place, Reading, Scope};
 pub use stage::{Answer, Failure, Stage};

@@ -4,6 +4,7 @@
 
 use super::names;
 use crate::node::Kind;
+use apimachinery::duration::GoDuration;
 use apimachinery::names::{is_dns1123_label, is_dns1123_subdomain};
 use base64::Engine as _;
 use jiff::civil::Date;
@@ -136,44 +137,8 @@ fn is_offset(zone: &str) -> bool {
 
 /// Reads a duration: Go's form (`1h30m`) or a count and a unit in words (`3 days`). The result is in nanoseconds.
 pub(crate) fn parse_duration(text: &str) -> Option<i64> {
-    go_duration(text).or_else(|| worded_duration(text))
-}
-
-fn go_duration(text: &str) -> Option<i64> {
-    let (negative, mut rest) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    if rest == "0" {
-        return Some(0);
-    }
-    let mut total = 0_f64;
-    if rest.is_empty() {
-        return None;
-    }
-    while !rest.is_empty() {
-        let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let number: f64 = rest.get(..number_end)?.parse().ok()?;
-        rest = rest.get(number_end..)?;
-        let unit_end = rest
-            .find(|c: char| c.is_ascii_digit() || c == '.')
-            .unwrap_or(rest.len());
-        total += number * unit_nanos(rest.get(..unit_end)?)?;
-        rest = rest.get(unit_end..)?;
-    }
-    nanos(if negative { -total } else { total })
-}
-
-fn unit_nanos(unit: &str) -> Option<f64> {
-    Some(match unit {
-        "ns" => 1.0,
-        "us" | "\u{b5}s" | "\u{3bc}s" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        "m" => 60e9,
-        "h" => 3600e9,
-        _ => return None,
-    })
+    let read = GoDuration::parse(text).map(GoDuration::nanos);
+    read.ok().or_else(|| worded_duration(text))
 }
 
 fn worded_duration(text: &str) -> Option<i64> {

@@ -1,8 +1,8 @@
 //! Status feedback: values of an object that a work asks to see on the hub.
 
+use apimachinery::json_path::JsonPath;
 use serde_json::Value;
 
-use super::jsonpath::Path;
 use crate::wire::{Condition, FeedbackRule, FeedbackValue, FieldValue, ManifestConfig, Truth};
 
 /// The longest JSON text that is reported.
@@ -110,9 +110,11 @@ fn well_known(api_version: &str, kind: &str) -> Option<WellKnown> {
 }
 
 fn by_path(object: &Value, name: &str, path: &str) -> Result<Option<FeedbackValue>, String> {
-    let parsed = Path::parse(path)
+    let parsed = JsonPath::parse(path)
         .map_err(|fault| format!("failed to parse json path {path} of {name} with error: {fault}"))?;
-    let found = parsed.find(object);
+    let found = parsed
+        .find(object)
+        .map_err(|fault| format!("failed to find value for {name} with error: {fault}"))?;
     let field_value = match found.as_slice() {
         [] | [Value::Null] => return Ok(None),
         [Value::String(text)] => FieldValue::String { string: text.clone() },

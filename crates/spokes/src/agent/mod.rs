@@ -11,7 +11,6 @@ mod answer;
 mod feedback;
 mod health;
 mod hooks;
-mod jsonpath;
 mod kinds;
 mod store;
 mod workload;

@@ -9,7 +9,7 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
-use k8s_openapi::jiff::SignedDuration;
+use apimachinery::duration::GoDuration;
 
 use super::{Fault, FaultRule, Faults};
 use crate::pattern::Pattern;
@@ -129,10 +129,8 @@ fn check_conditions(rule: &FaultRule) -> Result<(), String> {
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {
-    text.parse::<SignedDuration>()
-        .ok()
-        .and_then(|parsed| Duration::try_from(parsed).ok())
-        .ok_or_else(|| format!("\"{text}\" is not a duration; write for example 500ms, 5s or 1m30s"))
+    let read = GoDuration::parse(text).ok().and_then(GoDuration::length);
+    read.ok_or_else(|| format!("\"{text}\" is not a duration; write for example 500ms, 5s or 1m30s"))
 }
 
 impl fmt::Display for FaultRule {
@@ -146,7 +144,7 @@ impl FaultRule {
     /// Returns the rule as it is read behind the name of its cluster.
     pub fn on_cluster(&self) -> String {
         let (kind, said) = match &self.fault {
-            Fault::Delay(duration) => ("delay", Some(written(*duration))),
+            Fault::Delay(duration) => ("delay", Some(GoDuration::from(*duration).to_string())),
             Fault::ApplyFailure { message } => ("apply-failure", Some(message.clone())),
             Fault::Unavailable { message } => ("unavailable", Some(message.clone())),
             Fault::HookFailure { message } => ("hook-failure", Some(message.clone())),
@@ -163,15 +161,11 @@ impl FaultRule {
             text.extend([",from=", &self.from_generation.to_string()]);
         }
         if let Some(lasts) = self.heals_after {
-            text.extend([",for=", &written(lasts)]);
+            text.extend([",for=", &GoDuration::from(lasts).to_string()]);
         }
         text.extend(said.iter().flat_map(|said| [":", said.as_str()]));
         text
     }
-}
-
-fn written(duration: Duration) -> String {
-    SignedDuration::try_from(duration).map_or_else(|_| "0s".to_owned(), |duration| format!("{duration:#}"))
 }
 
 impl fmt::Display for Fault {

@@ -2,16 +2,16 @@
 //!
 //! Decides which amounts no pod could have, and which containers nobody is.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use apimachinery::quantity::Quantity;
 use regex::{Regex, RegexBuilder};
 
 use crate::admission::body::Node;
 use crate::admission::effort::Effort;
 use crate::admission::subject::{DeploymentConfig, Operations, Rule, Subject};
 use crate::field::{Class, Fault, Findings, quoted};
-use crate::model::Quantity;
+use crate::model::parse_quantity;
 
 const QUANTITY: &str = "deployment-config/quantity";
 const CONTAINER_ID: &str = "deployment-config/container-id";
@@ -56,7 +56,7 @@ fn quantity(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
             let Some((limit_node, limit)) = limits.get(name) else {
                 continue;
             };
-            if request.compare(*limit) == Some(Ordering::Greater) {
+            if request > limit {
                 let detail = format!("must not be above its limit, which is {}", shown(limit_node));
                 let fault = Fault::of_text(Class::Invalid, &shown(node), detail);
                 findings.deny(fault.at(node.path.clone(), QUANTITY));
@@ -91,7 +91,7 @@ fn amounts<'a>(
             | serde_json::Value::Array(_)
             | serde_json::Value::Object(_) => continue,
         };
-        match Quantity::parse(&text) {
+        match parse_quantity(&text) {
             Ok(amount) if amount.is_negative() => {
                 let fault = Fault::of_text(Class::Invalid, &text, "must not be negative");
                 findings.deny(fault.at(node.path.clone(), QUANTITY));

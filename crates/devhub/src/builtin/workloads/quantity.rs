@@ -1,8 +1,8 @@
 //! Quantities such as `500m` and `2Gi` as fields of built-in kinds.
 //!
-//! Decides how they are read and written; the arithmetic is that of the expression library.
+//! Decides how they are read and written; the arithmetic is `apimachinery::quantity`.
 
-use schema::cel::measure;
+use apimachinery::quantity::Quantity;
 use serde_json::Value;
 
 const FORM: &str =
@@ -16,7 +16,7 @@ pub(in crate::builtin) fn settle(value: &mut Value) -> Result<(), String> {
         Value::Null => "0".to_owned(),
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => return Err(FORM.to_owned()),
     };
-    let Some((written, _)) = measure(&text) else {
+    let Some(quantity) = Quantity::parse(&text) else {
         let suffix =
             text.trim_start_matches(|letter: char| letter.is_ascii_digit() || "+-.".contains(letter));
         let is_suffix = suffix.len() < text.len()
@@ -29,14 +29,14 @@ pub(in crate::builtin) fn settle(value: &mut Value) -> Result<(), String> {
         }
         .to_owned());
     };
-    *value = Value::String(written);
+    *value = Value::String(quantity.to_string());
     Ok(())
 }
 
 /// Returns the size of a quantity in nanos; 0 for what is none.
 pub(super) fn size(value: &Value) -> i128 {
     let text = value.as_str().unwrap_or_default();
-    measure(text).map_or(0, |(_, nanos)| nanos)
+    Quantity::parse(text).map_or(0, Quantity::nanos)
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Table of contents of the functions that Kubernetes adds to CEL.
 
-mod amount;
 mod authorizer;
 mod format;
 mod lists;
@@ -19,7 +18,6 @@ pub(super) use authorizer::{Answer as Grant, Authorizer, GroupCheck, PathCheck, 
 pub(super) use format::{Format, is_named as is_format};
 pub(super) use net::{Cidr, Ip};
 pub(super) use quantity::Quantity;
-pub use quantity::measure;
 pub(super) use regex::Pattern;
 pub(super) use semver::Semver;
 pub(super) use url::Url;

@@ -1,13 +1,12 @@
 //! Quantities such as `500Mi`: `quantity`, `isQuantity` and their members.
 //!
-//! Decides by exact decimal arithmetic, like Go's `resource.Quantity`: nothing is smaller than a nano (rounded up, away
-//! from zero), nothing parsed is larger than 2^63-1, and a number is an integer only if it is written without a part
-//! below one (`1000m` is none).
+//! Decides what expressions may ask of a quantity, as cel-go does: a number is an integer only if it is written without a part
+//! below one (`1000m` is none). Reading, order and printing are `apimachinery::quantity`.
 
-use super::amount::{Amount, Form};
 use ::cel::common::types::{CelBool, CelDouble, CelInt, CelString, Kind, Type};
 use ::cel::common::value::{StaticVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError, add_member_overload, add_overload};
+use apimachinery::quantity::{Form, Quantity as Amount};
 use std::any::Any;
 use std::cmp::Ordering;
 
@@ -31,12 +30,6 @@ impl Quantity {
     }
 }
 
-/// Reads a quantity; returns the form in which Kubernetes writes it and its size in nanos.
-pub fn measure(text: &str) -> Option<(String, i128)> {
-    let amount = Amount::parse(text)?;
-    Some((amount.to_string(), amount.nanos()))
-}
-
 impl Val for Quantity {
     fn get_type(&self) -> &Type {
         &QUANTITY
@@ -49,7 +42,7 @@ impl Val for Quantity {
     fn equals(&self, other: &dyn Val) -> bool {
         other
             .downcast_ref::<Self>()
-            .is_some_and(|other| self.0.nanos() == other.0.nanos())
+            .is_some_and(|other| self.0 == other.0)
     }
 
     fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v> {
@@ -95,7 +88,7 @@ fn from_whole(whole: i64) -> Amount {
 }
 
 fn order(this: &Quantity, other: &Quantity) -> Ordering {
-    this.0.nanos().cmp(&other.0.nanos())
+    this.0.cmp(&other.0)
 }
 
 fn sign(this: &Quantity) -> CelInt {

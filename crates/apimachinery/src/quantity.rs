@@ -1,21 +1,23 @@
-//! The number in a quantity: exact, in nanos.
+//! Quantities such as `500Mi`, `0.5` and `100m`, as Go's `resource.Quantity`: exact, in nanos.
 //!
-//! Decides how a quantity is read, added and printed; never what expressions may do with it.
+//! Decides which texts are quantities, how they are ordered, added and printed. As in Go nothing is smaller than a nano (rounded
+//! up, away from zero) and nothing read is larger than 2^63-1.
 
+use std::cmp::Ordering;
 use std::fmt;
 
-/// A number with its suffix system.
+/// A number with its suffix system. Two are equal when they are the same amount, however they are written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Amount {
+pub struct Quantity {
     nanos: i128,
     /// The power of ten of the smallest digit written, as long as all digits fit into 64 bits.
     scale: Option<i32>,
     form: Form,
 }
 
-/// The system that a quantity is printed in.
+/// The suffixes that a quantity is written with: Go's `resource.Format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub enum Form {
     /// `k`, `M`, `G`.
     Decimal,
     /// `Ki`, `Mi`, `Gi`.
@@ -37,9 +39,9 @@ struct Suffix {
     two: u32,
 }
 
-impl Amount {
+impl Quantity {
     /// Reads a number and its suffix.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
         let end = unsigned
             .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -61,7 +63,7 @@ impl Amount {
     }
 
     /// Makes a whole number.
-    pub(super) fn whole(number: i64, form: Form) -> Self {
+    pub fn whole(number: i64, form: Form) -> Self {
         Self {
             nanos: i128::from(number) * NANO,
             scale: Some(0),
@@ -70,12 +72,12 @@ impl Amount {
     }
 
     /// Returns the number of nanos.
-    pub(super) fn nanos(self) -> i128 {
+    pub fn nanos(self) -> i128 {
         self.nanos
     }
 
     /// Returns the number if it is written as an integer that fits.
-    pub(super) fn as_integer(self) -> Option<i64> {
+    pub fn as_integer(self) -> Option<i64> {
         let written = self.scale.is_some_and(|scale| scale >= 0);
         (written && self.nanos % NANO == 0)
             .then(|| i64::try_from(self.nanos / NANO).ok())
@@ -84,13 +86,18 @@ impl Amount {
 
     /// Returns the nearest floating-point number.
     #[expect(clippy::cast_precision_loss, reason = "an approximation is what is asked for")]
-    pub(super) fn float(self) -> f64 {
+    pub fn float(self) -> f64 {
         let (whole, rest) = (self.nanos / NANO, self.nanos % NANO);
         whole as f64 + rest as f64 / 1e9
     }
 
+    /// Tells whether it is less than nothing.
+    pub fn is_negative(self) -> bool {
+        self.nanos < 0
+    }
+
     /// Adds.
-    pub(super) fn plus(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
         let nanos = self.nanos.saturating_add(other.nanos);
         let scale = match (self.scale, other.scale) {
             (scale, _) if other.nanos == 0 => scale,
@@ -103,11 +110,31 @@ impl Amount {
     }
 
     /// Turns the sign around.
-    pub(super) fn negated(self) -> Self {
+    pub fn negated(self) -> Self {
         Self {
             nanos: self.nanos.saturating_neg(),
             ..self
         }
+    }
+}
+
+impl PartialEq for Quantity {
+    fn eq(&self, other: &Self) -> bool {
+        self.nanos == other.nanos
+    }
+}
+
+impl Eq for Quantity {}
+
+impl PartialOrd for Quantity {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Quantity {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.nanos.cmp(&other.nanos)
     }
 }
 
@@ -212,7 +239,7 @@ fn fraction_nanos(fraction: &str, factor: i128) -> i128 {
     size / REST + i128::from(size % REST != 0 || lost)
 }
 
-impl fmt::Display for Amount {
+impl fmt::Display for Quantity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.nanos == 0 {
             return out.write_str("0");
@@ -256,16 +283,25 @@ impl fmt::Display for Amount {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use std::cmp::Ordering;
+    use proptest::prelude::*;
 
-    fn parse(text: &str) -> Amount {
-        Amount::parse(text).unwrap_or_else(|| panic!("{text}"))
+    use super::*;
+
+    fn parse(text: &str) -> Quantity {
+        Quantity::parse(text).unwrap_or_else(|| panic!("{text}"))
     }
 
     #[test]
     fn quantities_are_ordered_by_size() {
         let rows = [
+            ("1", "1000m", Ordering::Equal),
+            ("0.5", "500m", Ordering::Equal),
+            ("1Gi", "1024Mi", Ordering::Equal),
+            ("1G", "1Gi", Ordering::Less),
+            ("128Mi", "64Mi", Ordering::Greater),
+            (".5", "5e-1", Ordering::Equal),
+            ("9000000000000000000E", "1n", Ordering::Greater),
+            ("1e99", "1E", Ordering::Greater),
             ("1Gi", "1G", Ordering::Greater),
             ("200M", "0.2G", Ordering::Equal),
             ("100m", "0.1", Ordering::Equal),
@@ -279,11 +315,7 @@ mod tests {
             ("0.0000000000000000000001Ei", "116n", Ordering::Less),
         ];
         for (left, right, wanted) in rows {
-            assert_eq!(
-                parse(left).nanos.cmp(&parse(right).nanos),
-                wanted,
-                "{left} {right}"
-            );
+            assert_eq!(parse(left).cmp(&parse(right)), wanted, "{left} {right}");
         }
     }
 
@@ -302,7 +334,7 @@ mod tests {
             "1e1000000",
             "1ki",
         ] {
-            assert!(Amount::parse(text).is_none(), "{text}");
+            assert!(Quantity::parse(text).is_none(), "{text}");
         }
     }
 
@@ -343,6 +375,16 @@ mod tests {
         ];
         for (text, wanted) in rows {
             assert_eq!(parse(text).as_integer(), wanted, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "[-+0-9.a-zA-Z ]{0,50}") {
+            if let Some(quantity) = Quantity::parse(&text) {
+                let again = Quantity::parse(&quantity.to_string());
+                prop_assert_eq!(again, Some(quantity));
+            }
         }
     }
 }

@@ -1,17 +1,19 @@
-//! The JSON path language of printer columns, as Kubernetes' own parser reads it.
+//! The JSON path language of printer columns and of status feedback, as client-go's `jsonpath` reads it, without the braces.
 //!
 //! Decides what a path means: fields with escaped dots, indices and slices, wildcards, unions, filters and recursive descent.
-//! Evaluation is in `json_path_eval`. One habit differs from other dialects: a quoted key in brackets is read as a path again,
+//! Evaluation is in `evaluate`. One habit differs from other dialects: a quoted key in brackets is read as a path again,
 //! so `['a.b/c']` means `.a.b/c`.
+
+mod evaluate;
 
 use serde_json::{Number, Value};
 
 /// A parsed path.
 #[derive(Clone, Debug, PartialEq)]
-pub struct JsonPath(pub(super) Vec<Node>);
+pub struct JsonPath(Vec<Node>);
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Node {
+enum Node {
     Field(String),
     Wildcard,
     Slice(Slice),
@@ -22,22 +24,22 @@ pub(super) enum Node {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slice {
-    pub(super) start: Option<i64>,
-    pub(super) end: Option<i64>,
+struct Slice {
+    start: Option<i64>,
+    end: Option<i64>,
     /// Whether `end` follows from a single index.
-    pub(super) derived: bool,
-    pub(super) step: Option<i64>,
+    derived: bool,
+    step: Option<i64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Filter {
-    pub(super) left: JsonPath,
-    pub(super) test: Option<(Comparison, JsonPath)>,
+struct Filter {
+    left: JsonPath,
+    test: Option<(Comparison, JsonPath)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comparison {
+enum Comparison {
     Equal,
     NotEqual,
     Less,
