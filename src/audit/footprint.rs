@@ -50,56 +50,43 @@ impl Footprint {
             addon: addon_of(key, object),
             ..Self::default()
         };
-        match key.kind {
-            Kind::Instance => {
-                let addon = facts.addon(&key.name);
-                found.cluster = Some(key.namespace.clone());
-                found.rests_on(Part::AddOns, addon.is_none());
-                found.rests_on(Part::Clusters, !facts.clusters.contains(&key.namespace));
-                configs.extend(addon.into_iter().flat_map(inherited));
-                let places = addon.into_iter().flat_map(|addon| &addon.placements);
-                let places = places.map(|place| (Name::from(&*place.namespace), Name::from(&*place.name)));
-                found.placements = places.collect::<BTreeSet<_>>().into_iter().collect();
-            }
-            Kind::AddOn => {
-                let strategy = object.pointer("/spec/installStrategy");
-                let selects = strategy.is_some_and(|strategy| strategy.get("labelSelector").is_some());
-                found.rests_on(Part::Clusters, selects);
-                found.placements = named(strategy);
-                let absent = |(namespace, name): &(Name, Name)| facts.placement(namespace, name).is_none();
-                let any = found.placements.iter().any(absent);
-                // Whether another add-on deploys the same object on the same clusters.
-                let deploys = facts.versions(&key.name).is_some() || mentions(object, "addontemplates");
-                found.rests_on(Part::AddOns, deploys);
-                found.rests_on(Part::Configs, deploys);
-                found.rests_on(
-                    Part::Placements,
-                    any || deploys || mentions(object, "rollingUpdateWithPlacement"),
-                );
-            }
-            Kind::Template => {
-                found.rests_on(Part::Configs, true);
-                found.rests_on(Part::AddOns, true);
-                found.rests_on(Part::Placements, true);
-                let asks = mentions(object, "hubPermissions");
-                found.rests_on(Part::Roles, asks);
-                // Whether a namespace is that of a cluster.
-                found.rests_on(Part::Clusters, asks && mentions(object, "singleNamespace"));
-            }
-            Kind::HubConfig => found.rests_on(Part::AddOns, true),
-            Kind::DeploymentConfig => {}
-            // Nobody is asked about these.
-            Kind::Cluster
-            | Kind::Placement
-            | Kind::Decision
-            | Kind::Work
-            | Kind::ServiceAccount
-            | Kind::Role
-            | Kind::RoleBinding
-            | Kind::SigningRequest
-            | Kind::HubClusterRole
-            | Kind::HubRole
-            | Kind::Namespace => return Self::default(),
+        if key.kind == Kind::Instance {
+            let addon = facts.addon(&key.name);
+            found.cluster = Some(key.namespace.clone());
+            found.rests_on(Part::AddOns, addon.is_none());
+            found.rests_on(Part::Clusters, !facts.clusters.contains(&key.namespace));
+            configs.extend(addon.into_iter().flat_map(inherited));
+            let places = addon.into_iter().flat_map(|addon| &addon.placements);
+            let places = places.map(|place| (Name::from(&*place.namespace), Name::from(&*place.name)));
+            found.placements = places.collect::<BTreeSet<_>>().into_iter().collect();
+        } else if key.kind == Kind::AddOn {
+            let strategy = object.pointer("/spec/installStrategy");
+            let selects = strategy.is_some_and(|strategy| strategy.get("labelSelector").is_some());
+            found.rests_on(Part::Clusters, selects);
+            found.placements = named(strategy);
+            let absent = |(namespace, name): &(Name, Name)| facts.placement(namespace, name).is_none();
+            let any = found.placements.iter().any(absent);
+            // Whether another add-on deploys the same object on the same clusters.
+            let deploys = facts.versions(&key.name).is_some() || mentions(object, "addontemplates");
+            found.rests_on(Part::AddOns, deploys);
+            found.rests_on(Part::Configs, deploys);
+            found.rests_on(
+                Part::Placements,
+                any || deploys || mentions(object, "rollingUpdateWithPlacement"),
+            );
+        } else if key.kind == Kind::Template {
+            found.rests_on(Part::Configs, true);
+            found.rests_on(Part::AddOns, true);
+            found.rests_on(Part::Placements, true);
+            let asks = mentions(object, "hubPermissions");
+            found.rests_on(Part::Roles, asks);
+            // Whether a namespace is that of a cluster.
+            found.rests_on(Part::Clusters, asks && mentions(object, "singleNamespace"));
+        } else if key.kind == Kind::HubConfig {
+            found.rests_on(Part::AddOns, true);
+        } else if key.kind != Kind::DeploymentConfig {
+            // Nobody is asked about the others.
+            return Self::default();
         }
         let lost =
             |reference: &&ConfigReference| !matches!(facts.config(reference), ConfigPresence::Exists(_));
@@ -129,26 +116,11 @@ impl Footprint {
 }
 
 fn addon_of(key: &ObjectKey, object: &Value) -> Option<Name> {
-    match key.kind {
-        Kind::AddOn | Kind::Instance => Some(key.name.clone()),
-        Kind::Template
-        | Kind::HubConfig
-        | Kind::DeploymentConfig
-        | Kind::Cluster
-        | Kind::Placement
-        | Kind::Decision
-        | Kind::Work
-        | Kind::ServiceAccount
-        | Kind::Role
-        | Kind::RoleBinding
-        | Kind::SigningRequest
-        | Kind::HubClusterRole
-        | Kind::HubRole
-        | Kind::Namespace => object
-            .pointer("/spec/addonName")
-            .and_then(Value::as_str)
-            .map(Name::from),
+    if matches!(key.kind, Kind::AddOn | Kind::Instance) {
+        return Some(key.name.clone());
     }
+    let named = object.pointer("/spec/addonName").and_then(Value::as_str);
+    named.map(Name::from)
 }
 
 /// Returns the configurations that an instance may get from its add-on.

@@ -14,7 +14,7 @@ use super::{CliError, connect};
 use crate::api::v1alpha1::AddOnPolicy;
 use crate::files;
 use crate::offline::{Dump, Hub};
-use crate::snapshot::{Answer, ConfigRef, Event, Kind, Seen, Settings, Store, absence, terms};
+use crate::snapshot::{Answer, ConfigRef, Event, Kind, Seen, Settings, Store, absence};
 
 /// Objects of one page of a list.
 const PAGE: u32 = 500;
@@ -70,9 +70,12 @@ async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliErro
         client.clone(),
         &ApiResource::from_gvk_with_plural(&gvk, address.resource),
     );
-    let mut params =
-        selector(kind).map_or_else(ListParams::default, |labels| ListParams::default().labels(labels));
-    params = params.limit(PAGE);
+    let selector = kind.selector();
+    let params = ListParams::default().limit(PAGE);
+    let mut params = match &selector {
+        Some(selector) => params.labels(selector),
+        None => params,
+    };
     let mut objects = Vec::new();
     loop {
         let page = match api.list(&params).await {
@@ -128,24 +131,6 @@ fn whole(kind: Kind, item: DynamicObject) -> Result<Value, CliError> {
         fields.insert("kind".to_owned(), Value::from(kind.address().kind));
     }
     Ok(value)
-}
-
-/// Works of others, and grants that are not the add-ons', are nobody's business here.
-fn selector(kind: Kind) -> Option<&'static str> {
-    match kind {
-        Kind::Work | Kind::SigningRequest => Some(terms::ADDON_NAME),
-        Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => Some(terms::TOKEN_ADDON_NAME),
-        Kind::HubClusterRole | Kind::HubRole => Some(terms::HUB_PERMISSIONS),
-        Kind::Cluster
-        | Kind::Placement
-        | Kind::Decision
-        | Kind::AddOn
-        | Kind::Instance
-        | Kind::DeploymentConfig
-        | Kind::Template
-        | Kind::HubConfig
-        | Kind::Namespace => None,
-    }
 }
 
 /// Looks at the configurations of foreign kinds that specs refer to. One that may not be read stays unknown.

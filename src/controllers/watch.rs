@@ -16,7 +16,7 @@ use tracing::{debug, info, warn};
 use super::auditor::Tap;
 use super::cause::root;
 use super::raw::{Raw, resource};
-use crate::snapshot::{Event, Kind, terms};
+use crate::snapshot::{Event, Kind};
 use crate::telemetry::Metrics;
 
 /// Where a watch tells what it sees, and hears that it should look again.
@@ -156,28 +156,11 @@ fn is_withheld(kind: Kind, error: &watcher::Error) -> bool {
     }
 }
 
-/// Only works that belong to an add-on matter; a hub has many others.
+/// Only objects that count are asked for; a hub has many others.
 fn config(kind: Kind) -> watcher::Config {
     let config = watcher::Config::default();
-    match kind {
-        Kind::Work => config.labels(terms::ADDON_NAME),
-        Kind::Cluster
-        | Kind::Placement
-        | Kind::Decision
-        | Kind::AddOn
-        | Kind::Instance
-        | Kind::DeploymentConfig
-        | Kind::Template
-        | Kind::HubConfig
-        | Kind::Namespace => config,
-        Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => config.labels(terms::TOKEN_ADDON_NAME),
-        Kind::HubClusterRole | Kind::HubRole => {
-            config.labels(&format!("{}={}", terms::HUB_PERMISSIONS, terms::ALLOWED))
-        }
-        Kind::SigningRequest => {
-            // Anybody may create requests; only those that say whose they are can be answered.
-            let selector = format!("{},{}", terms::ADDON_NAME, terms::CLUSTER_NAME);
-            config.labels(&selector)
-        }
+    match kind.selector() {
+        Some(selector) => config.labels(&selector),
+        None => config,
     }
 }

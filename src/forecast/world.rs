@@ -122,31 +122,14 @@ impl<'h> World<'h> {
     }
 
     fn note_creation(&self, key: &ObjectKey, moves: &mut Moves) {
-        match key.kind {
-            Kind::Instance => {
-                moves.installed.insert(key.namespace.to_string());
+        if key.kind == Kind::Instance {
+            moves.installed.insert(key.namespace.to_string());
+        } else if key.kind == Kind::Work {
+            let cluster = self.objects.get(key).map(|work| cluster_of(key, work));
+            let cluster = cluster.unwrap_or_default();
+            if !moves.installed.contains(&cluster) {
+                moves.moved.insert(cluster);
             }
-            Kind::Work => {
-                let cluster = self.objects.get(key).map(|work| cluster_of(key, work));
-                let cluster = cluster.unwrap_or_default();
-                if !moves.installed.contains(&cluster) {
-                    moves.moved.insert(cluster);
-                }
-            }
-            Kind::Cluster
-            | Kind::Placement
-            | Kind::Decision
-            | Kind::AddOn
-            | Kind::DeploymentConfig
-            | Kind::Template
-            | Kind::HubConfig
-            | Kind::ServiceAccount
-            | Kind::Role
-            | Kind::RoleBinding
-            | Kind::SigningRequest
-            | Kind::HubClusterRole
-            | Kind::HubRole
-            | Kind::Namespace => {}
         }
     }
 

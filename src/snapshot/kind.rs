@@ -1,169 +1,42 @@
-//! The kinds that the tide watches or writes, and the key of one object.
+//! What is asked about a kind, and the key of one object.
 //!
-//! Decides how a kind is addressed on the API. Never knows the content of an object.
+//! Decides nothing that is not said in the row of the kind. Never knows the content of an object.
 
 use serde_json::Value;
 
+use super::kinds::Need;
+pub use super::kinds::{Address, Kind};
 use super::names::Name;
+use super::record::{ConfigRef, ConfigType};
+use super::store::Place;
 use super::terms;
-
-/// A kind of object that the store knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// `ManagedCluster`
-    Cluster,
-    /// `Placement`
-    Placement,
-    /// `PlacementDecision`
-    Decision,
-    /// `ClusterManagementAddOn`
-    AddOn,
-    /// `ManagedClusterAddOn`
-    Instance,
-    /// `AddOnDeploymentConfig`
-    DeploymentConfig,
-    /// `AddOnTemplate`
-    Template,
-    /// `AddOnHubConfig`
-    HubConfig,
-    /// `ManifestWork`
-    Work,
-    /// `ServiceAccount` of the token infrastructure
-    ServiceAccount,
-    /// `Role` of the token infrastructure
-    Role,
-    /// `RoleBinding` of an agent
-    RoleBinding,
-    /// `CertificateSigningRequest` of an agent
-    SigningRequest,
-    /// `Namespace`, of which only policies ask
-    Namespace,
-    /// `ClusterRole` that is labelled as one that agents may have
-    HubClusterRole,
-    /// `Role` that is labelled so
-    HubRole,
-}
-
-/// How a kind is addressed on the API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Address {
-    /// The API group.
-    pub group: &'static str,
-    /// The version that the tide speaks.
-    pub version: &'static str,
-    /// The kind, as manifests spell it.
-    pub kind: &'static str,
-    /// The resource (plural), as URLs spell it.
-    pub resource: &'static str,
-    /// Whether objects live in namespaces.
-    pub namespaced: bool,
-}
 
 /// Group of the add-on kinds.
 pub const ADDON_GROUP: &str = "addon.open-cluster-management.io";
-const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
-const WORK_GROUP: &str = "work.open-cluster-management.io";
-const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
-
-/// What a kind is needed for.
-#[derive(Clone, Copy)]
-enum Need {
-    /// There is no hub without it.
-    Always,
-    /// Where the hub serves it.
-    WhereServed,
-    /// The registration of agents.
-    ForRegistration,
-    /// The roles that agents may have.
-    ForRights,
-    /// What policies ask about namespaces.
-    ForPolicies,
-}
+/// Group of clusters and placements.
+pub(super) const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
+/// Group of roles and role bindings.
+pub(super) const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 impl Kind {
-    /// Every kind, in the order in which a start reads them: what others point to comes first.
-    pub const ALL: [Self; 16] = [
-        Self::Cluster,
-        Self::Placement,
-        Self::Decision,
-        Self::DeploymentConfig,
-        Self::Template,
-        Self::HubConfig,
-        Self::HubClusterRole,
-        Self::HubRole,
-        Self::AddOn,
-        Self::Instance,
-        Self::Work,
-        Self::ServiceAccount,
-        Self::Role,
-        Self::RoleBinding,
-        Self::SigningRequest,
-        Self::Namespace,
-    ];
-
     /// Returns how the kind is addressed on the API.
     pub const fn address(self) -> Address {
-        match self {
-            Self::Cluster => cluster_scoped(CLUSTER_GROUP, "v1", "ManagedCluster", "managedclusters"),
-            Self::Placement => namespaced(CLUSTER_GROUP, "v1beta1", "Placement", "placements"),
-            Self::Decision => namespaced(
-                CLUSTER_GROUP,
-                "v1beta1",
-                "PlacementDecision",
-                "placementdecisions",
-            ),
-            Self::AddOn => cluster_scoped(
-                ADDON_GROUP,
-                "v1alpha1",
-                "ClusterManagementAddOn",
-                "clustermanagementaddons",
-            ),
-            Self::Instance => namespaced(
-                ADDON_GROUP,
-                "v1alpha1",
-                "ManagedClusterAddOn",
-                "managedclusteraddons",
-            ),
-            Self::DeploymentConfig => namespaced(
-                ADDON_GROUP,
-                "v1alpha1",
-                "AddOnDeploymentConfig",
-                "addondeploymentconfigs",
-            ),
-            Self::Template => cluster_scoped(ADDON_GROUP, "v1alpha1", "AddOnTemplate", "addontemplates"),
-            Self::HubConfig => cluster_scoped(ADDON_GROUP, "v1alpha1", "AddOnHubConfig", "addonhubconfigs"),
-            Self::Work => namespaced(WORK_GROUP, "v1", "ManifestWork", "manifestworks"),
-            Self::ServiceAccount => namespaced("", "v1", "ServiceAccount", "serviceaccounts"),
-            Self::Role | Self::HubRole => namespaced(RBAC_GROUP, "v1", "Role", "roles"),
-            Self::HubClusterRole => cluster_scoped(RBAC_GROUP, "v1", "ClusterRole", "clusterroles"),
-            Self::RoleBinding => namespaced(RBAC_GROUP, "v1", "RoleBinding", "rolebindings"),
-            Self::SigningRequest => cluster_scoped(
-                "certificates.k8s.io",
-                "v1",
-                "CertificateSigningRequest",
-                "certificatesigningrequests",
-            ),
-            Self::Namespace => cluster_scoped("", "v1", "Namespace", "namespaces"),
-        }
+        self.row().address
     }
 
     const fn need(self) -> Need {
-        match self {
-            Self::Cluster
-            | Self::Placement
-            | Self::Decision
-            | Self::AddOn
-            | Self::Instance
-            | Self::DeploymentConfig
-            | Self::Template
-            | Self::Work => Need::Always,
-            Self::HubConfig => Need::WhereServed,
-            Self::ServiceAccount | Self::Role | Self::RoleBinding | Self::SigningRequest => {
-                Need::ForRegistration
-            }
-            Self::HubClusterRole | Self::HubRole => Need::ForRights,
-            Self::Namespace => Need::ForPolicies,
-        }
+        self.row().need
+    }
+
+    /// Returns the label selector that an object must match to count, if not all do. Whoever lists or watches the kind asks with it.
+    pub fn selector(self) -> Option<String> {
+        let all: Vec<String> = self.row().selector.iter().map(ToString::to_string).collect();
+        (!all.is_empty()).then(|| all.join(","))
+    }
+
+    /// Returns the word that tells the kind from all others, also where two of them are one on the API.
+    pub const fn word(self) -> &'static str {
+        self.row().word
     }
 
     /// Returns whether the objects of the kind only serve the registration of agents: a hub that lacks or forbids the
@@ -188,14 +61,6 @@ impl Kind {
     /// Returns whether the kind is about roles that agents may have: read, and never written.
     pub const fn is_hub_role(self) -> bool {
         matches!(self.need(), Need::ForRights)
-    }
-
-    /// Returns the word that tells the kind from all others, also where two of them are one on the API.
-    pub const fn word(self) -> &'static str {
-        if matches!(self, Self::HubRole) {
-            return "HubRole";
-        }
-        self.address().kind
     }
 
     /// Returns the kind of an object by what manifests call it, if the store knows it.
@@ -234,36 +99,6 @@ impl Kind {
     }
 }
 
-const fn cluster_scoped(
-    group: &'static str,
-    version: &'static str,
-    kind: &'static str,
-    resource: &'static str,
-) -> Address {
-    Address {
-        group,
-        version,
-        kind,
-        resource,
-        namespaced: false,
-    }
-}
-
-const fn namespaced(
-    group: &'static str,
-    version: &'static str,
-    kind: &'static str,
-    resource: &'static str,
-) -> Address {
-    Address {
-        group,
-        version,
-        kind,
-        resource,
-        namespaced: true,
-    }
-}
-
 /// Which object: kind, namespace ("" when cluster-scoped) and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectKey {
@@ -282,6 +117,42 @@ impl ObjectKey {
             kind,
             namespace: namespace.into(),
             name: name.into(),
+        }
+    }
+
+    /// Returns the key of an object, as far as it has one.
+    pub(super) fn of(kind: Kind, object: &Value) -> Self {
+        let text = |pointer: &str| {
+            object
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        Self::new(kind, text("/metadata/namespace"), text("/metadata/name"))
+    }
+
+    /// Builds the key of the object of a kind in a place.
+    pub(super) fn at(kind: Kind, (namespace, name): &Place) -> Self {
+        Self::new(kind, namespace.clone(), name.clone())
+    }
+
+    /// Returns namespace and name.
+    pub(super) fn place(&self) -> Place {
+        (self.namespace.clone(), self.name.clone())
+    }
+}
+
+impl ConfigRef {
+    /// Returns the reference under which a configuration object is filed.
+    pub(super) fn of(key: &ObjectKey) -> Self {
+        let address = key.kind.address();
+        Self {
+            of: ConfigType {
+                group: address.group.into(),
+                resource: address.resource.into(),
+            },
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
         }
     }
 }

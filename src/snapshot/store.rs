@@ -8,11 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::changes::Changes;
-use super::decode::object::{self as decode, Record};
-use super::decode::work::Known;
 use super::expect::{Expectations, Expected, Sight, is_met};
 use super::index::Mentions;
 use super::kind::{Kind, ObjectKey};
+use super::kinds::Outcome;
 use super::mourn::{Features, Retired};
 use super::names::{Name, Names};
 use super::publish::Published;
@@ -151,7 +150,7 @@ impl Store {
         match event {
             Event::Applied { kind, object } => self.apply_object(kind, &object, &mut touched),
             Event::Deleted { kind, object } => {
-                let key = decode::key(kind, &object);
+                let key = ObjectKey::of(kind, &object);
                 self.delete(&key, &mut touched);
             }
             Event::Listed { kind, objects } => {
@@ -172,7 +171,7 @@ impl Store {
     }
 
     fn apply_list(&mut self, kind: Kind, objects: &[Value], touched: &mut Touched) {
-        let listed: BTreeSet<ObjectKey> = objects.iter().map(|object| decode::key(kind, object)).collect();
+        let listed: BTreeSet<ObjectKey> = objects.iter().map(|object| ObjectKey::of(kind, object)).collect();
         for key in self.keys(kind).iter().filter(|key| !listed.contains(*key)) {
             self.delete(key, touched);
         }
@@ -182,15 +181,13 @@ impl Store {
     }
 
     fn apply_object(&mut self, kind: Kind, object: &Value, touched: &mut Touched) {
-        let key = decode::key(kind, object);
-        let known = self.work(&key).map(Known::from);
-        match decode::record(kind, object, &mut self.names, known.as_ref()) {
-            Ok(record) => {
+        let key = ObjectKey::of(kind, object);
+        match (kind.row().apply)(self, &key, object, touched) {
+            Ok(outcome) => {
                 self.faults.remove(&key);
-                if record.meta().is_some_and(|meta| self.is_older(&key, meta)) {
+                if outcome == Outcome::Older {
                     return;
                 }
-                self.insert(&key, record, touched);
             }
             Err(fault) => {
                 if self.faults.insert(key.clone(), fault.clone()).as_ref() != Some(&fault) {
@@ -203,17 +200,9 @@ impl Store {
             .extend(self.expectations.settle(&key, seen.as_ref().map(sight)));
     }
 
-    /// A relist may bring an older state than the watch has shown already.
-    fn is_older(&self, key: &ObjectKey, new: &Meta) -> bool {
-        self.meta(key).is_some_and(|old| {
-            let (old_version, new_version) = (old.version.parse::<u64>(), new.version.parse::<u64>());
-            old.uid == new.uid && matches!((old_version, new_version), (Ok(old), Ok(new)) if new < old)
-        })
-    }
-
     fn delete(&mut self, key: &ObjectKey, touched: &mut Touched) {
         self.faults.remove(key);
-        self.remove(key, touched);
+        (key.kind.row().unfile)(self, key, touched);
         self.woken.extend(self.expectations.settle(key, None));
     }
 
@@ -267,115 +256,24 @@ impl Store {
 
     /// Returns identity and revision of an object, if the store has it.
     pub fn meta(&self, key: &ObjectKey) -> Option<&Meta> {
-        let place = (key.namespace.clone(), key.name.clone());
-        match key.kind {
-            Kind::Cluster => self.clusters.get(&key.name).map(|found| &found.meta),
-            Kind::Placement => self.placements.get(&place).map(|found| &found.meta),
-            Kind::Decision => {
-                let filed = self.decision_places.get(&place)?;
-                self.decisions.get(filed)?.get(&key.name).map(|found| &found.meta)
-            }
-            Kind::AddOn => self.addons.get(&key.name).map(|found| &found.meta),
-            Kind::Instance => self
-                .instances
-                .get(&key.name)?
-                .get(&key.namespace)
-                .map(|found| &found.meta),
-            Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => self
-                .configs
-                .get(&decode::config_ref(key))
-                .map(|found| &found.meta),
-            Kind::Work => self.work(key).map(|found| &found.meta),
-            Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => self.grant(key).map(|found| &found.meta),
-            Kind::SigningRequest => self.request(&key.name).map(|found| &found.meta),
-            Kind::Namespace => self.namespaces.get(&key.name).map(|found| &found.meta),
-            Kind::HubClusterRole | Kind::HubRole => self.hub_roles.get(key).map(|found| &found.meta),
-        }
-    }
-
-    fn work(&self, key: &ObjectKey) -> Option<&Work> {
-        if key.kind != Kind::Work {
-            return None;
-        }
-        let place = (key.namespace.clone(), key.name.clone());
-        let (addon, cluster) = self.work_places.get(&place)?;
-        let works = self.works.get(addon)?.get(cluster)?;
-        works.get(search(works, &place).ok()?)
+        (key.kind.row().meta)(self, key)
     }
 
     /// Returns the keys of all objects of a kind.
     pub(super) fn keys(&self, kind: Kind) -> Vec<ObjectKey> {
-        let at = |(namespace, name): &Place| ObjectKey::new(kind, namespace.clone(), name.clone());
-        match kind {
-            Kind::Cluster => self
-                .clusters
-                .keys()
-                .map(|name| ObjectKey::new(kind, "", name.clone()))
-                .collect(),
-            Kind::AddOn => self
-                .addons
-                .keys()
-                .map(|name| ObjectKey::new(kind, "", name.clone()))
-                .collect(),
-            Kind::Placement => self.placements.keys().map(at).collect(),
-            Kind::Decision => self.decision_places.keys().map(at).collect(),
-            Kind::Work => self.work_places.keys().map(at).collect(),
-            Kind::ServiceAccount | Kind::Role | Kind::RoleBinding => {
-                let all = self.grants.keys().filter(|key| key.kind == kind);
-                all.cloned().collect()
-            }
-            Kind::SigningRequest => self
-                .requests
-                .keys()
-                .map(|name| ObjectKey::new(kind, "", name.clone()))
-                .collect(),
-            Kind::Namespace => self
-                .namespaces
-                .keys()
-                .map(|name| ObjectKey::new(kind, "", name.clone()))
-                .collect(),
-            Kind::HubClusterRole | Kind::HubRole => {
-                let all = self.hub_roles.keys().filter(|key| key.kind == kind);
-                all.cloned().collect()
-            }
-            Kind::Instance => {
-                let all = self.instances.values().flat_map(BTreeMap::values);
-                all.map(|found| ObjectKey::new(kind, found.cluster.clone(), found.addon.clone()))
-                    .collect()
-            }
-            Kind::DeploymentConfig | Kind::Template | Kind::HubConfig => {
-                let address = kind.address();
-                let all = self
-                    .configs
-                    .keys()
-                    .filter(|config| &*config.of.resource == address.resource);
-                all.map(|config| ObjectKey::new(kind, config.namespace.clone(), config.name.clone()))
-                    .collect()
-            }
-        }
+        (kind.row().keys)(self)
     }
 
-    fn insert(&mut self, key: &ObjectKey, record: Record, touched: &mut Touched) {
-        match record {
-            Record::Cluster(record) => self.insert_cluster(key, record, touched),
-            Record::Placement(record) => self.insert_placement(key, record, touched),
-            Record::Decision(record) => self.insert_decision(key, record, touched),
-            Record::AddOn(record) => self.insert_addon(record, touched),
-            Record::Instance(record) => self.insert_instance(record, touched),
-            Record::Config(record) => self.insert_config(key, record, touched),
-            Record::Work(Some((addon, cluster, work))) => self.insert_work((addon, cluster), work, touched),
-            Record::Grant(Some((addon, grant))) => self.insert_grant(key, addon, grant, touched),
-            Record::Request(Some((addon, request))) => self.insert_request(addon, *request, touched),
-            Record::Namespace(record) => self.insert_namespace(&key.name, record),
-            Record::HubRole(record) => self.insert_hub_role(key, record, touched),
-            Record::Work(None) | Record::Grant(None) | Record::Request(None) => self.remove(key, touched),
-        }
+    /// Returns the works of one add-on on one cluster.
+    pub(super) fn works_of(&self, addon: &str, cluster: &str) -> &[Work] {
+        let works = self.works.get(addon).and_then(|all| all.get(cluster));
+        works.map(Vec::as_slice).unwrap_or_default()
     }
-}
 
-/// Returns where a work stands among those of its cluster, or where it should.
-pub(super) fn search(works: &[Work], (namespace, name): &Place) -> Result<usize, usize> {
-    works.binary_search_by(|work| (&work.namespace, &work.name).cmp(&(namespace, name)))
+    /// Returns a configuration object.
+    pub(super) fn config(&self, config: &ConfigRef) -> Option<&Config> {
+        self.configs.get(config)
+    }
 }
 
 fn sight(meta: &Meta) -> Sight<'_> {

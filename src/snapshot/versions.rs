@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use super::decode::object as decode;
 use super::kind::{Kind, ObjectKey};
 use super::names::Name;
 use super::record::{Config, ConfigRef};
@@ -132,7 +131,7 @@ impl Versions {
                 })),
             Err(at) => {
                 let key = ObjectKey::new(Kind::Template, "", template.clone());
-                let template = decode::config_ref(&key);
+                let template = ConfigRef::of(&key);
                 self.offers.insert(at, Offer { version, template });
             }
         }
@@ -144,7 +143,7 @@ impl Store {
     pub(super) fn versions(&self, addon: &str) -> Versions {
         let mut versions = Versions::default();
         for name in self.templates.get(addon).into_iter().flatten() {
-            let config = decode::config_ref(&ObjectKey::new(Kind::Template, "", name.clone()));
+            let config = ConfigRef::of(&ObjectKey::new(Kind::Template, "", name.clone()));
             let label = self.config(&config).and_then(|found| found.version.as_ref());
             if let Some(label) = label {
                 versions.add(name, label);
@@ -162,7 +161,7 @@ impl Store {
         touched: &mut Touched,
     ) {
         let after = offered(
-            self.config(&decode::config_ref(key))
+            self.config(&ConfigRef::of(key))
                 .filter(|_| key.kind == Kind::Template),
         );
         if before == after.as_ref() {

@@ -7,7 +7,7 @@ use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER};
 use crate::api::v1alpha1 as wire;
 use crate::field::Path;
 use crate::model::parse_selector;
-use crate::snapshot::decode::object::{annotation, config_type, configs, meta, shared};
+use crate::snapshot::decode::read::{annotation, config_type, configs, meta, shared};
 use crate::snapshot::decode::rollout::{configuration_rollout, paused, rollout};
 use crate::snapshot::decode::status::{applied, conditions};
 use crate::snapshot::facts::AddonFacts;
@@ -30,7 +30,7 @@ pub(in crate::snapshot) fn addon(
     let status = object.status.as_ref();
     let stops = annotation(&object.metadata, terms::PAUSED).map(String::as_str);
     Ok(AddOn {
-        meta: meta(&object.metadata, names)?,
+        meta: meta(&object.metadata)?,
         name: shared(object.metadata.name.as_ref(), names),
         // What an empty annotation means is the operator's choice, which the store knows.
         managed: lifecycle == Lifecycle::Managed,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::api::v1alpha1 as wire;
 use crate::snapshot::content::{DeploymentConfig, NodePlacement, Template};
-use crate::snapshot::decode::object::shared;
+use crate::snapshot::decode::read::shared;
 use crate::snapshot::names::Names;
 use crate::snapshot::registration;
 
@@ -60,17 +60,15 @@ pub(in crate::snapshot) fn template(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::Content;
-    use crate::snapshot::decode::object::{Record, record};
-    use crate::snapshot::kind::Kind;
+    use crate::snapshot::{Content, Event, Kind, Settings, Store};
     use serde_json::json;
 
     fn content(kind: Kind, spec: &Value) -> Content {
         let object = json!({"metadata": {"name": "x", "uid": "u", "resourceVersion": "1"}, "spec": spec});
-        match record(kind, &object, &mut Names::default(), None) {
-            Ok(Record::Config(config)) => (*config.content).clone(),
-            other => panic!("{other:?}"),
-        }
+        let mut store = Store::new(Settings::default());
+        store.apply(Event::Applied { kind, object });
+        let found = store.configs.values().next().expect("it is decoded");
+        (*found.content).clone()
     }
 
     #[test]

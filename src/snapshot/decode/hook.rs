@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use crate::api::work::ManifestCondition;
-use crate::snapshot::decode::object::annotation;
+use crate::snapshot::decode::read::annotation;
 use crate::snapshot::names::Names;
 use crate::snapshot::record::HookReport;
 use crate::snapshot::terms;

@@ -5,7 +5,7 @@
 pub(super) mod addon;
 pub(super) mod content;
 pub(super) mod hook;
-pub(super) mod object;
+pub(super) mod read;
 pub(super) mod rollout;
 pub(super) mod status;
 pub(super) mod work;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::api::ConfigSpecHash;
 use crate::api::v1alpha1 as wire;
-use crate::snapshot::decode::object::config_type;
+use crate::snapshot::decode::read::config_type;
 use crate::snapshot::names::Names;
 use crate::snapshot::record::{Applied, Condition, ConfigRef, Reference, Said, Status};
 

@@ -10,7 +10,7 @@ use crate::api::names::annotations::CONFIG_SPEC_HASH_ALTERNATIVE;
 use crate::api::names::conditions::{WORK_APPLIED, WORK_AVAILABLE};
 use crate::api::work::{ManifestCondition, ManifestWorkStatus};
 use crate::snapshot::decode::hook::hook;
-use crate::snapshot::decode::object::{annotation, meta, owners, parse, shared};
+use crate::snapshot::decode::read::{annotation, meta, owners, parse, shared};
 use crate::snapshot::decode::status::status_of;
 use crate::snapshot::digest::Digest;
 use crate::snapshot::identity::Identity;
@@ -56,7 +56,7 @@ pub(in crate::snapshot) fn work(
 ) -> Result<Option<Filed>, String> {
     let parsed = &parse::<Head>(object)?;
     let metadata = &parsed.metadata;
-    let meta = meta(metadata, names)?;
+    let meta = meta(metadata)?;
     let labels = metadata.labels.as_ref();
     let labelled = labels.and_then(|labels| labels.get(terms::ADDON_NAME));
     let owners = owners(metadata.owner_references.as_ref(), names);

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::snapshot::file::replace;
 use crate::snapshot::kind::{Kind, ObjectKey};
+use crate::snapshot::kinds::slot::replace;
 use crate::snapshot::names::Name;
 use crate::snapshot::record::Meta;
 use crate::snapshot::registration::grants::Grant;

@@ -7,7 +7,7 @@ use k8s_openapi::api::rbac::v1 as rbac;
 use serde_json::Value;
 
 use crate::api::names::labels;
-use crate::snapshot::decode::object::{meta, owners, parse, shared};
+use crate::snapshot::decode::read::{meta, owners, parse, shared};
 use crate::snapshot::digest::{Digest, canonical};
 use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::names::{Name, Names};
@@ -110,26 +110,15 @@ pub(in crate::snapshot) fn grant(
     } else {
         return Ok(None);
     };
-    let content = match key.kind {
-        Kind::Role => GrantContent::Role(rules_digest(object.get("rules").unwrap_or(&Value::Null))),
-        Kind::RoleBinding => binding(&parse(object)?, (&cluster, &addon), names),
-        Kind::ServiceAccount
-        | Kind::Cluster
-        | Kind::Placement
-        | Kind::Decision
-        | Kind::DeploymentConfig
-        | Kind::Template
-        | Kind::HubConfig
-        | Kind::AddOn
-        | Kind::Instance
-        | Kind::Work
-        | Kind::SigningRequest
-        | Kind::HubClusterRole
-        | Kind::HubRole
-        | Kind::Namespace => GrantContent::Account,
+    let content = if key.kind == Kind::Role {
+        GrantContent::Role(rules_digest(object.get("rules").unwrap_or(&Value::Null)))
+    } else if key.kind == Kind::RoleBinding {
+        binding(&parse(object)?, (&cluster, &addon), names)
+    } else {
+        GrantContent::Account
     };
     let grant = Grant {
-        meta: meta(&metadata, names)?,
+        meta: meta(&metadata)?,
         cluster,
         purpose,
         labelled,

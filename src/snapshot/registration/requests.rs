@@ -16,7 +16,7 @@ use x509_parser::prelude::FromDer as _;
 use x509_parser::x509::{AttributeTypeAndValue, X509Name};
 
 use crate::api::names::labels;
-use crate::snapshot::decode::object::{meta, parse, shared};
+use crate::snapshot::decode::read::{meta, parse, shared};
 use crate::snapshot::names::{Name, Names};
 use crate::snapshot::record::Meta;
 use crate::snapshot::terms;
@@ -125,7 +125,7 @@ pub(in crate::snapshot) fn request(
     let stage = stage(&conditions, status.certificate.as_deref());
     let asked = (stage != Stage::Settled).then(|| read(&spec.request).map(Arc::new).map_err(Name::from));
     let request = Request {
-        meta: meta(&metadata, names)?,
+        meta: meta(&metadata)?,
         name: name.into(),
         cluster: names.share(cluster),
         signer: names.share(&spec.signer_name),

@@ -7,9 +7,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use crate::model::{is_addons_own, is_never_bound, is_reserved};
-use crate::snapshot::decode::object::{meta, parse};
+use crate::snapshot::decode::read::{meta, parse};
 use crate::snapshot::kind::{Kind, ObjectKey};
-use crate::snapshot::names::{Name, Names};
+use crate::snapshot::names::Name;
 use crate::snapshot::record::Meta;
 use crate::snapshot::store::{Store, Touched};
 use crate::snapshot::terms;
@@ -151,10 +151,10 @@ fn danger(rule: &PolicyRule) -> Option<Danger> {
 }
 
 /// Decodes a role.
-pub(in crate::snapshot) fn hub_role(object: &Value, names: &mut Names) -> Result<HubRole, String> {
+pub(in crate::snapshot) fn hub_role(object: &Value) -> Result<HubRole, String> {
     let metadata: ObjectMeta = parse(object.get("metadata").unwrap_or(&Value::Null))?;
     Ok(HubRole {
-        meta: meta(&metadata, names)?,
+        meta: meta(&metadata)?,
         says: RoleFacts::of(object)?,
     })
 }

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-use crate::snapshot::decode::object::annotation;
+use crate::snapshot::decode::read::annotation;
 use crate::snapshot::names::{Name, Names};
 use crate::snapshot::terms;
 

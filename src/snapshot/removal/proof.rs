@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::model::Percent;
-use crate::snapshot::decode::object as decode;
 use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::names::Name;
 use crate::snapshot::record::ConfigRef;
@@ -77,7 +76,7 @@ impl Store {
 
     /// Returns the objects of a kind that are known and that a list does not show.
     pub fn missing_from(&self, kind: Kind, objects: &[Value]) -> Vec<ObjectKey> {
-        let listed: BTreeSet<ObjectKey> = objects.iter().map(|object| decode::key(kind, object)).collect();
+        let listed: BTreeSet<ObjectKey> = objects.iter().map(|object| ObjectKey::of(kind, object)).collect();
         let known = self.keys(kind).into_iter();
         known.filter(|key| !listed.contains(key)).collect()
     }
@@ -233,7 +232,7 @@ mod tests {
         );
         assert_eq!(
             told(&store),
-            "Placement n/all, ManagedClusterAddOn c2/hello, ManagedClusterAddOn c3/hello, AddOnTemplate t"
+            "Placement n/all, AddOnTemplate t, ManagedClusterAddOn c2/hello, ManagedClusterAddOn c3/hello"
         );
     }
 

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::{Comparison, Filter, JsonPath, Node, Slice};
+use super::parse::{Comparison, Filter, JsonPath, Node, Slice};
 
 impl JsonPath {
     /// Returns every value that the path finds in `value`.

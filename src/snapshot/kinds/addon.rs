@@ -1,0 +1,165 @@
+//! `ClusterManagementAddOn`: the indexes of what an add-on refers to.
+//!
+//! Decides whether a change of an add-on concerns its clusters, or only what its status tells people.
+
+use serde_json::Value;
+
+use super::row::{Address, Need, Stored, cluster_scoped};
+use super::slot::replace;
+use crate::model::ConfigRollout;
+use crate::snapshot::decode::addon::addon;
+use crate::snapshot::decode::read::parse;
+use crate::snapshot::index::Mentioned;
+use crate::snapshot::kind::{ADDON_GROUP, Kind, ObjectKey};
+use crate::snapshot::names::Name;
+use crate::snapshot::record::{self, Lifecycle, Meta};
+use crate::snapshot::settings::EmptyLifecycle;
+use crate::snapshot::store::{Store, Touched};
+
+/// The row of the kind.
+pub(in crate::snapshot) struct AddOn;
+
+impl Stored for AddOn {
+    type Record = record::AddOn;
+    const ADDRESS: Address = cluster_scoped(
+        ADDON_GROUP,
+        "v1alpha1",
+        "ClusterManagementAddOn",
+        "clustermanagementaddons",
+    );
+    const NEED: Need = Need::Always;
+
+    fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
+        addon(&parse(object)?, &mut store.names)
+    }
+
+    fn revision(record: &Self::Record) -> Option<&Meta> {
+        Some(&record.meta)
+    }
+
+    fn file(store: &mut Store, _key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
+        let mut record = record;
+        record.managed = match &record.lifecycle {
+            Lifecycle::Managed => true,
+            Lifecycle::Empty => store.settings.empty_lifecycle == EmptyLifecycle::Managed,
+            Lifecycle::Own(_) => false,
+        };
+        let name = record.name.clone();
+        let mut slot = store.addons.remove(&name);
+        if let Some(old) = &slot {
+            index(store, old, Mentioned::NoMore);
+        }
+        index(store, &record, Mentioned::Now);
+        let before = slot.as_ref().map(unspoken);
+        if replace(&mut slot, record, |record| &mut record.meta) {
+            store.published.addon_changed(&name);
+            touched.insert(name.clone());
+            if slot.as_ref().map(unspoken) == before {
+                store.changes.of_none(&name);
+            }
+        }
+        store.addons.extend(slot.map(|record| (name, record)));
+    }
+
+    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
+        store.addons.get(&key.name).map(|found| &found.meta)
+    }
+
+    fn keys(store: &Store) -> Vec<ObjectKey> {
+        let names = store.addons.keys();
+        names
+            .map(|name| ObjectKey::new(Kind::AddOn, "", name.clone()))
+            .collect()
+    }
+
+    fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
+        let Some(old) = store.addons.remove(&key.name) else {
+            return;
+        };
+        store.published.addon_changed(&key.name);
+        index(store, &old, Mentioned::NoMore);
+        touched.insert(key.name.clone());
+    }
+}
+
+fn index(store: &mut Store, addon: &record::AddOn, mentioned: Mentioned) {
+    if let Ok(ConfigRollout::RollingUpdateWithPlacement(update)) = &addon.configuration_rollout {
+        let place = (update.namespace.as_str().into(), update.name.as_str().into());
+        mentioned.note(&mut store.by_placement, &place, &addon.name);
+    }
+    for used in &addon.placements {
+        let place = (used.namespace.clone(), used.name.clone());
+        mentioned.note(&mut store.by_placement, &place, &addon.name);
+        for config in &used.configs {
+            mentioned.note(&mut store.by_config, config, &addon.name);
+        }
+    }
+    let defaults = addon
+        .supported
+        .iter()
+        .filter_map(|supported| supported.config.as_ref());
+    let common = defaults.chain(&addon.configuration);
+    for config in common.clone() {
+        mentioned.note(&mut store.by_config, config, &addon.name);
+    }
+    let placed = addon.placements.iter().flat_map(|used| &used.configs);
+    store.sights.mention_all(common.chain(placed), mentioned);
+}
+
+/// Returns an add-on without what its status tells people; the plan of a cluster reads no more than this.
+fn unspoken(addon: &record::AddOn) -> record::AddOn {
+    let mut addon = addon.clone();
+    addon.meta.version = Name::from("");
+    addon.conditions.clear();
+    addon.supported_versions.clear();
+    addon.default_version = Name::from("");
+    for progression in addon.progressions.iter_mut().flatten() {
+        progression.conditions.clear();
+        for reference in &mut progression.references {
+            (reference.applied, reference.known_good) = (None, None);
+        }
+    }
+    addon
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::{Event, Settings};
+    use serde_json::json;
+
+    fn addon(store: &mut Store, name: &str, env: &str) {
+        let strategy =
+            json!({"type": "ClusterLabelSelector", "labelSelector": {"matchLabels": {"env": env}}});
+        let object = json!({"metadata": {"name": name, "uid": name, "resourceVersion": "1"},
+            "spec": {"installStrategy": strategy}});
+        let kind = Kind::AddOn;
+        store.apply(Event::Applied { kind, object });
+    }
+
+    fn cluster(store: &mut Store, version: u8, env: &str) -> Vec<String> {
+        let metadata = json!({"name": "c1", "uid": "c1", "resourceVersion": version.to_string(), "labels": {"env": env}});
+        let object = json!({"metadata": metadata, "spec": {}});
+        let kind = Kind::Cluster;
+        let touched = store.apply(Event::Applied { kind, object });
+        touched.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn labels_of_a_cluster_touch_the_add_ons_that_select_it_now_or_did_before() {
+        let mut store = Store::new(Settings::default());
+        addon(&mut store, "of-prod", "prod");
+        addon(&mut store, "of-stage", "stage");
+        assert_eq!(cluster(&mut store, 1, "dev"), [""; 0]);
+        assert_eq!(cluster(&mut store, 2, "prod"), ["of-prod"]);
+        assert_eq!(cluster(&mut store, 3, "prod"), [""; 0], "a new revision alone");
+        assert_eq!(cluster(&mut store, 4, "stage"), ["of-prod", "of-stage"]);
+        let object = json!({"metadata": {"name": "c1"}});
+        let kind = Kind::Cluster;
+        let touched = store.apply(Event::Deleted { kind, object });
+        assert_eq!(
+            touched.iter().map(|name| &**name).collect::<Vec<_>>(),
+            ["of-stage"]
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! `PlacementDecision`: the clusters that a placement selects, and their decision group.
+//!
+//! Decides under which placement a decision is filed.
+
+use serde_json::Value;
+
+use super::row::{Address, Need, Stored, namespaced};
+use super::slot::replace;
+use crate::api::cluster::PlacementDecision;
+use crate::api::names::labels;
+use crate::snapshot::decode::read::{label, meta, parse, shared};
+use crate::snapshot::kind::{CLUSTER_GROUP, Kind, ObjectKey};
+use crate::snapshot::names::Names;
+use crate::snapshot::record::{self, Meta};
+use crate::snapshot::store::{Store, Touched};
+
+/// The row of the kind.
+pub(in crate::snapshot) struct Decision;
+
+impl Stored for Decision {
+    type Record = record::Decision;
+    const ADDRESS: Address = namespaced(
+        CLUSTER_GROUP,
+        "v1beta1",
+        "PlacementDecision",
+        "placementdecisions",
+    );
+    const NEED: Need = Need::Always;
+
+    fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
+        decode(&parse(object)?, &mut store.names)
+    }
+
+    fn revision(record: &Self::Record) -> Option<&Meta> {
+        Some(&record.meta)
+    }
+
+    fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
+        let at = key.place();
+        let place = (key.namespace.clone(), record.placement.clone());
+        if store
+            .decision_places
+            .get(&at)
+            .is_some_and(|filed| *filed != place)
+        {
+            Self::unfile(store, key, touched);
+        }
+        let filed = store.decisions.entry(place.clone()).or_default();
+        let mut slot = filed.remove(&key.name);
+        for cluster in slot.iter().flat_map(|old| &old.clusters) {
+            store.placements_by_cluster.remove(cluster, &place);
+        }
+        for cluster in &record.clusters {
+            store.placements_by_cluster.add(cluster, &place);
+        }
+        let differs = replace(&mut slot, record, |record| &mut record.meta);
+        filed.extend(slot.map(|record| (key.name.clone(), record)));
+        if differs {
+            store.published.decisions_changed(&place);
+            touched.extend(store.by_placement.of(&place).cloned());
+        }
+        store.decision_places.insert(at, place);
+    }
+
+    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
+        let filed = store.decision_places.get(&key.place())?;
+        store
+            .decisions
+            .get(filed)?
+            .get(&key.name)
+            .map(|found| &found.meta)
+    }
+
+    fn keys(store: &Store) -> Vec<ObjectKey> {
+        store
+            .decision_places
+            .keys()
+            .map(|place| ObjectKey::at(Kind::Decision, place))
+            .collect()
+    }
+
+    fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
+        let Some(place) = store.decision_places.remove(&key.place()) else {
+            return;
+        };
+        store.published.decisions_changed(&place);
+        touched.extend(store.by_placement.of(&place).cloned());
+        let Some(filed) = store.decisions.get_mut(&place) else {
+            return;
+        };
+        for cluster in filed.remove(&key.name).iter().flat_map(|old| &old.clusters) {
+            store.placements_by_cluster.remove(cluster, &place);
+        }
+        if filed.is_empty() {
+            store.decisions.remove(&place);
+        }
+    }
+}
+
+fn decode(object: &PlacementDecision, names: &mut Names) -> Result<record::Decision, String> {
+    let metadata = &object.metadata;
+    let index = label(metadata, labels::DECISION_GROUP_INDEX).and_then(|text| text.parse().ok());
+    let decided = object.status.iter().flat_map(|status| &status.decisions);
+    let decided = decided.filter(|decision| !decision.cluster_name.is_empty());
+    Ok(record::Decision {
+        meta: meta(metadata)?,
+        placement: shared(label(metadata, labels::PLACEMENT), names),
+        group_index: index.unwrap_or_default(),
+        group_name: shared(label(metadata, labels::DECISION_GROUP_NAME), names),
+        clusters: decided
+            .map(|decision| names.share(&decision.cluster_name))
+            .collect(),
+    })
+}

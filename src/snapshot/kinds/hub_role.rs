@@ -1,0 +1,52 @@
+//! `Role` that is labelled as one that agents may have: read, and never written.
+//!
+//! Decides nothing; `registration::roles` says what it gives away.
+
+use serde_json::Value;
+
+use super::row::{Address, Label, Need, Stored, namespaced};
+use crate::snapshot::kind::{Kind, ObjectKey, RBAC_GROUP};
+use crate::snapshot::record::Meta;
+use crate::snapshot::registration::roles::{self, hub_role};
+use crate::snapshot::store::{Store, Touched};
+use crate::snapshot::terms;
+
+/// The row of the kind.
+pub(in crate::snapshot) struct HubRole;
+
+impl Stored for HubRole {
+    type Record = roles::HubRole;
+    const ADDRESS: Address = namespaced(RBAC_GROUP, "v1", "Role", "roles");
+    const NEED: Need = Need::ForRights;
+    const SELECTOR: &'static [Label] = &[Label::Is(terms::HUB_PERMISSIONS, terms::ALLOWED)];
+    const WORD: &'static str = "HubRole";
+
+    fn decode(_store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
+        hub_role(object)
+    }
+
+    fn revision(record: &Self::Record) -> Option<&Meta> {
+        Some(&record.meta)
+    }
+
+    fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
+        store.insert_hub_role(key, record, touched);
+    }
+
+    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
+        store.hub_roles.get(key).map(|found| &found.meta)
+    }
+
+    fn keys(store: &Store) -> Vec<ObjectKey> {
+        store
+            .hub_roles
+            .keys()
+            .filter(|key| key.kind == Kind::HubRole)
+            .cloned()
+            .collect()
+    }
+
+    fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
+        store.remove_hub_role(key, touched);
+    }
+}

@@ -1,0 +1,158 @@
+//! `ManagedClusterAddOn`: an add-on on one cluster.
+//!
+//! Decides which cluster of which add-on a change concerns.
+
+use serde_json::Value;
+
+use super::row::{Address, Need, Stored, namespaced};
+use super::slot::replace;
+use crate::api::names::DEFAULT_INSTALL_NAMESPACE;
+use crate::api::v1alpha1::ManagedClusterAddOn;
+use crate::snapshot::decode::read::{
+    annotation, config_type, configs, meta, owners, parse, shared, travelling,
+};
+use crate::snapshot::decode::status::{conditions, references};
+use crate::snapshot::index::Mentioned;
+use crate::snapshot::kind::{ADDON_GROUP, Kind, ObjectKey};
+use crate::snapshot::names::Names;
+use crate::snapshot::record::{self, Meta};
+use crate::snapshot::registration;
+use crate::snapshot::removal::Farewell;
+use crate::snapshot::store::{Store, Touched};
+use crate::snapshot::terms;
+use std::collections::BTreeMap;
+
+/// The row of the kind.
+pub(in crate::snapshot) struct Instance;
+
+impl Stored for Instance {
+    type Record = record::Instance;
+    const ADDRESS: Address = namespaced(
+        ADDON_GROUP,
+        "v1alpha1",
+        "ManagedClusterAddOn",
+        "managedclusteraddons",
+    );
+    const NEED: Need = Need::Always;
+
+    fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
+        decode(&parse(object)?, &mut store.names)
+    }
+
+    fn revision(record: &Self::Record) -> Option<&Meta> {
+        Some(&record.meta)
+    }
+
+    fn file(store: &mut Store, _key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
+        let (addon, cluster) = (record.addon.clone(), record.cluster.clone());
+        let mut slot = store
+            .instances
+            .get_mut(&addon)
+            .and_then(|all| all.remove(&cluster))
+            .map(|old| *old);
+        if let Some(old) = &slot {
+            index(store, old, Mentioned::NoMore);
+        }
+        index(store, &record, Mentioned::Now);
+        store.published.instance_changed(slot.as_ref(), Some(&record));
+        if replace(&mut slot, record, |record| &mut record.meta) {
+            touched.insert(addon.clone());
+            store.changes.of_cluster(&addon, &cluster);
+        }
+        store
+            .instances
+            .entry(addon)
+            .or_default()
+            .extend(slot.map(|record| (cluster, Box::new(record))));
+    }
+
+    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
+        let found = store.instances.get(&key.name)?.get(&key.namespace)?;
+        Some(&found.meta)
+    }
+
+    fn keys(store: &Store) -> Vec<ObjectKey> {
+        let all = store.instances.values().flat_map(BTreeMap::values);
+        all.map(|found| ObjectKey::new(Kind::Instance, found.cluster.clone(), found.addon.clone()))
+            .collect()
+    }
+
+    fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
+        let Some(all) = store.instances.get_mut(&key.name) else {
+            return;
+        };
+        let Some(old) = all.remove(&key.namespace) else {
+            return;
+        };
+        if all.is_empty() {
+            store.instances.remove(&key.name);
+            store.forget_unused();
+        }
+        store.published.instance_changed(Some(&old), None);
+        index(store, &old, Mentioned::NoMore);
+        touched.insert(key.name.clone());
+        store.changes.of_cluster(&key.name, &key.namespace);
+    }
+}
+
+fn index(store: &mut Store, instance: &record::Instance, mentioned: Mentioned) {
+    mentioned.note(&mut store.by_cluster, &instance.cluster, &instance.addon);
+    for config in &instance.configs {
+        mentioned.note(&mut store.by_config, config, &instance.addon);
+    }
+    store.sights.mention_all(instance.configs.iter(), mentioned);
+}
+
+fn decode(object: &ManagedClusterAddOn, names: &mut Names) -> Result<record::Instance, String> {
+    let metadata = &object.metadata;
+    let status = object.status.as_ref();
+    let types = status.into_iter().flat_map(|status| &status.supported_configs);
+    let types = types
+        .map(|of| config_type(&of.group, &of.resource, names))
+        .collect();
+    let owners = owners(metadata.owner_references.as_ref(), names);
+    let stated = status.map(|status| status.config_references.as_slice());
+    let cluster = metadata.namespace.as_deref().unwrap_or_default();
+    let addon = metadata.name.as_deref().unwrap_or_default();
+    Ok(record::Instance {
+        meta: meta(metadata)?,
+        addon: shared(metadata.name.as_ref(), names),
+        cluster: shared(metadata.namespace.as_ref(), names),
+        owners: names.share_owners(owners),
+        farewell: Farewell::of(metadata, names),
+        installed_by: shared(annotation(metadata, terms::INSTALLED_BY), names),
+        // A time that nobody can read counts as none: it is written anew.
+        deselected_at: annotation(metadata, terms::DESELECTED_AT).and_then(|text| text.parse().ok()),
+        annotations: travelling(metadata, names),
+        copied: shared(annotation(metadata, terms::COPIED_ANNOTATIONS), names),
+        hosting_cluster: shared(annotation(metadata, terms::HOSTING_CLUSTER), names),
+        install_namespace: names.share(
+            object
+                .spec
+                .install_namespace
+                .as_deref()
+                .unwrap_or(DEFAULT_INSTALL_NAMESPACE),
+        ),
+        configs: configs(&object.spec.configs, names),
+        desired_version: names.share(&object.spec.desired_version),
+        given_version: shared(annotation(metadata, terms::GIVEN_VERSION), names),
+        current_version: shared(status.map(|status| &status.current_version), names),
+        last_version: shared(status.map(|status| &status.last_version), names),
+        supported: names.share_types(types),
+        references: references(stated.unwrap_or_default(), names),
+        health_mode: shared(
+            status
+                .and_then(|status| status.health_check.as_ref())
+                .map(|check| &check.mode),
+            names,
+        ),
+        conditions: status
+            .map(|status| conditions(&status.conditions, names))
+            .unwrap_or_default(),
+        registrations: status
+            .map(|status| registration::registered(&status.registrations, (cluster, addon), names))
+            .unwrap_or_default(),
+        driver: shared(status.map(|status| &status.kube_client_driver), names),
+        namespace: shared(status.map(|status| &status.namespace), names),
+    })
+}

@@ -1,0 +1,70 @@
+//! `Placement`: how many clusters it selects, and how large its decision groups are.
+//!
+//! Decides nothing; the clusters themselves stand in its decisions.
+
+use serde_json::Value;
+
+use super::row::{Address, Need, Stored, namespaced};
+use super::slot::replace;
+use crate::api::cluster;
+use crate::snapshot::decode::read::{meta, parse};
+use crate::snapshot::decode::rollout::group_size;
+use crate::snapshot::kind::{CLUSTER_GROUP, Kind, ObjectKey};
+use crate::snapshot::record::{self, Meta};
+use crate::snapshot::store::{Store, Touched};
+
+/// The row of the kind.
+pub(in crate::snapshot) struct Placement;
+
+impl Stored for Placement {
+    type Record = record::Placement;
+    const ADDRESS: Address = namespaced(CLUSTER_GROUP, "v1beta1", "Placement", "placements");
+    const NEED: Need = Need::Always;
+
+    fn decode(_store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
+        let object: cluster::Placement = parse(object)?;
+        let status = object.status.as_ref();
+        let selected = status.and_then(|status| status.number_of_selected_clusters);
+        Ok(record::Placement {
+            meta: meta(&object.metadata)?,
+            selected: selected.map(i64::from),
+            per_group: group_size(&object.spec),
+        })
+    }
+
+    fn revision(record: &Self::Record) -> Option<&Meta> {
+        Some(&record.meta)
+    }
+
+    fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
+        let place = key.place();
+        let mut slot = store.placements.remove(&place);
+        if slot.is_none() {
+            store.published.decisions_changed(&place);
+        }
+        let differs = replace(&mut slot, record, |record| &mut record.meta);
+        if differs {
+            touched.extend(store.by_placement.of(&place).cloned());
+        }
+        store.placements.extend(slot.map(|record| (place, record)));
+    }
+
+    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
+        store.placements.get(&key.place()).map(|found| &found.meta)
+    }
+
+    fn keys(store: &Store) -> Vec<ObjectKey> {
+        store
+            .placements
+            .keys()
+            .map(|place| ObjectKey::at(Kind::Placement, place))
+            .collect()
+    }
+
+    fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
+        let place = key.place();
+        store.placements.remove(&place);
+        store.published.decisions_changed(&place);
+        touched.extend(store.by_placement.of(&place).cloned());
+    }
+}

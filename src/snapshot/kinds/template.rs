@@ -1,0 +1,59 @@
+//! `AddOnTemplate`: what an add-on deploys, and in which version.
+//!
+//! Decides how it is read; `configs` files it.
+
+use serde_json::Value;
+
+use super::configs;
+use super::row::{Address, Need, Stored, cluster_scoped};
+use crate::api::names::labels;
+use crate::api::v1alpha1::AddOnTemplate;
+use crate::snapshot::decode::content::template;
+use crate::snapshot::decode::read::{label, parse};
+use crate::snapshot::kind::{ADDON_GROUP, Kind, ObjectKey};
+use crate::snapshot::record::{Config, Content, Meta};
+use crate::snapshot::store::{Store, Touched};
+
+/// The row of the kind.
+pub(in crate::snapshot) struct Template;
+
+impl Stored for Template {
+    type Record = Config;
+    const ADDRESS: Address = cluster_scoped(ADDON_GROUP, "v1alpha1", "AddOnTemplate", "addontemplates");
+    const NEED: Need = Need::Always;
+
+    fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
+        let parsed: AddOnTemplate = parse(object)?;
+        let version = label(&parsed.metadata, labels::TEMPLATE_VERSION).map(String::as_str);
+        let addon = store.names.share(&parsed.spec.addon_name);
+        let content = template(object, parsed.spec, &mut store.names);
+        let config = configs::record(
+            store,
+            object,
+            &parsed.metadata,
+            Content::Template(content),
+            version,
+        )?;
+        Ok(Config { addon, ..config })
+    }
+
+    fn revision(record: &Self::Record) -> Option<&Meta> {
+        Some(&record.meta)
+    }
+
+    fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
+        configs::file(store, key, record, touched);
+    }
+
+    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
+        configs::meta(store, key)
+    }
+
+    fn keys(store: &Store) -> Vec<ObjectKey> {
+        configs::keys(store, Kind::Template)
+    }
+
+    fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
+        configs::unfile(store, key, touched);
+    }
+}

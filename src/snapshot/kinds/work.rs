@@ -1,0 +1,121 @@
+//! `ManifestWork`: what an add-on has deployed on a cluster, by add-on and cluster.
+//!
+//! Decides where a work is filed.
+
+use serde_json::Value;
+
+use super::row::{Address, Label, Need, Stored, namespaced};
+use super::slot::replace;
+use crate::snapshot::decode::work::{Known, work};
+use crate::snapshot::kind::{Kind, ObjectKey};
+use crate::snapshot::names::Name;
+use crate::snapshot::record::{self, Meta};
+use crate::snapshot::store::{Place, Store, Touched};
+use crate::snapshot::terms;
+
+/// The row of the kind.
+pub(in crate::snapshot) struct Work;
+
+impl Stored for Work {
+    type Record = Option<(Name, Name, record::Work)>;
+    const ADDRESS: Address = namespaced(
+        "work.open-cluster-management.io",
+        "v1",
+        "ManifestWork",
+        "manifestworks",
+    );
+    const NEED: Need = Need::Always;
+    const SELECTOR: &'static [Label] = &[Label::Has(terms::ADDON_NAME)];
+
+    fn decode(store: &mut Store, key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
+        let known = find(store, key).map(Known::from);
+        work(object, known.as_ref(), &mut store.names)
+    }
+
+    fn revision(record: &Self::Record) -> Option<&Meta> {
+        record.as_ref().map(|(_, _, work)| &work.meta)
+    }
+
+    fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
+        match record {
+            Some((addon, cluster, work)) => insert(store, (addon, cluster), work, touched),
+            None => Self::unfile(store, key, touched),
+        }
+    }
+
+    fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
+        find(store, key).map(|found| &found.meta)
+    }
+
+    fn keys(store: &Store) -> Vec<ObjectKey> {
+        store
+            .work_places
+            .keys()
+            .map(|place| ObjectKey::at(Kind::Work, place))
+            .collect()
+    }
+
+    fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
+        let place = key.place();
+        let Some((addon, cluster)) = store.work_places.remove(&place) else {
+            return;
+        };
+        touched.insert(addon.clone());
+        store.changes.of_cluster(&addon, &cluster);
+        let Some(clusters) = store.works.get_mut(&addon) else {
+            return;
+        };
+        let Some(works) = clusters.get_mut(&cluster) else {
+            return;
+        };
+        if let Ok(at) = search(works, &place) {
+            works.remove(at);
+        }
+        if works.is_empty() {
+            clusters.remove(&cluster);
+        }
+        if clusters.is_empty() {
+            store.works.remove(&addon);
+        }
+    }
+}
+
+fn find<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s record::Work> {
+    let place = key.place();
+    let (addon, cluster) = store.work_places.get(&place)?;
+    let works = store.works.get(addon)?.get(cluster)?;
+    works.get(search(works, &place).ok()?)
+}
+
+/// Returns where a work stands among those of its cluster, or where it should.
+fn search(works: &[record::Work], (namespace, name): &Place) -> Result<usize, usize> {
+    works.binary_search_by(|work| (&work.namespace, &work.name).cmp(&(namespace, name)))
+}
+
+fn insert(store: &mut Store, filed: (Name, Name), record: record::Work, touched: &mut Touched) {
+    let place = (record.namespace.clone(), record.name.clone());
+    if store
+        .work_places
+        .get(&place)
+        .is_some_and(|before| *before != filed)
+    {
+        Work::unfile(store, &ObjectKey::at(Kind::Work, &place), touched);
+    }
+    let works = store
+        .works
+        .entry(filed.0.clone())
+        .or_default()
+        .entry(filed.1.clone())
+        .or_default();
+    let found = search(works, &place);
+    let mut slot = found.ok().map(|at| works.remove(at));
+    if replace(&mut slot, record, |record| &mut record.meta) {
+        touched.insert(filed.0.clone());
+        store.changes.of_cluster(&filed.0, &filed.1);
+    }
+    if let Some(record) = slot {
+        works.reserve_exact(1);
+        works.insert(found.unwrap_or_else(|at| at), record);
+    }
+    store.work_places.insert(place, filed);
+}
