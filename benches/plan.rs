@@ -106,7 +106,7 @@ fn one_changed(bencher: divan::Bencher<'_, '_>, clusters: usize) {
         let view = world.store.view("hello").expect("the add-on");
         let plan = plan::addon_with(&view, world.now, &mut memo);
         if let Some(change) = memo.change() {
-            world.store.forget_changes("hello", change);
+            world.store.forget_changes(&view.owner(), change);
         }
         plan
     });

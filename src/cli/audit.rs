@@ -62,7 +62,7 @@ impl AuditArgs {
                 AuditTo::Reports => Reports::Written,
                 AuditTo::Metrics | AuditTo::Off => Reports::Unwritten,
             },
-            events: (self.audit == AuditTo::Reports).then(|| tide.herald()),
+            events: (self.audit == AuditTo::Reports).then(|| tide.recorder()),
             pace: AuditPace::default(),
         };
         sightings.map(|sightings| Auditor::start(client, options, sightings))

@@ -13,14 +13,16 @@ use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::addon::Planning;
 use super::auditor::Tap;
-use super::clock::{Clock, keep_time, read_date};
-use super::drive::{Driver, Outlets};
 use super::election::{ElectionOptions, campaign};
-use super::events::EventBudget;
-use super::herald::Herald;
 use super::lookout::look_out;
-use super::watch::{Ends, watch_kind};
+use super::runtime::Controller;
+use super::runtime::clock::{Clock, keep_time, read_date};
+use super::runtime::event_budget::EventBudget;
+use super::runtime::event_recorder::EventRecorder;
+use super::runtime::reconciler::{Controllers, Outlets, Reconciler};
+use super::runtime::watch::{Ends, watch_kind};
 use crate::plan::Note;
 use crate::snapshot::{Facts, Kind, Name, Settings};
 use crate::telemetry::Metrics;
@@ -103,7 +105,7 @@ pub struct Tide {
     stop: CancellationToken,
     driver: JoinHandle<()>,
     refused: Arc<AtomicU64>,
-    herald: Herald,
+    recorder: EventRecorder,
     watches: JoinSet<()>,
     leading: watch::Receiver<bool>,
     standing: JoinSet<()>,
@@ -152,8 +154,12 @@ impl Tide {
             relists,
         };
         watches.spawn(keep_time(client.clone(), clock.clone(), stop.clone()));
-        let driver = Driver::new(client, options, outlets, clock, (stop.clone(), leading.clone()));
-        let (refused, herald) = (driver.refused_plans(), driver.herald());
+        let addons = Planning::default();
+        let refused = addons.refused();
+        let controllers = Controllers::from([(Kind::AddOn, Box::new(addons) as Box<dyn Controller>)]);
+        let ends = (stop.clone(), leading.clone());
+        let driver = Reconciler::new(client, options, outlets, (clock, controllers), ends);
+        let recorder = driver.recorder();
         let driver = tokio::spawn(driver.run(events));
         Ok(Self {
             facts,
@@ -163,7 +169,7 @@ impl Tide {
             stop,
             driver,
             refused,
-            herald,
+            recorder,
             watches,
             leading,
             standing,
@@ -177,8 +183,8 @@ impl Tide {
     }
 
     /// Returns where others may tell what happened, in events within the budget of each add-on.
-    pub fn herald(&self) -> Herald {
-        self.herald.clone()
+    pub fn recorder(&self) -> EventRecorder {
+        self.recorder.clone()
     }
 
     /// Returns the facts that admission asks; they are replaced as the hub changes.

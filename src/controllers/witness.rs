@@ -10,7 +10,7 @@ use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessRevie
 use kube::api::DynamicObject;
 use kube::{Api, Client};
 
-use super::raw::{Raw, resource};
+use super::runtime::raw::{Raw, resource};
 use crate::snapshot::{Kind, MayBind, Names, NamespaceFacts, ObjectKey, RoleFacts, Told};
 
 /// Where reviews of access are asked for.

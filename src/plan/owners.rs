@@ -1,10 +1,10 @@
-//! Owner references: the add-on owns its instances, an instance owns its works.
+//! OwnerReference references: the add-on owns its instances, an instance owns its works.
 //!
 //! Never removes the reference of another owner, and never adds a second controller.
 
 use serde_json::{Value, json};
 
-use crate::snapshot::{ADDON_GROUP, AddOn, Instance, Kind, Meta, Owner};
+use crate::snapshot::{ADDON_GROUP, AddOn, Instance, Kind, Meta, OwnerReference};
 
 /// Returns the reference to an add-on.
 pub(super) fn of_addon(addon: &AddOn, controller: bool) -> Value {
@@ -17,18 +17,18 @@ pub(super) fn of_instance(instance: &Instance, controller: bool) -> Value {
 }
 
 /// Returns the owner list with the add-on in it, or `None` if it is right already.
-pub(super) fn adopted(addon: &AddOn, owners: &[Owner]) -> Option<Vec<Value>> {
+pub(super) fn adopted(addon: &AddOn, owners: &[OwnerReference]) -> Option<Vec<Value>> {
     with_owner(owners, Kind::AddOn, &addon.name, &addon.meta)
 }
 
 /// Returns the owner list with the instance in it, or `None` if it is right already.
-pub(super) fn owned_by(instance: &Instance, owners: &[Owner]) -> Option<Vec<Value>> {
+pub(super) fn owned_by(instance: &Instance, owners: &[OwnerReference]) -> Option<Vec<Value>> {
     with_owner(owners, Kind::Instance, &instance.addon, &instance.meta)
 }
 
 /// The version of an owner reference does not matter: other programs write another one, and nobody should fight over it.
-fn with_owner(owners: &[Owner], kind: Kind, name: &str, meta: &Meta) -> Option<Vec<Value>> {
-    let is_ours = |owner: &Owner| {
+fn with_owner(owners: &[OwnerReference], kind: Kind, name: &str, meta: &Meta) -> Option<Vec<Value>> {
+    let is_ours = |owner: &OwnerReference| {
         let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
         group == ADDON_GROUP && *owner.kind == *kind.address().kind && &*owner.name == name
     };
@@ -53,7 +53,7 @@ fn reference(kind: Kind, name: &str, meta: &Meta, controller: bool) -> Value {
     })
 }
 
-fn render(owner: &Owner) -> Value {
+fn render(owner: &OwnerReference) -> Value {
     let mut rendered = json!({
         "apiVersion": &*owner.api_version,
         "kind": &*owner.kind,

@@ -1,10 +1,11 @@
-//! What has changed for an add-on since a plan was made: single clusters, or anything that concerns all of them.
+//! What has changed for an owner since a plan was made: single clusters, or anything that concerns all of them.
 //!
 //! Decides to which cluster a change is attributed. Whatever is not attributed to one counts as a change for all: a plan that
 //! is made anew for nothing costs time, one that is not made anew would be wrong. Never forgets anything unless it is told to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::kind::Owner;
 use super::names::Name;
 use super::store::{Store, Touched};
 use super::view::View;
@@ -13,12 +14,12 @@ use super::view::View;
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     last: u64,
-    addons: BTreeMap<Name, Log>,
-    /// The add-ons to whose clusters the event at hand was attributed.
-    attributed: BTreeSet<Name>,
+    owners: BTreeMap<Owner, Log>,
+    /// The owners to whose clusters the event at hand was attributed.
+    attributed: BTreeSet<Owner>,
 }
 
-/// The changes of one add-on.
+/// The changes of one owner.
 #[derive(Debug, Default)]
 struct Log {
     /// The last change that concerns all clusters.
@@ -30,54 +31,54 @@ struct Log {
 }
 
 impl Changes {
-    /// Returns the log of an add-on, with the number of a new change.
-    fn log(&mut self, addon: &Name) -> (&mut Log, u64) {
+    /// Returns the log of an owner, with the number of a new change.
+    fn log(&mut self, owner: &Owner) -> (&mut Log, u64) {
         self.last = self.last.saturating_add(1);
         let number = self.last;
         // Nobody knows what came before the first entry.
-        let log = self.addons.entry(addon.clone()).or_insert_with(|| Log {
+        let log = self.owners.entry(owner.clone()).or_insert_with(|| Log {
             common: number,
             ..Log::default()
         });
         (log, number)
     }
 
-    /// Notes that a change concerns one cluster of an add-on.
-    pub(super) fn of_cluster(&mut self, addon: &Name, cluster: &Name) {
-        self.attributed.insert(addon.clone());
-        let (log, number) = self.log(addon);
+    /// Notes that a change concerns one cluster of an owner.
+    pub(super) fn of_cluster(&mut self, owner: &Owner, cluster: &Name) {
+        self.attributed.insert(owner.clone());
+        let (log, number) = self.log(owner);
         log.clusters.insert(cluster.clone(), number);
     }
 
-    /// Notes that a change concerns all clusters of an add-on.
-    pub(super) fn of_all(&mut self, addon: &Name) {
-        let (log, number) = self.log(addon);
+    /// Notes that a change concerns all clusters of an owner.
+    pub(super) fn of_all(&mut self, owner: &Owner) {
+        let (log, number) = self.log(owner);
         log.common = number;
     }
 
-    /// Notes that a change concerns the add-on itself and no cluster.
-    pub(super) fn of_none(&mut self, addon: &Name) {
-        self.attributed.insert(addon.clone());
+    /// Notes that a change concerns the owner itself and no cluster.
+    pub(super) fn of_none(&mut self, owner: &Owner) {
+        self.attributed.insert(owner.clone());
     }
 
     /// Ends an event: it concerns all clusters of those that it touched, unless it was attributed.
     pub(super) fn close(&mut self, touched: &Touched) {
         let attributed = std::mem::take(&mut self.attributed);
-        for addon in touched.difference(&attributed) {
-            self.of_all(addon);
+        for owner in touched.difference(&attributed) {
+            self.of_all(owner);
         }
     }
 
-    /// Forgets an add-on that is gone.
-    pub(super) fn forget(&mut self, addon: &str) {
-        self.addons.remove(addon);
+    /// Forgets an owner that is gone.
+    pub(super) fn forget(&mut self, owner: &Owner) {
+        self.owners.remove(owner);
     }
 }
 
 impl Store {
-    /// Forgets which clusters of an add-on have changed up to a change: a plan has been made since.
-    pub fn forget_changes(&mut self, addon: &str, until: u64) {
-        if let Some(log) = self.changes.addons.get_mut(addon) {
+    /// Forgets which clusters of an owner have changed up to a change: a plan has been made since.
+    pub fn forget_changes(&mut self, owner: &Owner, until: u64) {
+        if let Some(log) = self.changes.owners.get_mut(owner) {
             log.clusters.retain(|_, number| *number > until);
             log.forgotten = log.forgotten.max(until);
         }
@@ -92,7 +93,7 @@ impl View<'_> {
 
     /// Returns the clusters of the add-on that have changed after a change; `None` if that may be any of them.
     pub fn changed_since(&self, change: u64) -> Option<BTreeSet<Name>> {
-        let log = self.store.changes.addons.get(&self.addon.name)?;
+        let log = self.store.changes.owners.get(&self.owner())?;
         if log.common > change || log.forgotten > change {
             return None;
         }
@@ -106,7 +107,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::snapshot::{Event, Kind, Settings};
+    use crate::snapshot::{Event, Kind, ObjectKey, Settings};
 
     const GROUP: &str = "addon.open-cluster-management.io";
 
@@ -227,7 +228,7 @@ mod tests {
             2,
             json!({"metadata": {"name": "c2"}, "spec": {"hubAcceptsClient": true}}),
         );
-        store.forget_changes("hello", second);
+        store.forget_changes(&ObjectKey::addon(&"hello".into()), second);
         let view = store.view("hello").expect("the add-on");
         assert_eq!(view.changed_since(first), None);
         assert_eq!(view.changed_since(second), Some(BTreeSet::from(["c2".into()])));

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::kind::ObjectKey;
+use super::kind::Owner;
 use super::names::Name;
 
 /// What the watch must show before the object may be planned for again.
@@ -27,45 +28,45 @@ pub(super) struct Sight<'a> {
     pub deleting: bool,
 }
 
-/// The open expectations, by add-on.
+/// The open expectations, by owner.
 #[derive(Debug, Default)]
 pub(super) struct Expectations {
-    open: BTreeMap<Name, BTreeMap<ObjectKey, Expected>>,
+    open: BTreeMap<Owner, BTreeMap<ObjectKey, Expected>>,
 }
 
 impl Expectations {
-    /// Records what a write of `addon`'s plan makes us wait for.
-    pub(super) fn expect(&mut self, addon: &Name, key: ObjectKey, expected: Expected) {
-        self.open.entry(addon.clone()).or_default().insert(key, expected);
+    /// Records what a write for `owner` makes us wait for.
+    pub(super) fn expect(&mut self, owner: &Owner, key: ObjectKey, expected: Expected) {
+        self.open.entry(owner.clone()).or_default().insert(key, expected);
     }
 
-    /// Settles what `sight` (`None`: the object is not there) answers; returns the add-ons that waited for it.
-    pub(super) fn settle(&mut self, key: &ObjectKey, sight: Option<Sight<'_>>) -> Vec<Name> {
+    /// Settles what `sight` (`None`: the object is not there) answers; returns those that waited for it.
+    pub(super) fn settle(&mut self, key: &ObjectKey, sight: Option<Sight<'_>>) -> Vec<Owner> {
         let mut settled = Vec::new();
-        self.open.retain(|addon, objects| {
+        self.open.retain(|owner, objects| {
             if objects.get(key).is_some_and(|expected| is_met(expected, sight)) {
                 objects.remove(key);
-                settled.push(addon.clone());
+                settled.push(owner.clone());
             }
             !objects.is_empty()
         });
         settled
     }
 
-    /// Returns how many objects the add-on waits for.
-    pub(super) fn open(&self, addon: &str) -> usize {
-        self.open.get(addon).map_or(0, BTreeMap::len)
+    /// Returns how many objects that are waited for.
+    pub(super) fn open(&self, owner: &Owner) -> usize {
+        self.open.get(owner).map_or(0, BTreeMap::len)
     }
 
-    /// Returns the objects that the add-on waits for.
-    pub(super) fn objects(&self, addon: &str) -> Vec<ObjectKey> {
-        let open = self.open.get(addon);
+    /// Returns the objects that are waited for.
+    pub(super) fn objects(&self, owner: &Owner) -> Vec<ObjectKey> {
+        let open = self.open.get(owner);
         open.into_iter().flat_map(BTreeMap::keys).cloned().collect()
     }
 
-    /// Gives up waiting for the add-on's objects; writes stay guarded by their resource versions.
-    pub(super) fn forget(&mut self, addon: &str) {
-        self.open.remove(addon);
+    /// Gives up waiting for the objects; writes stay guarded by their resource versions.
+    pub(super) fn forget(&mut self, owner: &Owner) {
+        self.open.remove(owner);
     }
 }
 
@@ -91,6 +92,10 @@ mod tests {
     use super::*;
     use crate::snapshot::Kind;
 
+    fn owner(name: &str) -> Owner {
+        Owner::addon(&name.into())
+    }
+
     fn key() -> ObjectKey {
         ObjectKey::new(Kind::Work, "cluster1", "addon-a-deploy-0")
     }
@@ -106,11 +111,11 @@ mod tests {
     #[test]
     fn waits_until_the_own_write_is_seen() {
         let mut open = Expectations::default();
-        open.expect(&Name::from("a"), key(), Expected::Version("10".into()));
+        open.expect(&owner("a"), key(), Expected::Version("10".into()));
         assert!(open.settle(&key(), Some(sight("9"))).is_empty());
-        assert_eq!(open.open("a"), 1);
-        assert_eq!(open.settle(&key(), Some(sight("10"))), [Name::from("a")]);
-        assert_eq!(open.open("a"), 0);
+        assert_eq!(open.open(&owner("a")), 1);
+        assert_eq!(open.settle(&key(), Some(sight("10"))), [owner("a")]);
+        assert_eq!(open.open(&owner("a")), 0);
     }
 
     #[test]

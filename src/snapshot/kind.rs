@@ -157,6 +157,17 @@ impl ConfigRef {
     }
 }
 
+/// The object whose plan something concerns. Queue, memos, expectations, back-off, troubles and events are keyed by owners; only
+/// the kind of one tells which controller plans for it.
+pub type Owner = ObjectKey;
+
+impl ObjectKey {
+    /// Returns the key of the `ClusterManagementAddOn` of a name, which owns everything of that name, also when it is gone.
+    pub fn addon(name: &Name) -> Self {
+        Self::new(Kind::AddOn, Name::default(), name.clone())
+    }
+}
+
 /// Writes of one lane happen one after the other, and one that fails ends the others behind it.
 pub type Lane = (Name, Option<ObjectKey>);
 

@@ -39,12 +39,12 @@ pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use expect::Expected;
 pub use facts::*;
 pub use identity::{Identity, Mark, marks};
-pub use kind::{ADDON_GROUP, Address, Kind, Lane, ObjectKey};
+pub use kind::{ADDON_GROUP, Address, Kind, Lane, ObjectKey, Owner};
 pub use names::{Name, Names, order};
 pub use pairs::Pairs;
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, Owner, Paused, Placement,
+    DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, OwnerReference, Paused, Placement,
     PlacementUse, Progression, ProgressionReference, Reference, Said, Signal, Status, Work, Workload,
 };
 pub use registration::{

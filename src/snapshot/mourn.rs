@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::kind::Kind;
+use super::kind::Owner;
 use super::names::Name;
 use super::record::rollout::Paused;
 use super::record::{AddOn, Cluster, Config, ConfigRef, Content, InstallStrategy, Instance, Lifecycle, Meta};
@@ -22,7 +24,8 @@ impl Store {
     /// Keeps an add-on whose object is gone while instances, works, labels or grants of its name remain: somebody has to see to
     /// their end.
     pub(super) fn mourn(&mut self, touched: &Touched) {
-        for name in touched {
+        for owner in touched.iter().filter(|owner| owner.kind == Kind::AddOn) {
+            let name = &owner.name;
             let remains = self.instances.get(name).is_some_and(|all| !all.is_empty())
                 || self.works.contains_key(name)
                 || self.features.contains_key(name)
@@ -30,7 +33,7 @@ impl Store {
             if self.addons.contains_key(name) || !remains {
                 self.gone.remove(name);
                 if !self.addons.contains_key(name) {
-                    self.changes.forget(name);
+                    self.changes.forget(owner);
                 }
             } else if !self.gone.contains_key(name) {
                 self.gone.insert(name.clone(), gone(name));
@@ -49,7 +52,7 @@ impl Store {
         let before: BTreeMap<&str, &Name> = old.into_iter().flat_map(features).collect();
         let after: BTreeMap<&str, &Name> = new.into_iter().flat_map(features).collect();
         for addon in before.keys().filter(|addon| !after.contains_key(*addon)) {
-            touched.insert(Name::from(*addon));
+            touched.insert(Owner::addon(&Name::from(*addon)));
             let Some(clusters) = self.features.get_mut(*addon) else {
                 continue;
             };
@@ -61,7 +64,7 @@ impl Store {
         for (addon, value) in &after {
             if before.get(addon) != Some(value) {
                 let addon = self.names.share(addon);
-                touched.insert(addon.clone());
+                touched.insert(Owner::addon(&addon));
                 let clusters = self.features.entry(addon).or_default();
                 clusters.insert(self.names.share(cluster), (*value).clone());
             }
@@ -148,7 +151,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::snapshot::{ConfigType, Event, Kind, Settings};
+    use crate::snapshot::{ConfigType, Event, Settings};
 
     fn event(store: &mut Store, kind: Kind, mut object: Value) {
         object["metadata"]["uid"] = json!("u");

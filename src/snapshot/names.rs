@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::record::{ConfigType, Owner, Reference, Said};
+use super::record::{ConfigType, OwnerReference, Reference, Said};
 
 /// A shared, immutable text: the name of something on the hub.
 pub type Name = Arc<str>;
@@ -59,7 +59,7 @@ pub struct Names {
     texts: Table<str>,
     references: Table<[Reference]>,
     types: Table<[ConfigType]>,
-    owners: Table<[Owner]>,
+    owners: Table<[OwnerReference]>,
     words: Table<Said>,
 }
 
@@ -80,7 +80,7 @@ impl Names {
     }
 
     /// Returns the shared copy of a list of owners.
-    pub(super) fn share_owners(&mut self, list: Vec<Owner>) -> Arc<[Owner]> {
+    pub(super) fn share_owners(&mut self, list: Vec<OwnerReference>) -> Arc<[OwnerReference]> {
         self.owners.share(list)
     }
 

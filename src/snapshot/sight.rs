@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::index::Mentioned;
 use super::kind::Kind;
+use super::kind::Owner;
 use super::names::Name;
 use super::record::{ConfigRef, ConfigType};
 use super::store::{Store, Touched};
@@ -228,11 +229,11 @@ impl Store {
         (lookout != Lookout::default()).then_some(lookout)
     }
 
-    /// Returns whether the add-on refers to a configuration that nobody has answered for yet.
-    pub fn is_unanswered(&self, addon: &str) -> bool {
+    /// Returns whether an owner refers to a configuration that nobody has answered for yet.
+    pub fn is_unanswered(&self, owner: &Owner) -> bool {
         let open = self.sights.open.iter();
         open.filter(|config| !self.sights.faults.contains_key(&config.of))
-            .any(|config| self.by_config.of(config).any(|name| **name == *addon))
+            .any(|config| self.by_config.of(config).any(|one| one == owner))
     }
 
     /// Takes in what the hub said about a reference; what nobody asked for is not kept.
@@ -407,9 +408,12 @@ mod tests {
             "nobody has asked yet"
         );
         assert!(store.take_lookout().is_some());
-        assert!(store.is_unanswered("a") && !store.is_unanswered("b"));
+        assert!(
+            store.is_unanswered(&Owner::addon(&"a".into()))
+                && !store.is_unanswered(&Owner::addon(&"b".into()))
+        );
         assert_eq!(store.apply(exists(&x, "one")).len(), 1);
-        assert!(!store.is_unanswered("a"));
+        assert!(!store.is_unanswered(&Owner::addon(&"a".into())));
         assert!(store.apply(exists(&x, "one")).is_empty());
         assert_eq!(store.apply(exists(&x, "two")).len(), 1);
         let view = store.view("a").unwrap();
@@ -428,7 +432,7 @@ mod tests {
             view.sight(&config("secrets", "x")),
             Sight::Faulty(TypeFault::OffLimits)
         );
-        assert!(!store.is_unanswered("a"));
+        assert!(!store.is_unanswered(&Owner::addon(&"a".into())));
     }
 
     #[test]

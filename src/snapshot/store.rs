@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::changes::Changes;
 use super::expect::{Expectations, Expected, Sight, is_met};
 use super::index::Mentions;
+use super::kind::Owner;
 use super::kind::{Kind, ObjectKey};
 use super::kinds::Outcome;
 use super::mourn::{Features, Retired};
@@ -79,8 +80,8 @@ pub enum Event {
     },
 }
 
-/// The names of the add-ons that an event touches.
-pub type Touched = BTreeSet<Name>;
+/// Those whose plans an event touches.
+pub type Touched = BTreeSet<Owner>;
 
 /// What the tide knows of the hub.
 #[derive(Debug, Default)]
@@ -102,8 +103,8 @@ pub struct Store {
     pub(super) configs: BTreeMap<ConfigRef, Config>,
     /// The templates with a version, by the add-on that they are for.
     pub(super) templates: BTreeMap<Name, BTreeSet<Name>>,
-    pub(super) by_placement: Mentions<Place, Name>,
-    pub(super) by_config: Mentions<ConfigRef, Name>,
+    pub(super) by_placement: Mentions<Place, Owner>,
+    pub(super) by_config: Mentions<ConfigRef, Owner>,
     pub(super) by_cluster: Mentions<Name, Name>,
     pub(super) placements_by_cluster: Mentions<Name, Place>,
     /// Service accounts, roles and role bindings of the tide's own, by add-on.
@@ -128,7 +129,7 @@ pub struct Store {
     pub(super) unread: Unread,
     /// Clusters that were seen to go, while something on the hub still stands for them.
     pub(super) departed: BTreeSet<Name>,
-    /// Add-ons that have waited for the event at hand: it woke them up, and need not have changed anything.
+    /// Those that have waited for the event at hand: it woke them up, and need not have changed anything.
     woken: Touched,
     expectations: Expectations,
     faults: BTreeMap<ObjectKey, String>,
@@ -144,7 +145,7 @@ impl Store {
         }
     }
 
-    /// Applies an event and returns the add-ons whose plan may differ now.
+    /// Applies an event and returns those whose plan may differ now.
     pub fn apply(&mut self, event: Event) -> Touched {
         let mut touched = Touched::new();
         match event {
@@ -227,31 +228,31 @@ impl Store {
         std::mem::take(&mut self.new_faults)
     }
 
-    /// Records that `addon` must not be planned until the store has seen the own write of `key`.
-    pub fn expect(&mut self, addon: &Name, key: ObjectKey, expected: Expected) {
+    /// Records that nothing must be planned for `owner` until the store has seen the own write of `key`.
+    pub fn expect(&mut self, owner: &Owner, key: ObjectKey, expected: Expected) {
         let sight = self.meta(&key).map(sight);
         let met = match (&expected, sight) {
             (Expected::Version(_), None) => false,
             (Expected::Version(_) | Expected::Gone(_), _) => is_met(&expected, sight),
         };
         if !met {
-            self.expectations.expect(addon, key, expected);
+            self.expectations.expect(owner, key, expected);
         }
     }
 
-    /// Returns how many own writes of `addon` the store has yet to see.
-    pub fn awaited(&self, addon: &str) -> usize {
-        self.expectations.open(addon)
+    /// Returns how many own writes for `owner` the store has yet to see.
+    pub fn awaited(&self, owner: &Owner) -> usize {
+        self.expectations.open(owner)
     }
 
-    /// Returns the objects of which the store has yet to see an own write of `addon`.
-    pub fn awaited_objects(&self, addon: &str) -> Vec<ObjectKey> {
-        self.expectations.objects(addon)
+    /// Returns the objects of which the store has yet to see an own write for `owner`.
+    pub fn awaited_objects(&self, owner: &Owner) -> Vec<ObjectKey> {
+        self.expectations.objects(owner)
     }
 
-    /// Gives up waiting for the own writes of `addon`.
-    pub fn forget_awaited(&mut self, addon: &str) {
-        self.expectations.forget(addon);
+    /// Gives up waiting for the own writes for `owner`.
+    pub fn forget_awaited(&mut self, owner: &Owner) {
+        self.expectations.forget(owner);
     }
 
     /// Returns identity and revision of an object, if the store has it.

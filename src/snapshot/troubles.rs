@@ -7,87 +7,88 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::kind::ObjectKey;
+use super::kind::Owner;
 use super::names::Name;
 use super::store::Store;
 use super::view::View;
 
-/// The troubles by add-on and object: what the hub said.
-pub(super) type Troubles = BTreeMap<Name, BTreeMap<ObjectKey, Name>>;
+/// The troubles by owner and object: what the hub said.
+pub(super) type Troubles = BTreeMap<Owner, BTreeMap<ObjectKey, Name>>;
 
 impl Store {
-    /// Records that the hub refuses what `addon` has planned for an object, and why; returns whether that is news.
-    pub fn trouble(&mut self, addon: &Name, object: ObjectKey, why: &str) -> bool {
-        let known = self.troubles.entry(addon.clone()).or_default();
+    /// Records that the hub refuses what is planned for `owner` for an object, and why; returns whether that is news.
+    pub fn trouble(&mut self, owner: &Owner, object: ObjectKey, why: &str) -> bool {
+        let known = self.troubles.entry(owner.clone()).or_default();
         let news = known.get(&object).is_none_or(|before| **before != *why);
         if news {
             known.insert(object, Name::from(why));
-            self.changes.of_all(addon);
+            self.changes.of_all(owner);
         }
         news
     }
 
-    /// Forgets the troubles of an add-on with objects for which nothing is planned any more.
-    pub fn keep_troubles(&mut self, addon: &str, planned: &BTreeSet<&ObjectKey>) {
-        let Some(known) = self.troubles.get_mut(addon) else {
+    /// Forgets the troubles of an owner with objects for which nothing is planned any more.
+    pub fn keep_troubles(&mut self, owner: &Owner, planned: &BTreeSet<&ObjectKey>) {
+        let Some(known) = self.troubles.get_mut(owner) else {
             return;
         };
         let before = known.len();
         known.retain(|object, _| planned.contains(object));
         let forgets = known.len() < before;
         if known.is_empty() {
-            self.troubles.remove(addon);
+            self.troubles.remove(owner);
         }
         if forgets {
-            self.changes.of_all(&Name::from(addon));
+            self.changes.of_all(owner);
         }
     }
 
     /// Forgets the trouble with one object: it was written. Returns whether there was one.
-    pub fn end_trouble(&mut self, addon: &str, object: &ObjectKey) -> bool {
-        let Some(known) = self.troubles.get_mut(addon) else {
+    pub fn end_trouble(&mut self, owner: &Owner, object: &ObjectKey) -> bool {
+        let Some(known) = self.troubles.get_mut(owner) else {
             return false;
         };
         let ended = known.remove(object).is_some();
         if known.is_empty() {
-            self.troubles.remove(addon);
+            self.troubles.remove(owner);
         }
         if ended {
-            self.changes.of_all(&Name::from(addon));
+            self.changes.of_all(owner);
         }
         ended
     }
 
-    /// Returns whether an add-on has troubles.
-    pub fn is_troubled(&self, addon: &str) -> bool {
-        self.troubles.contains_key(addon)
+    /// Returns whether an owner has troubles.
+    pub fn is_troubled(&self, owner: &Owner) -> bool {
+        self.troubles.contains_key(owner)
     }
 }
 
 impl<'s> View<'s> {
     /// Returns whether the hub refuses anything of the add-on.
     pub fn is_troubled(&self) -> bool {
-        self.store.is_troubled(&self.addon.name)
+        self.store.is_troubled(&self.owner())
     }
 
     /// Returns why the hub refuses what was planned for an object.
     pub fn trouble(&self, object: &ObjectKey) -> Option<&'s Name> {
-        self.store.troubles.get(&self.addon.name)?.get(object)
+        self.store.troubles.get(&self.owner())?.get(object)
     }
 }
 
-/// The first broken sentence by add-on.
-pub(super) type Refusals = BTreeMap<Name, Name>;
+/// The first broken sentence by owner.
+pub(super) type Refusals = BTreeMap<Owner, Name>;
 
 impl Store {
-    /// Records what of the last plan of an add-on was refused, or that nothing was; returns whether that is news.
-    pub fn refuse(&mut self, addon: &Name, sentence: Option<&str>) -> bool {
-        let known = self.refusals.get(addon).map(|known| &**known);
+    /// Records what of the last plan of an owner was refused, or that nothing was; returns whether that is news.
+    pub fn refuse(&mut self, owner: &Owner, sentence: Option<&str>) -> bool {
+        let known = self.refusals.get(owner).map(|known| &**known);
         if known == sentence {
             return false;
         }
         match sentence {
-            Some(sentence) => self.refusals.insert(addon.clone(), Name::from(sentence)),
-            None => self.refusals.remove(addon),
+            Some(sentence) => self.refusals.insert(owner.clone(), Name::from(sentence)),
+            None => self.refusals.remove(owner),
         };
         true
     }
@@ -96,6 +97,6 @@ impl Store {
 impl<'s> View<'s> {
     /// Returns what of the last plan was refused.
     pub fn refusal(&self) -> Option<&'s Name> {
-        self.store.refusals.get(&self.addon.name)
+        self.store.refusals.get(&self.owner())
     }
 }

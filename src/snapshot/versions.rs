@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::kind::Owner;
 use super::kind::{Kind, ObjectKey};
 use super::names::Name;
 use super::record::{Config, ConfigRef};
@@ -181,7 +182,7 @@ impl Store {
                 self.templates.remove(addon);
             }
             self.published.versions_changed(addon);
-            touched.insert(addon.clone());
+            touched.insert(Owner::addon(addon));
         }
         if let Some(Offered { addon, .. }) = &after {
             let oddities = self.versions(addon).oddities;
@@ -231,7 +232,7 @@ mod tests {
             kind: Kind::Template,
             object,
         });
-        touched.iter().map(ToString::to_string).collect()
+        touched.iter().map(|owner| owner.name.to_string()).collect()
     }
 
     fn texts(store: &Store, addon: &str) -> Vec<String> {
@@ -260,7 +261,10 @@ mod tests {
             kind: Kind::Template,
             object: template("one", "other", Some("v1")),
         });
-        assert_eq!(gone.iter().map(|name| &**name).collect::<Vec<_>>(), ["other"]);
+        assert_eq!(
+            gone.iter().map(|owner| &*owner.name).collect::<Vec<_>>(),
+            ["other"]
+        );
         assert!(store.templates.is_empty());
     }
 

@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 
+use super::kind::Owner;
 use super::names::{Name, order};
 use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Placement, Work};
 use super::settings::Settings;
@@ -45,6 +46,11 @@ impl<'s> View<'s> {
             scope: Some(scope),
             ..self
         }
+    }
+
+    /// Returns whose plan it is for.
+    pub fn owner(&self) -> Owner {
+        Owner::addon(&self.addon.name)
     }
 
     /// Returns whether the view walks over a cluster.

@@ -56,7 +56,7 @@ impl Audited {
             leading,
             metrics: metrics.clone(),
             reports: Reports::Written,
-            events: Some(tide.herald()),
+            events: Some(tide.recorder()),
             pace: AuditPace {
                 turn: Duration::from_millis(50),
                 between_lists: Duration::from_millis(100),

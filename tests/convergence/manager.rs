@@ -177,8 +177,8 @@ impl Manager {
                 let last = objects.pop();
                 for object in objects {
                     let touched = self.store.apply(Event::Applied { kind, object });
-                    for addon in &touched {
-                        self.touch(addon, now + COALESCE);
+                    for owner in &touched {
+                        self.touch(&owner.name, now + COALESCE);
                     }
                 }
                 let Some(object) = last else { return };
@@ -186,8 +186,8 @@ impl Manager {
             }
             other => other,
         };
-        for addon in self.store.apply(event) {
-            self.touch(&addon, now + COALESCE);
+        for owner in self.store.apply(event) {
+            self.touch(&owner.name, now + COALESCE);
         }
     }
 
@@ -277,7 +277,7 @@ impl Manager {
             self.touch(addon, at.max(now));
         }
         if let Some(change) = planned {
-            self.store.forget_changes(addon, change);
+            self.store.forget_changes(&ObjectKey::addon(addon), change);
         }
         self.leave_paused(addon, &mut plan, now);
         self.begin(addon, plan.actions);
@@ -287,7 +287,7 @@ impl Manager {
     }
 
     fn held_until(&mut self, hub: &Hub, addon: &Name) -> Option<Timestamp> {
-        if self.mutant == Mutant::ForgetExpectations || self.store.awaited(addon) == 0 {
+        if self.mutant == Mutant::ForgetExpectations || self.store.awaited(&ObjectKey::addon(addon)) == 0 {
             self.waiting.remove(addon);
             return None;
         }
@@ -296,12 +296,12 @@ impl Manager {
         if now < deadline {
             return Some(deadline);
         }
-        for object in self.store.awaited_objects(addon) {
+        for object in self.store.awaited_objects(&ObjectKey::addon(addon)) {
             self.look(hub, &object);
         }
         // The watch is behind what was read, and tells of older revisions yet.
         self.acknowledged.clear();
-        self.store.forget_awaited(addon);
+        self.store.forget_awaited(&ObjectKey::addon(addon));
         self.waiting.remove(addon);
         None
     }
@@ -443,7 +443,7 @@ impl Manager {
         };
         for (object, expected) in run.expected {
             self.pauses.remove(&object);
-            self.store.expect(addon, object, expected);
+            self.store.expect(&ObjectKey::addon(addon), object, expected);
         }
         for object in run.failed {
             if self.mutant == Mutant::ForgetFailures {
@@ -457,7 +457,7 @@ impl Manager {
         if self.mutant == Mutant::ForgetExpectations || self.mutant == Mutant::ForgetFailures {
             return;
         }
-        if self.store.awaited(addon) == 0 {
+        if self.store.awaited(&ObjectKey::addon(addon)) == 0 {
             self.touch(addon, now + COALESCE);
         } else {
             self.waiting.insert(addon.clone(), now);

@@ -23,7 +23,8 @@ impl World {
 
     /// Refuses every write of an object from now on.
     pub(crate) fn refuse(&mut self, addon: &str, key: ObjectKey, why: &str) {
-        self.store.trouble(&addon.into(), key.clone(), why);
+        self.store
+            .trouble(&ObjectKey::addon(&addon.into()), key.clone(), why);
         self.refused.insert(key);
     }
 
@@ -41,7 +42,7 @@ impl World {
 
     /// Accepts writes of an object again.
     pub(crate) fn accept(&mut self, addon: &str, key: &ObjectKey) {
-        self.store.end_trouble(addon, key);
+        self.store.end_trouble(&ObjectKey::addon(&addon.into()), key);
         self.refused.remove(key);
     }
 }

@@ -154,15 +154,15 @@ fn reasons_that_cannot_be_read_again_are_told() {
         world.decide(0);
         world.pass(SignedDuration::from_secs(5));
         let reason = ObjectKey::new(Kind::Placement, "default", "all");
-        assert!(
-            world
-                .store
-                .reason_unread(&"hello".into(), reason.clone(), "a fault: Forbidden")
-        );
+        assert!(world.store.reason_unread(
+            &ObjectKey::addon(&"hello".into()),
+            reason.clone(),
+            "a fault: Forbidden"
+        ));
         assert!(
             !world
                 .store
-                .reason_unread(&"hello".into(), reason, "a fault: Forbidden"),
+                .reason_unread(&ObjectKey::addon(&"hello".into()), reason, "a fault: Forbidden"),
             "told once"
         );
         world.now += SignedDuration::from_secs(10);
@@ -179,7 +179,7 @@ fn reasons_that_cannot_be_read_again_are_told() {
             )),
             "{says}"
         );
-        world.store.reasons_read("hello");
+        world.store.reasons_read(&ObjectKey::addon(&"hello".into()));
         assert!(!world.stalled().contains("RemovalUnconfirmed"));
         world.pass(HOUR);
         assert_eq!(world.left(), 0);

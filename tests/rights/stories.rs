@@ -128,7 +128,7 @@ pub(crate) async fn of_the_controllers(hub: &TestHub, client: Client) {
         leading: tide.leading(),
         metrics: Metrics::default(),
         reports: Reports::Written,
-        events: Some(tide.herald()),
+        events: Some(tide.recorder()),
         pace: AuditPace {
             turn: Duration::from_millis(50),
             between_lists: Duration::from_millis(100),

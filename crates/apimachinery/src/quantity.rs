@@ -97,6 +97,7 @@ impl Quantity {
     }
 
     /// Adds.
+    #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let nanos = self.nanos.saturating_add(other.nanos);
         let scale = match (self.scale, other.scale) {
@@ -110,6 +111,7 @@ impl Quantity {
     }
 
     /// Turns the sign around.
+    #[must_use]
     pub fn negated(self) -> Self {
         Self {
             nanos: self.nanos.saturating_neg(),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::outlet::resource;
 use crate::audit::{Form, NAME, is_intact, stamp};
-use crate::controllers::raw::Raw;
+use crate::controllers::runtime::raw::Raw;
 
 /// Name under which the API server records our writes.
 pub(super) const FIELD_MANAGER: &str = "tidegate";

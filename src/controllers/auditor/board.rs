@@ -20,7 +20,7 @@ use super::apply::{Put, apply_report};
 use super::outlet::{News, Seen};
 use super::start::AuditOptions;
 use crate::audit::{Form, Ledger, ObjectKey, content_of, report};
-use crate::controllers::cause::root;
+use crate::controllers::runtime::error_root::root;
 use crate::snapshot::Name;
 use crate::telemetry::{Metrics, Written};
 

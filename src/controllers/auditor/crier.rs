@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::audit::{Bearing, Ledger, ObjectKey};
-use crate::controllers::Herald;
-use crate::controllers::events::Subject;
+use crate::controllers::EventRecorder;
+use crate::controllers::runtime::event_budget::Subject;
 use crate::plan::Grade;
-use crate::snapshot::{Kind, Name};
+use crate::snapshot::Name;
 
 /// Reason of the event about an object that has begun to be at fault.
 const NON_COMPLIANT: &str = "NonCompliant";
@@ -19,7 +19,7 @@ const COMPLIANT: &str = "Compliant";
 /// Who tells of changes of standing.
 #[derive(Debug)]
 pub(super) struct Crier {
-    herald: Option<Herald>,
+    recorder: Option<EventRecorder>,
     /// How objects stood before they were judged anew in this turn.
     fresh: BTreeMap<ObjectKey, Bearing>,
     /// The same, of the turns before.
@@ -27,9 +27,9 @@ pub(super) struct Crier {
 }
 
 impl Crier {
-    pub(super) fn new(herald: Option<Herald>) -> Self {
+    pub(super) fn new(recorder: Option<EventRecorder>) -> Self {
         Self {
-            herald,
+            recorder,
             fresh: BTreeMap::new(),
             ripe: BTreeMap::new(),
         }
@@ -37,7 +37,7 @@ impl Crier {
 
     /// Notes how an object stood before it was judged anew.
     pub(super) fn note(&mut self, key: &ObjectKey, was: Bearing) {
-        if self.herald.is_some() && was != Bearing::Unknown && !self.ripe.contains_key(key) {
+        if self.recorder.is_some() && was != Bearing::Unknown && !self.ripe.contains_key(key) {
             self.fresh.entry(key.clone()).or_insert(was);
         }
     }
@@ -56,7 +56,7 @@ impl Crier {
 
     /// Tells of those that stand otherwise now; one that has still to be judged waits.
     pub(super) fn tell(&mut self, ledger: &Ledger, stale: &BTreeSet<ObjectKey>) {
-        let Some(herald) = self.herald.clone() else {
+        let Some(recorder) = self.recorder.clone() else {
             return;
         };
         let due = std::mem::replace(&mut self.ripe, std::mem::take(&mut self.fresh));
@@ -68,11 +68,11 @@ impl Crier {
             match (was, ledger.bearing(&key)) {
                 (Bearing::Compliant, Bearing::AtFault) => {
                     let note = worst(ledger, &key);
-                    cry(&herald, ledger, &key, ((Grade::Warning, NON_COMPLIANT), &note));
+                    cry(&recorder, ledger, &key, ((Grade::Warning, NON_COMPLIANT), &note));
                 }
                 (Bearing::AtFault, Bearing::Compliant) => {
                     let note = "nothing is wrong with the object any more";
-                    cry(&herald, ledger, &key, ((Grade::Normal, COMPLIANT), note));
+                    cry(&recorder, ledger, &key, ((Grade::Normal, COMPLIANT), note));
                 }
                 (Bearing::Compliant, Bearing::Compliant)
                 | (Bearing::AtFault, Bearing::AtFault)
@@ -92,13 +92,18 @@ fn worst(ledger: &Ledger, key: &ObjectKey) -> String {
     }
 }
 
-fn cry(herald: &Herald, ledger: &Ledger, key: &ObjectKey, (what, note): ((Grade, &'static str), &str)) {
+fn cry(
+    recorder: &EventRecorder,
+    ledger: &Ledger,
+    key: &ObjectKey,
+    (what, note): ((Grade, &'static str), &str),
+) {
     let Some(uid) = ledger.uid(key) else { return };
     let addon = ledger.addon_of(key).cloned().unwrap_or_else(|| Name::from(""));
-    let of = ObjectKey::new(Kind::AddOn, "", addon.clone());
+    let owner = ObjectKey::addon(&addon);
     let subject = Subject {
-        uid: ledger.uid(&of).cloned(),
-        addon,
+        uid: ledger.uid(&owner).cloned(),
+        owner,
     };
-    herald.judged(&subject, (key, uid), what, note);
+    recorder.judged(&subject, (key, uid), what, note);
 }

@@ -23,7 +23,7 @@ use super::tap::{Carried, Sighting, Sightings, Spotted, seen};
 use crate::audit::{
     Asks, Facts, Finding, Footprint, KINDS, Ledger, ObjectKey, Rulebook, Shift, is_going, judge,
 };
-use crate::controllers::cause::root;
+use crate::controllers::runtime::error_root::root;
 use crate::snapshot::Kind;
 
 /// Objects that are judged in one go.

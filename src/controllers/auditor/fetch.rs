@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::tap::seen;
 use crate::audit::ObjectKey;
-use crate::controllers::raw::{Raw, resource};
+use crate::controllers::runtime::raw::{Raw, resource};
 use crate::snapshot::Kind;
 
 /// Up to how many objects are read one by one.

@@ -17,7 +17,7 @@ use tracing::{debug, info, warn};
 
 use super::apply::FIELD_MANAGER;
 use crate::audit::{CONTENT, Form, MANAGED_BY, MANAGER, NAME};
-use crate::controllers::cause::root;
+use crate::controllers::runtime::error_root::root;
 use crate::snapshot::Name;
 
 /// A definition is served a moment after it is there; how long to try.

@@ -14,7 +14,7 @@ use super::desk::Desk;
 use super::outlet::follow;
 use super::tap::Sightings;
 use crate::audit::{Facts, Form, Rulebook};
-use crate::controllers::Herald;
+use crate::controllers::EventRecorder;
 use crate::telemetry::Metrics;
 
 /// Whether reports are written.
@@ -67,7 +67,7 @@ pub struct AuditOptions {
     /// Whether reports are written.
     pub reports: Reports,
     /// Who tells in events that an object has begun or ceased to be at fault; absent when nobody does.
-    pub events: Option<Herald>,
+    pub events: Option<EventRecorder>,
     /// How fast it goes.
     pub pace: AuditPace,
 }

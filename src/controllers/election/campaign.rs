@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::candidate::{Candidate, ElectionOptions, Move};
-use crate::controllers::cause::root;
+use crate::controllers::runtime::error_root::root;
 
 /// How long the last write may take when the program ends.
 const FAREWELL: Duration = Duration::from_secs(2);

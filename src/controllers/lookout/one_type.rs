@@ -18,7 +18,7 @@ use tracing::{debug, info, warn};
 
 use super::ledger::{Ledger, Look, Stamp};
 use super::served::{Discovery, Served, Unknown};
-use crate::controllers::raw::Raw;
+use crate::controllers::runtime::raw::Raw;
 use crate::snapshot::{Absence, Answer, ConfigRef, ConfigType, Event, Seen, TypeFault, absence};
 
 /// Objects of one type that are read at the same time.
@@ -377,7 +377,7 @@ fn in_short(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => format!("{}: {}", status.code, status.message),
         kube::Error::SerdeError(_) => "the answer cannot be decoded".to_owned(),
-        other => crate::controllers::cause::root(other).to_string(),
+        other => crate::controllers::runtime::error_root::root(other).to_string(),
     }
 }
 

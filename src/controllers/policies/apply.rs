@@ -7,7 +7,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::watch::resource;
-use crate::controllers::raw::Raw;
+use crate::controllers::runtime::raw::Raw;
 
 /// Name under which the API server records our writes.
 const FIELD_MANAGER: &str = "tidegate";

@@ -18,8 +18,8 @@ use tracing::{debug, error, info, warn};
 use super::apply::apply_status;
 use super::status::wanted;
 use crate::api::v1alpha1::{GROUP, VERSION};
-use crate::controllers::cause::root;
-use crate::controllers::raw::Raw;
+use crate::controllers::runtime::error_root::root;
+use crate::controllers::runtime::raw::Raw;
 use crate::policy::{Origin, PolicySet, Report, Source};
 
 /// What a folder holds.

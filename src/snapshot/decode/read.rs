@@ -2,13 +2,14 @@
 //!
 //! Decides when an object has no identity. Knows no kind.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as metav1;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::snapshot::names::{Name, Names};
 use crate::snapshot::pairs::Pairs;
-use crate::snapshot::record::{ConfigRef, ConfigType, Meta, Owner};
+use crate::snapshot::record::{ConfigRef, ConfigType, Meta, OwnerReference};
 use crate::snapshot::terms;
 
 pub(in crate::snapshot) fn parse<T: DeserializeOwned>(object: &Value) -> Result<T, String> {
@@ -62,8 +63,11 @@ pub(in crate::snapshot) fn configs(configs: &[crate::api::AddOnConfig], names: &
     each.collect()
 }
 
-pub(in crate::snapshot) fn owners(owners: Option<&Vec<OwnerReference>>, names: &mut Names) -> Vec<Owner> {
-    let each = owners.into_iter().flatten().map(|owner| Owner {
+pub(in crate::snapshot) fn owners(
+    owners: Option<&Vec<metav1::OwnerReference>>,
+    names: &mut Names,
+) -> Vec<OwnerReference> {
+    let each = owners.into_iter().flatten().map(|owner| OwnerReference {
         api_version: names.share(&owner.api_version),
         kind: names.share(&owner.kind),
         name: names.share(&owner.name),

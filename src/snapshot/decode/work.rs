@@ -16,7 +16,7 @@ use crate::snapshot::digest::Digest;
 use crate::snapshot::identity::Identity;
 use crate::snapshot::kind::{ADDON_GROUP, Kind};
 use crate::snapshot::names::{Name, Names};
-use crate::snapshot::record::{Meta, Owner, Signal, Status, Work, Workload};
+use crate::snapshot::record::{Meta, OwnerReference, Signal, Status, Work, Workload};
 use crate::snapshot::terms;
 
 type Filed = (Name, Name, Work);
@@ -112,8 +112,8 @@ pub(in crate::snapshot) fn work(
 
 /// Somebody may have taken the label away from a work that was deployed for an add-on. Other works that an add-on owns are
 /// none of the hub's business.
-fn owning_addon<'o>(name: &str, owners: &'o [Owner]) -> Option<&'o str> {
-    let is_addon = |owner: &&Owner| {
+fn owning_addon<'o>(name: &str, owners: &'o [OwnerReference]) -> Option<&'o str> {
+    let is_addon = |owner: &&OwnerReference| {
         let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
         group == ADDON_GROUP && *owner.kind == *Kind::Instance.address().kind
     };

@@ -10,6 +10,7 @@ use crate::model::ConfigRollout;
 use crate::snapshot::decode::addon::addon;
 use crate::snapshot::decode::read::parse;
 use crate::snapshot::index::Mentioned;
+use crate::snapshot::kind::Owner;
 use crate::snapshot::kind::{ADDON_GROUP, Kind, ObjectKey};
 use crate::snapshot::names::Name;
 use crate::snapshot::record::{self, Lifecycle, Meta};
@@ -53,10 +54,11 @@ impl Stored for AddOn {
         let before = slot.as_ref().map(unspoken);
         if replace(&mut slot, record, |record| &mut record.meta) {
             store.published.addon_changed(&name);
-            touched.insert(name.clone());
+            let owner = Owner::addon(&name);
             if slot.as_ref().map(unspoken) == before {
-                store.changes.of_none(&name);
+                store.changes.of_none(&owner);
             }
+            touched.insert(owner);
         }
         store.addons.extend(slot.map(|record| (name, record)));
     }
@@ -78,20 +80,21 @@ impl Stored for AddOn {
         };
         store.published.addon_changed(&key.name);
         index(store, &old, Mentioned::NoMore);
-        touched.insert(key.name.clone());
+        touched.insert(Owner::addon(&key.name));
     }
 }
 
 fn index(store: &mut Store, addon: &record::AddOn, mentioned: Mentioned) {
+    let owner = Owner::addon(&addon.name);
     if let Ok(ConfigRollout::RollingUpdateWithPlacement(update)) = &addon.configuration_rollout {
         let place = (update.namespace.as_str().into(), update.name.as_str().into());
-        mentioned.note(&mut store.by_placement, &place, &addon.name);
+        mentioned.note(&mut store.by_placement, &place, &owner);
     }
     for used in &addon.placements {
         let place = (used.namespace.clone(), used.name.clone());
-        mentioned.note(&mut store.by_placement, &place, &addon.name);
+        mentioned.note(&mut store.by_placement, &place, &owner);
         for config in &used.configs {
-            mentioned.note(&mut store.by_config, config, &addon.name);
+            mentioned.note(&mut store.by_config, config, &owner);
         }
     }
     let defaults = addon
@@ -100,7 +103,7 @@ fn index(store: &mut Store, addon: &record::AddOn, mentioned: Mentioned) {
         .filter_map(|supported| supported.config.as_ref());
     let common = defaults.chain(&addon.configuration);
     for config in common.clone() {
-        mentioned.note(&mut store.by_config, config, &addon.name);
+        mentioned.note(&mut store.by_config, config, &owner);
     }
     let placed = addon.placements.iter().flat_map(|used| &used.configs);
     store.sights.mention_all(common.chain(placed), mentioned);
@@ -142,7 +145,7 @@ mod tests {
         let object = json!({"metadata": metadata, "spec": {}});
         let kind = Kind::Cluster;
         let touched = store.apply(Event::Applied { kind, object });
-        touched.iter().map(ToString::to_string).collect()
+        touched.iter().map(|owner| owner.name.to_string()).collect()
     }
 
     #[test]
@@ -158,7 +161,7 @@ mod tests {
         let kind = Kind::Cluster;
         let touched = store.apply(Event::Deleted { kind, object });
         assert_eq!(
-            touched.iter().map(|name| &**name).collect::<Vec<_>>(),
+            touched.iter().map(|owner| &*owner.name).collect::<Vec<_>>(),
             ["of-stage"]
         );
     }

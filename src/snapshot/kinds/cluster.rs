@@ -15,6 +15,7 @@ use crate::snapshot::copied::record_of;
 use crate::snapshot::decode::read::{annotation, meta, parse, shared, travelling};
 use crate::snapshot::decode::status::status_of;
 use crate::snapshot::facts::ClusterFacts;
+use crate::snapshot::kind::Owner;
 use crate::snapshot::kind::{CLUSTER_GROUP, Kind, ObjectKey};
 use crate::snapshot::mourn::same_besides_features;
 use crate::snapshot::names::{Name, Names};
@@ -44,8 +45,8 @@ impl Stored for Cluster {
         let name = store.names.share(&key.name);
         store.departed.remove(&name);
         let mut slot = store.clusters.remove(&name);
-        let mut selecting: Vec<Name> = store.selecting(&record).cloned().collect();
-        selecting.extend(slot.iter().flat_map(|old| store.selecting(old)).cloned());
+        let mut selecting: Vec<Owner> = store.selecting(&record).collect();
+        selecting.extend(slot.iter().flat_map(|old| store.selecting(old)));
         store.file_features(&key.name, slot.as_ref(), Some(&record), &mut own);
         if let Some(old) = slot.as_mut().filter(|old| old.labels != record.labels) {
             own.extend(selecting.iter().cloned());
@@ -94,7 +95,7 @@ impl Stored for Cluster {
         let mut own = Touched::new();
         store.file_features(&key.name, Some(&old), None, &mut own);
         store.touch_cluster(&key.name, &mut own);
-        own.extend(store.selecting(&old).cloned());
+        own.extend(store.selecting(&old));
         store.attribute(&key.name, own, touched);
     }
 }
@@ -121,7 +122,7 @@ fn decode(object: &ManagedCluster, names: &mut Names) -> Result<record::Cluster,
 
 impl Store {
     /// Returns the add-ons whose label selector matches a cluster.
-    fn selecting<'s>(&'s self, cluster: &record::Cluster) -> impl Iterator<Item = &'s Name> {
+    fn selecting(&self, cluster: &record::Cluster) -> impl Iterator<Item = Owner> {
         let selects = |addon: &&AddOn| match &addon.strategy {
             InstallStrategy::Labels(Some(selector)) => cluster.is_matched_by(selector),
             InstallStrategy::Labels(None)
@@ -130,19 +131,22 @@ impl Store {
             | InstallStrategy::BadLabels(_)
             | InstallStrategy::Other(_) => false,
         };
-        self.addons.values().filter(selects).map(|addon| &addon.name)
+        self.addons
+            .values()
+            .filter(selects)
+            .map(|addon| Owner::addon(&addon.name))
     }
 
     /// What an event about a cluster touches, it touches because of this cluster.
     fn attribute(&mut self, cluster: &Name, mut own: Touched, touched: &mut Touched) {
-        for addon in &own {
-            self.changes.of_cluster(addon, cluster);
+        for owner in &own {
+            self.changes.of_cluster(owner, cluster);
         }
         touched.append(&mut own);
     }
 
     fn touch_cluster(&self, cluster: &Name, touched: &mut Touched) {
-        touched.extend(self.by_cluster.of(cluster).cloned());
+        touched.extend(self.by_cluster.of(cluster).map(Owner::addon));
         for place in self.placements_by_cluster.of(cluster) {
             touched.extend(self.by_placement.of(place).cloned());
         }

@@ -13,6 +13,7 @@ use crate::snapshot::decode::read::{
 };
 use crate::snapshot::decode::status::{conditions, references};
 use crate::snapshot::index::Mentioned;
+use crate::snapshot::kind::Owner;
 use crate::snapshot::kind::{ADDON_GROUP, Kind, ObjectKey};
 use crate::snapshot::names::Names;
 use crate::snapshot::record::{self, Meta};
@@ -56,8 +57,9 @@ impl Stored for Instance {
         index(store, &record, Mentioned::Now);
         store.published.instance_changed(slot.as_ref(), Some(&record));
         if replace(&mut slot, record, |record| &mut record.meta) {
-            touched.insert(addon.clone());
-            store.changes.of_cluster(&addon, &cluster);
+            let owner = Owner::addon(&addon);
+            store.changes.of_cluster(&owner, &cluster);
+            touched.insert(owner);
         }
         store
             .instances
@@ -90,15 +92,17 @@ impl Stored for Instance {
         }
         store.published.instance_changed(Some(&old), None);
         index(store, &old, Mentioned::NoMore);
-        touched.insert(key.name.clone());
-        store.changes.of_cluster(&key.name, &key.namespace);
+        let owner = Owner::addon(&key.name);
+        store.changes.of_cluster(&owner, &key.namespace);
+        touched.insert(owner);
     }
 }
 
 fn index(store: &mut Store, instance: &record::Instance, mentioned: Mentioned) {
+    let owner = Owner::addon(&instance.addon);
     mentioned.note(&mut store.by_cluster, &instance.cluster, &instance.addon);
     for config in &instance.configs {
-        mentioned.note(&mut store.by_config, config, &instance.addon);
+        mentioned.note(&mut store.by_config, config, &owner);
     }
     store.sights.mention_all(instance.configs.iter(), mentioned);
 }

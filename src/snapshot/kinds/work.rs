@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::row::{Address, Label, Need, Stored, namespaced};
 use super::slot::replace;
 use crate::snapshot::decode::work::{Known, work};
+use crate::snapshot::kind::Owner;
 use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::names::Name;
 use crate::snapshot::record::{self, Meta};
@@ -60,8 +61,9 @@ impl Stored for Work {
         let Some((addon, cluster)) = store.work_places.remove(&place) else {
             return;
         };
-        touched.insert(addon.clone());
-        store.changes.of_cluster(&addon, &cluster);
+        let owner = Owner::addon(&addon);
+        store.changes.of_cluster(&owner, &cluster);
+        touched.insert(owner);
         let Some(clusters) = store.works.get_mut(&addon) else {
             return;
         };
@@ -110,8 +112,9 @@ fn insert(store: &mut Store, filed: (Name, Name), record: record::Work, touched:
     let found = search(works, &place);
     let mut slot = found.ok().map(|at| works.remove(at));
     if replace(&mut slot, record, |record| &mut record.meta) {
-        touched.insert(filed.0.clone());
-        store.changes.of_cluster(&filed.0, &filed.1);
+        let owner = Owner::addon(&filed.0);
+        store.changes.of_cluster(&owner, &filed.1);
+        touched.insert(owner);
     }
     if let Some(record) = slot {
         works.reserve_exact(1);

@@ -86,7 +86,7 @@ impl std::ops::Deref for Condition {
 
 /// An owner reference.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Owner {
+pub struct OwnerReference {
     /// `apiVersion`
     pub api_version: Name,
     /// `kind`
@@ -284,7 +284,7 @@ pub struct Instance {
     /// The cluster (the object's namespace).
     pub cluster: Name,
     /// Its owners.
-    pub owners: Arc<[Owner]>,
+    pub owners: Arc<[OwnerReference]>,
     /// What it says about its end.
     pub farewell: Farewell,
     /// What made us create it, "" when the mark is absent: then we never delete it.

@@ -4,7 +4,7 @@
 
 use crate::snapshot::digest::Digest;
 use crate::snapshot::names::Name;
-use crate::snapshot::record::{Meta, Owner, Status};
+use crate::snapshot::record::{Meta, OwnerReference, Status};
 
 /// What an agent says about one work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub struct Work {
     /// Whether it carries the label with the add-on's name; without it only its owner tells whose it is.
     pub labelled: bool,
     /// Its owners.
-    pub owners: Box<[Owner]>,
+    pub owners: Box<[OwnerReference]>,
     /// Digest of its spec.
     pub digest: Digest,
     /// Which objects it carries: the marks of their identities one after the other (`identity.rs`).

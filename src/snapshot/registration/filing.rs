@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::snapshot::kind::Owner;
 use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::kinds::slot::replace;
 use crate::snapshot::names::Name;
@@ -155,8 +156,9 @@ impl Store {
 
     fn note(&mut self, happened: impl IntoIterator<Item = Happened>, touched: &mut Touched) {
         for (addon, cluster) in happened {
-            self.changes.of_cluster(&addon, &cluster);
-            touched.insert(addon);
+            let owner = Owner::addon(&addon);
+            self.changes.of_cluster(&owner, &cluster);
+            touched.insert(owner);
         }
     }
 
@@ -230,7 +232,10 @@ mod tests {
             },
         ] {
             let before = store.view("hello").expect("it is there").last_change();
-            assert_eq!(store.apply(event), BTreeSet::from(["hello".into()]));
+            assert_eq!(
+                store.apply(event),
+                BTreeSet::from([Owner::addon(&"hello".into())])
+            );
             let changed = store.view("hello").expect("it is there").changed_since(before);
             assert_eq!(changed, Some(BTreeSet::from(["c1".into()])));
         }

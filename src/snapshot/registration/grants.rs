@@ -11,7 +11,7 @@ use crate::snapshot::decode::read::{meta, owners, parse, shared};
 use crate::snapshot::digest::{Digest, canonical};
 use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::names::{Name, Names};
-use crate::snapshot::record::{Meta, Owner};
+use crate::snapshot::record::{Meta, OwnerReference};
 use crate::snapshot::registration::{agent_groups, agent_user, cluster_groups};
 use crate::snapshot::terms;
 
@@ -36,7 +36,7 @@ pub struct Grant {
     /// Whether it has all labels that the tide gives.
     pub labelled: bool,
     /// Its owners.
-    pub owners: Vec<Owner>,
+    pub owners: Vec<OwnerReference>,
     /// What it says.
     pub content: GrantContent,
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::model::{is_addons_own, is_never_bound, is_reserved};
 use crate::snapshot::decode::read::{meta, parse};
+use crate::snapshot::kind::Owner;
 use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::names::Name;
 use crate::snapshot::record::Meta;
@@ -203,7 +204,7 @@ impl Store {
 
     /// Which add-ons ask for a role stands in contents that may be gone: labels of roles change rarely.
     fn touch_all(&self, touched: &mut Touched) {
-        touched.extend(self.addons.keys().cloned());
+        touched.extend(self.addons.keys().map(Owner::addon));
     }
 }
 

@@ -6,29 +6,30 @@
 use std::collections::BTreeMap;
 
 use crate::snapshot::kind::ObjectKey;
+use crate::snapshot::kind::Owner;
 use crate::snapshot::names::Name;
 use crate::snapshot::store::Store;
 use crate::snapshot::view::View;
 
-/// By add-on: the first reason that cannot be read, and what the hub answers.
-pub(in crate::snapshot) type Unread = BTreeMap<Name, (ObjectKey, Name)>;
+/// By owner: the first reason that cannot be read, and what the hub answers.
+pub(in crate::snapshot) type Unread = BTreeMap<Owner, (ObjectKey, Name)>;
 
 impl Store {
-    /// Records that a reason for removals of an add-on cannot be read, and why; returns whether that is news.
-    pub fn reason_unread(&mut self, addon: &Name, object: ObjectKey, why: &str) -> bool {
+    /// Records that a reason for removals for an owner cannot be read, and why; returns whether that is news.
+    pub fn reason_unread(&mut self, owner: &Owner, object: ObjectKey, why: &str) -> bool {
         let new = (object, Name::from(why));
-        if self.unread.get(addon) == Some(&new) {
+        if self.unread.get(owner) == Some(&new) {
             return false;
         }
-        self.unread.insert(addon.clone(), new);
-        self.changes.of_all(addon);
+        self.unread.insert(owner.clone(), new);
+        self.changes.of_all(owner);
         true
     }
 
-    /// Records that the reasons for removals of an add-on were read, or that nobody asks for them any more.
-    pub fn reasons_read(&mut self, addon: &str) {
-        if let Some((addon, _)) = self.unread.remove_entry(addon) {
-            self.changes.of_all(&addon);
+    /// Records that the reasons for removals for an owner were read, or that nobody asks for them any more.
+    pub fn reasons_read(&mut self, owner: &Owner) {
+        if self.unread.remove(owner).is_some() {
+            self.changes.of_all(owner);
         }
     }
 }
@@ -36,7 +37,7 @@ impl Store {
 impl<'s> View<'s> {
     /// Returns the reason for removals that cannot be read, with what the hub answers.
     pub fn unread_reason(&self) -> Option<(&'s ObjectKey, &'s Name)> {
-        let (object, why) = self.store.unread.get(&self.addon.name)?;
+        let (object, why) = self.store.unread.get(&self.owner())?;
         Some((object, why))
     }
 }

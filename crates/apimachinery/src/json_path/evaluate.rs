@@ -56,7 +56,9 @@ fn lists<'a>(input: &[&'a Value]) -> Result<Vec<&'a [Value]>, String> {
         match value {
             Value::Null => {}
             Value::Array(items) => found.push(items.as_slice()),
-            other => return Err(format!("{other} is not array or slice")),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                return Err(format!("{value} is not array or slice"));
+            }
         }
     }
     Ok(found)

@@ -53,7 +53,7 @@ enum Jump {
 
 /// Whether it is known what time it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(in crate::controllers) enum Trust {
     /// It is known.
     Known,
     /// It is not known, and will be in a moment.
@@ -206,7 +206,7 @@ impl Reckoning {
 
 /// A clock that several may ask.
 #[derive(Debug, Clone)]
-pub(super) struct Clock {
+pub(in crate::controllers) struct Clock {
     reckoning: Arc<Mutex<Reckoning>>,
     begun: Instant,
     trust: watch::Sender<Trust>,
@@ -215,7 +215,7 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Begins with what the hub says, if it says anything.
-    pub(super) fn new(hub: Option<Timestamp>, metrics: Metrics) -> Self {
+    pub(in crate::controllers) fn new(hub: Option<Timestamp>, metrics: Metrics) -> Self {
         let begun = Instant::now();
         let reading = Reading {
             wall: Timestamp::now(),
@@ -236,20 +236,20 @@ impl Clock {
     }
 
     /// Returns what time it is.
-    pub(super) fn now(&self) -> Timestamp {
+    pub(in crate::controllers) fn now(&self) -> Timestamp {
         self.ask(Reckoning::tick);
         let reckoning = self.reckoning.lock().unwrap_or_else(PoisonError::into_inner);
         reckoning.now(self.begun.elapsed())
     }
 
     /// Returns whether it is known what time it is.
-    pub(super) fn trust(&self) -> Trust {
+    pub(in crate::controllers) fn trust(&self) -> Trust {
         self.ask(Reckoning::tick);
         *self.trust.borrow()
     }
 
     /// Returns where it is told whether it is known what time it is.
-    pub(super) fn told(&self) -> watch::Receiver<Trust> {
+    pub(in crate::controllers) fn told(&self) -> watch::Receiver<Trust> {
         self.trust.subscribe()
     }
 
@@ -298,7 +298,7 @@ impl Clock {
 }
 
 /// Listens to the hub until the end.
-pub(super) async fn keep_time(client: Client, clock: Clock, stop: CancellationToken) {
+pub(in crate::controllers) async fn keep_time(client: Client, clock: Clock, stop: CancellationToken) {
     let mut heard = Instant::now();
     loop {
         tokio::select! {
@@ -328,7 +328,7 @@ pub(super) async fn keep_time(client: Client, clock: Clock, stop: CancellationTo
 }
 
 /// Returns the time that the hub answers with.
-pub(super) async fn read_date(client: &Client) -> kube::Result<Option<Timestamp>> {
+pub(in crate::controllers) async fn read_date(client: &Client) -> kube::Result<Option<Timestamp>> {
     let request = http::Request::get("/version")
         .body(Vec::new())
         .map_err(kube::Error::HttpError)?;

@@ -1,6 +1,6 @@
 //! One watch per kind: a paginated list, then events, for ever.
 //!
-//! Never clears anything before a new list is complete, and never gives up: errors are retried with growing pauses. A kind that
+//! Never clears anything before a new list is complete, and never gives up: errors are retried with growing backoff. A kind that
 //! a hub may withhold and that it does not serve has no objects. A kind that must exist is never taken for empty because of an
 //! error: whoever needs it waits, and is told. Lists anew when somebody doubts the last list.
 
@@ -13,23 +13,23 @@ use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 use tracing::{debug, info, warn};
 
-use super::auditor::Tap;
-use super::cause::root;
+use super::error_root::root;
 use super::raw::{Raw, resource};
+use crate::controllers::auditor::Tap;
 use crate::snapshot::{Event, Kind};
 use crate::telemetry::Metrics;
 
 /// Where a watch tells what it sees, and hears that it should look again.
 #[derive(Debug, Clone)]
-pub(super) struct Ends {
+pub(in crate::controllers) struct Ends {
     /// The loop.
-    pub(super) events: mpsc::Sender<Event>,
+    pub(in crate::controllers) events: mpsc::Sender<Event>,
     /// An audit, which hears of everything first.
-    pub(super) tap: Option<Tap>,
+    pub(in crate::controllers) tap: Option<Tap>,
     /// Where it is counted what cannot be read.
-    pub(super) metrics: Metrics,
+    pub(in crate::controllers) metrics: Metrics,
     /// Asks for a new list.
-    pub(super) again: Arc<Notify>,
+    pub(in crate::controllers) again: Arc<Notify>,
 }
 
 /// Nobody listens any more.
@@ -45,7 +45,7 @@ enum Served {
 }
 
 /// Sends everything that happens to a kind, until nobody listens any more.
-pub(super) async fn watch_kind(client: Client, kind: Kind, ends: Ends) {
+pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends: Ends) {
     let mut watch = Watch {
         kind,
         ends,

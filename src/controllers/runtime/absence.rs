@@ -15,10 +15,10 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::cause::root;
-use super::second_look::{Unread, look_again};
+use super::error_root::root;
+use super::read_again::{Unread, look_again};
 use crate::plan::{Action, Plan};
-use crate::snapshot::{Event, Kind, Name, ObjectKey, Store};
+use crate::snapshot::{Event, Kind, ObjectKey, Owner, Store};
 use crate::telemetry::Metrics;
 
 /// First and longest pause before a hub that does not answer is asked again, and between two lists of a kind.
@@ -54,8 +54,8 @@ impl Retry {
 pub(super) enum Read {
     /// Whatever was absent.
     Absent(Found),
-    /// The reasons for removals of an add-on.
-    Reasons(Name, BTreeSet<ObjectKey>, Found),
+    /// The reasons for removals for an owner.
+    Reasons(Owner, BTreeSet<ObjectKey>, Found),
 }
 
 /// What is not believed yet.
@@ -76,8 +76,8 @@ pub(super) struct Absences {
     /// When decisions are listed anew, because placements have more clusters than their decisions name.
     undecided: Option<Retry>,
     /// Reasons for removals that were read, and when.
-    confirmed: BTreeMap<Name, BTreeMap<ObjectKey, Instant>>,
-    confirming: BTreeSet<Name>,
+    confirmed: BTreeMap<Owner, BTreeMap<ObjectKey, Instant>>,
+    confirming: BTreeSet<Owner>,
 }
 
 impl Absences {
@@ -226,8 +226,14 @@ impl Absences {
     }
 
     /// Takes out of a plan the removals whose reasons nobody has read lately, and reads them. Returns whether the plan had any.
-    pub(super) fn confirm(&mut self, store: &Store, addon: &Name, plan: &mut Plan, now: Instant) -> bool {
-        let known = self.confirmed.entry(addon.clone()).or_default();
+    pub(super) fn confirm(
+        &mut self,
+        reasons_of: impl Fn() -> BTreeSet<ObjectKey>,
+        owner: &Owner,
+        plan: &mut Plan,
+        now: Instant,
+    ) -> bool {
+        let known = self.confirmed.entry(owner.clone()).or_default();
         known.retain(|_, at| now.duration_since(*at) < CONFIRMED);
         let (mut reasons, mut open) = (None, BTreeSet::new());
         plan.actions.retain(|action| {
@@ -237,7 +243,7 @@ impl Absences {
             if object.kind != Kind::Instance {
                 return true;
             }
-            let common = reasons.get_or_insert_with(|| store.reasons(addon));
+            let common = reasons.get_or_insert_with(&reasons_of);
             let cluster = ObjectKey::new(Kind::Cluster, "", object.namespace.clone());
             let unread = common
                 .iter()
@@ -249,16 +255,16 @@ impl Absences {
             is_read
         });
         if known.is_empty() {
-            self.confirmed.remove(addon);
+            self.confirmed.remove(owner);
         }
-        if open.is_empty() || !self.confirming.insert(addon.clone()) {
+        if open.is_empty() || !self.confirming.insert(owner.clone()) {
             return reasons.is_some();
         }
-        info!(%addon, reasons = open.len(), "instances would go; reading the reasons once more");
-        let (client, addon) = (self.client.clone(), addon.clone());
+        info!(%owner, reasons = open.len(), "instances would go; reading the reasons once more");
+        let (client, owner) = (self.client.clone(), owner.clone());
         self.reads.spawn(async move {
             let found = look_again(client, open.iter().cloned().collect()).await;
-            Read::Reasons(addon, open, found)
+            Read::Reasons(owner, open, found)
         });
         true
     }
@@ -266,14 +272,14 @@ impl Absences {
     /// Takes in that reasons were read; returns what the store should see, or the reason that cannot be read.
     pub(super) fn confirmed(
         &mut self,
-        addon: &Name,
+        owner: &Owner,
         reasons: BTreeSet<ObjectKey>,
         found: Found,
         now: Instant,
     ) -> Found {
-        self.confirming.remove(addon);
+        self.confirming.remove(owner);
         let events = found?;
-        let known = self.confirmed.entry(addon.clone()).or_default();
+        let known = self.confirmed.entry(owner.clone()).or_default();
         known.extend(reasons.into_iter().map(|key| (key, now)));
         Ok(events)
     }

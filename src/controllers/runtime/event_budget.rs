@@ -9,10 +9,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::plan::Grade;
-use crate::snapshot::Name;
+use crate::snapshot::{Name, Owner};
 
 /// Reason of the event that stands for those that were not written.
-pub(super) const SUMMARY: &str = "EventsSummarized";
+pub(in crate::controllers) const SUMMARY: &str = "EventsSummarized";
 
 /// How many events of one add-on may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,18 +35,18 @@ impl Default for EventBudget {
     }
 }
 
-/// The add-on that is told about.
+/// Whom is told about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Subject {
-    /// Its name.
-    pub(super) addon: Name,
-    /// Its uid; without it nothing can be told about the add-on as a whole.
-    pub(super) uid: Option<Name>,
+pub(in crate::controllers) struct Subject {
+    /// Whose plan told it.
+    pub(in crate::controllers) owner: Owner,
+    /// Its uid; without it nothing can be told about the owner as a whole.
+    pub(in crate::controllers) uid: Option<Name>,
 }
 
 /// What becomes of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Admission {
+pub(in crate::controllers) enum Admission {
     /// It is written.
     Write,
     /// It is the first of a summary that will be due.
@@ -57,7 +57,7 @@ pub(super) enum Admission {
 
 /// What the budget is kept for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Purse {
+pub(in crate::controllers) enum BudgetOf {
     /// Single clusters.
     Clusters(Grade),
     /// The add-on as a whole.
@@ -81,25 +81,25 @@ struct LeftOut {
 
 /// A summary that is due.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Summary {
+pub(in crate::controllers) struct Summary {
     /// The add-on.
-    pub(super) of: Subject,
+    pub(in crate::controllers) of: Subject,
     /// The worst of what was left out.
-    pub(super) grade: Grade,
+    pub(in crate::controllers) grade: Grade,
     /// What it says.
-    pub(super) note: String,
+    pub(in crate::controllers) note: String,
 }
 
 /// The budgets of all add-ons.
 #[derive(Debug)]
-pub(super) struct Board {
+pub(in crate::controllers) struct EventCorrelator {
     budget: EventBudget,
-    purses: BTreeMap<(Name, Purse), Tokens>,
-    left_out: BTreeMap<Name, LeftOut>,
+    purses: BTreeMap<(Owner, BudgetOf), Tokens>,
+    left_out: BTreeMap<Owner, LeftOut>,
 }
 
-impl Board {
-    pub(super) fn new(budget: EventBudget) -> Self {
+impl EventCorrelator {
+    pub(in crate::controllers) fn new(budget: EventBudget) -> Self {
         Self {
             budget,
             purses: BTreeMap::new(),
@@ -108,10 +108,10 @@ impl Board {
     }
 
     /// Says what becomes of an event: written, or counted for the summary.
-    pub(super) fn admit(
+    pub(in crate::controllers) fn admit(
         &mut self,
         subject: &Subject,
-        purse: Purse,
+        purse: BudgetOf,
         (grade, reason): (Grade, &'static str),
         now: Instant,
     ) -> Admission {
@@ -120,16 +120,16 @@ impl Board {
             left: budget.burst,
             counted: now,
         };
-        let tokens = self.purses.entry((subject.addon.clone(), purse)).or_insert(full);
+        let tokens = self.purses.entry((subject.owner.clone(), purse)).or_insert(full);
         *tokens = refilled(*tokens, budget, now);
         if let Some(left) = tokens.left.checked_sub(1) {
             tokens.left = left;
             return Admission::Write;
         }
-        let is_first = !self.left_out.contains_key(&subject.addon);
+        let is_first = !self.left_out.contains_key(&subject.owner);
         let left_out = self
             .left_out
-            .entry(subject.addon.clone())
+            .entry(subject.owner.clone())
             .or_insert_with(|| LeftOut {
                 uid: subject.uid.clone(),
                 due: now + budget.summary_after,
@@ -147,19 +147,19 @@ impl Board {
     }
 
     /// Returns when the next summary is due.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(in crate::controllers) fn due(&self) -> Option<Instant> {
         self.left_out.values().map(|left_out| left_out.due).min()
     }
 
     /// Takes the summaries that are due, and forgets add-ons that were silent for long.
-    pub(super) fn take_summaries(&mut self, now: Instant) -> Vec<Summary> {
+    pub(in crate::controllers) fn take_summaries(&mut self, now: Instant) -> Vec<Summary> {
         let budget = self.budget;
         self.purses
             .retain(|_, tokens| refilled(*tokens, budget, now).left < budget.burst);
         let due = self.left_out.extract_if(.., |_, left_out| left_out.due <= now);
-        due.map(|(addon, left_out)| Summary {
+        due.map(|(owner, left_out)| Summary {
             of: Subject {
-                addon,
+                owner,
                 uid: left_out.uid,
             },
             grade: left_out.grade,
@@ -202,11 +202,11 @@ fn note(reasons: &BTreeMap<&'static str, u64>) -> String {
 mod tests {
     use super::*;
 
-    const NORMAL: Purse = Purse::Clusters(Grade::Normal);
-    const WARNING: Purse = Purse::Clusters(Grade::Warning);
+    const NORMAL: BudgetOf = BudgetOf::Clusters(Grade::Normal);
+    const WARNING: BudgetOf = BudgetOf::Clusters(Grade::Warning);
 
-    fn board() -> Board {
-        Board::new(EventBudget {
+    fn correlator() -> EventCorrelator {
+        EventCorrelator::new(EventBudget {
             burst: 3,
             refill: Duration::from_secs(10),
             summary_after: Duration::from_secs(30),
@@ -215,28 +215,37 @@ mod tests {
 
     fn subject(addon: &str) -> Subject {
         Subject {
-            addon: addon.into(),
+            owner: Owner::addon(&addon.into()),
             uid: Some("uid".into()),
         }
     }
 
-    fn admitted(board: &mut Board, purse: Purse, reason: &'static str, times: usize, now: Instant) -> usize {
+    fn admitted(
+        correlator: &mut EventCorrelator,
+        purse: BudgetOf,
+        reason: &'static str,
+        times: usize,
+        now: Instant,
+    ) -> usize {
         let grade = match purse {
-            Purse::Clusters(grade) => grade,
-            Purse::Whole => Grade::Normal,
+            BudgetOf::Clusters(grade) => grade,
+            BudgetOf::Whole => Grade::Normal,
         };
-        let mut admit = |_: &usize| board.admit(&subject("hello"), purse, (grade, reason), now);
+        let mut admit = |_: &usize| correlator.admit(&subject("hello"), purse, (grade, reason), now);
         (0..times).filter(|time| admit(time) == Admission::Write).count()
     }
 
     #[tokio::test]
     async fn ten_thousand_clusters_are_a_few_events_and_one_summary() {
-        let (mut board, now) = (board(), Instant::now());
-        assert_eq!(admitted(&mut board, NORMAL, "Installing", 10_000, now), 3);
-        assert_eq!(admitted(&mut board, NORMAL, "InstallSucceed", 10_000, now), 0);
-        assert_eq!(board.take_summaries(now), []);
-        let due = board.due().expect("a summary");
-        let [summary] = &*board.take_summaries(due) else {
+        let (mut correlator, now) = (correlator(), Instant::now());
+        assert_eq!(admitted(&mut correlator, NORMAL, "Installing", 10_000, now), 3);
+        assert_eq!(
+            admitted(&mut correlator, NORMAL, "InstallSucceed", 10_000, now),
+            0
+        );
+        assert_eq!(correlator.take_summaries(now), []);
+        let due = correlator.due().expect("a summary");
+        let [summary] = &*correlator.take_summaries(due) else {
             panic!("one summary");
         };
         assert_eq!(
@@ -244,38 +253,44 @@ mod tests {
             "19997 more events were not written one by one: InstallSucceed 10000, Installing 9997; \
              the conditions of the ManagedClusterAddOns tell all"
         );
-        assert_eq!((board.due(), board.take_summaries(due)), (None, Vec::new()));
+        assert_eq!(
+            (correlator.due(), correlator.take_summaries(due)),
+            (None, Vec::new())
+        );
     }
 
     #[tokio::test]
     async fn warnings_do_not_drown_in_good_news() {
-        let (mut board, now) = (board(), Instant::now());
-        admitted(&mut board, NORMAL, "Installing", 100, now);
-        assert_eq!(admitted(&mut board, WARNING, "InstallFailed", 2, now), 2);
-        assert_eq!(admitted(&mut board, Purse::Whole, "Progressing", 1, now), 1);
-        let others = board.admit(&subject("other"), NORMAL, (Grade::Normal, "Installing"), now);
+        let (mut correlator, now) = (correlator(), Instant::now());
+        admitted(&mut correlator, NORMAL, "Installing", 100, now);
+        assert_eq!(admitted(&mut correlator, WARNING, "InstallFailed", 2, now), 2);
+        assert_eq!(
+            admitted(&mut correlator, BudgetOf::Whole, "Progressing", 1, now),
+            1
+        );
+        let others = correlator.admit(&subject("other"), NORMAL, (Grade::Normal, "Installing"), now);
         assert_eq!(others, Admission::Write, "another add-on has a budget of its own");
     }
 
     #[tokio::test]
     async fn the_budget_comes_back_one_by_one_up_to_its_size() {
-        let (mut board, now) = (board(), Instant::now());
-        admitted(&mut board, NORMAL, "x", 3, now);
+        let (mut correlator, now) = (correlator(), Instant::now());
+        admitted(&mut correlator, NORMAL, "x", 3, now);
         let later = now + Duration::from_secs(15);
-        assert_eq!(admitted(&mut board, NORMAL, "x", 3, later), 1);
+        assert_eq!(admitted(&mut correlator, NORMAL, "x", 3, later), 1);
         assert_eq!(
-            admitted(&mut board, NORMAL, "x", 3, later + Duration::from_secs(5)),
+            admitted(&mut correlator, NORMAL, "x", 3, later + Duration::from_secs(5)),
             1
         );
         let much_later = later + Duration::from_mins(5);
-        assert_eq!(admitted(&mut board, NORMAL, "x", 9, much_later), 3);
+        assert_eq!(admitted(&mut correlator, NORMAL, "x", 9, much_later), 3);
     }
 
     #[tokio::test]
     async fn silent_add_ons_are_forgotten() {
-        let (mut board, now) = (board(), Instant::now());
-        admitted(&mut board, NORMAL, "x", 1, now);
-        board.take_summaries(now + Duration::from_mins(1));
-        assert!(board.purses.is_empty());
+        let (mut correlator, now) = (correlator(), Instant::now());
+        admitted(&mut correlator, NORMAL, "x", 1, now);
+        correlator.take_summaries(now + Duration::from_mins(1));
+        assert!(correlator.purses.is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Pauses between attempts to write one object.
+//! Backoff between attempts to write one object.
 //!
 //! Decides how long an object that could not be written is left alone. One object's trouble never slows the others of its
 //! add-on, and events never shorten a pause.
@@ -32,11 +32,11 @@ struct Pause {
 
 /// The objects that could not be written last time.
 #[derive(Debug, Default)]
-pub(super) struct Pauses {
+pub(super) struct Backoff {
     objects: BTreeMap<ObjectKey, Pause>,
 }
 
-impl Pauses {
+impl Backoff {
     /// Leaves the object alone for a time that doubles with every failure in a row; returns that time.
     pub(super) fn fail(&mut self, object: &ObjectKey, failure: Failure, now: Instant) -> Duration {
         let failures = self.objects.get(object).map_or(0, |pause| pause.failures);
@@ -80,26 +80,26 @@ mod tests {
     #[tokio::test]
     async fn pauses_double_up_to_a_limit_and_end_with_a_success() {
         let now = Instant::now();
-        let (mut pauses, object) = (Pauses::default(), ObjectKey::new(Kind::Work, "c1", "w"));
+        let (mut backoff, object) = (Backoff::default(), ObjectKey::new(Kind::Work, "c1", "w"));
         let lengths: Vec<u128> = (0..14)
-            .map(|_| pauses.fail(&object, Failure::Other, now).as_millis())
+            .map(|_| backoff.fail(&object, Failure::Other, now).as_millis())
             .collect();
         assert_eq!(lengths[..4], [100, 200, 400, 800]);
         assert_eq!(lengths[13], 300_000);
-        assert_eq!(pauses.held_until(&object, now), Some(now + LONGEST));
-        assert_eq!(pauses.held_until(&object, now + LONGEST), None);
-        pauses.succeed(&object);
-        assert_eq!(pauses.fail(&object, Failure::Other, now), FIRST);
+        assert_eq!(backoff.held_until(&object, now), Some(now + LONGEST));
+        assert_eq!(backoff.held_until(&object, now + LONGEST), None);
+        backoff.succeed(&object);
+        assert_eq!(backoff.fail(&object, Failure::Other, now), FIRST);
     }
 
     #[tokio::test]
     async fn a_conflict_is_never_left_alone_for_long() {
         let now = Instant::now();
-        let (mut pauses, object) = (Pauses::default(), ObjectKey::new(Kind::Cluster, "", "c1"));
-        let lengths = (0..100).map(|_| pauses.fail(&object, Failure::Conflict, now));
+        let (mut backoff, object) = (Backoff::default(), ObjectKey::new(Kind::Cluster, "", "c1"));
+        let lengths = (0..100).map(|_| backoff.fail(&object, Failure::Conflict, now));
         assert_eq!(lengths.max(), Some(LONGEST_CONFLICT));
         assert_eq!(
-            pauses.fail(&object, Failure::Other, now),
+            backoff.fail(&object, Failure::Other, now),
             LONGEST,
             "another fault counts with them"
         );

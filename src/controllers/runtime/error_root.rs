@@ -6,7 +6,7 @@
 use std::error::Error;
 
 /// Returns the innermost cause of an error: the error itself when it has none.
-pub(super) fn root<'e>(error: &'e (dyn Error + 'static)) -> &'e (dyn Error + 'static) {
+pub(in crate::controllers) fn root<'e>(error: &'e (dyn Error + 'static)) -> &'e (dyn Error + 'static) {
     let mut innermost = error;
     while let Some(cause) = innermost.source() {
         innermost = cause;

@@ -1,29 +1,29 @@
-//! A keyed queue: every add-on waits at most once, and never runs twice at the same time.
+//! A keyed queue: every owner waits at most once, and never runs twice at the same time.
 //!
-//! Decides when an add-on is due. Never sleeps and never asks for the time: both come from the caller.
+//! Decides when an owner is due. Never sleeps and never asks for the time: both come from the caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::time::Instant;
 
-use crate::snapshot::Name;
+use crate::snapshot::Owner;
 
-/// The add-ons that are due now or later.
+/// The owners that are due now or later.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    due: BTreeMap<Name, Instant>,
-    busy: BTreeSet<Name>,
+    due: BTreeMap<Owner, Instant>,
+    busy: BTreeSet<Owner>,
 }
 
 impl Queue {
     /// Makes `key` due at `at`, or earlier if it already was: a stream of events cannot starve it.
-    pub(super) fn touch(&mut self, key: &Name, at: Instant) {
+    pub(super) fn touch(&mut self, key: &Owner, at: Instant) {
         let due = self.due.entry(key.clone()).or_insert(at);
         *due = (*due).min(at);
     }
 
     /// Takes the key that is due longest and marks it busy.
-    pub(super) fn take(&mut self, now: Instant) -> Option<Name> {
+    pub(super) fn take(&mut self, now: Instant) -> Option<Owner> {
         let idle = self
             .due
             .iter()
@@ -45,7 +45,7 @@ impl Queue {
     }
 
     /// Ends the run of `key`.
-    pub(super) fn finish(&mut self, key: &Name) {
+    pub(super) fn finish(&mut self, key: &Owner) {
         self.busy.remove(key);
     }
 }
@@ -56,8 +56,8 @@ mod tests {
 
     use super::*;
 
-    fn name(text: &str) -> Name {
-        Name::from(text)
+    fn name(text: &str) -> Owner {
+        Owner::addon(&text.into())
     }
 
     #[tokio::test]

@@ -17,15 +17,15 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// An object as the API sent it.
 #[derive(Debug, Clone)]
-pub(super) struct Raw {
+pub(in crate::controllers) struct Raw {
     meta: ObjectMeta,
     /// The object without managed fields.
-    pub(super) object: Value,
+    pub(in crate::controllers) object: Value,
 }
 
 impl Raw {
     /// Wraps an object that is to be sent.
-    pub(super) fn new(object: Value) -> Self {
+    pub(in crate::controllers) fn new(object: Value) -> Self {
         Self {
             meta: identity(&object),
             object,
@@ -34,7 +34,7 @@ impl Raw {
 }
 
 /// Returns how a kind is addressed, in the client's own terms.
-pub(super) fn resource(kind: Kind) -> ApiResource {
+pub(in crate::controllers) fn resource(kind: Kind) -> ApiResource {
     let Address {
         group,
         version,

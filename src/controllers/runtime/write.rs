@@ -1,6 +1,6 @@
 //! The only code that changes the hub: creates, merge patches, status patches and deletions, each with its precondition.
 //!
-//! Decides nothing. A write that meets another revision than it was planned from fails, and the add-on is planned again.
+//! Decides nothing. A write that meets another revision than it was planned from fails, and its owner is planned for again.
 //! Never begins a write after the end was asked for, or after another replica has begun to lead.
 
 use std::collections::BTreeMap;
@@ -18,16 +18,16 @@ use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use super::cause::root;
-use super::events::Subject;
-use super::herald::Herald;
-use super::pauses::Failure;
+use super::backoff::Failure;
+use super::error_root::root;
+use super::event_budget::Subject;
+use super::event_recorder::EventRecorder;
+use super::pruned_fields::PrunedFields;
 use super::raw::{Raw, resource};
-use super::sign::{SignError, certificate, secret_of};
-use super::tide::Progress;
-use super::unkept::Unkept;
+use crate::controllers::sign::{SignError, certificate, secret_of};
+use crate::controllers::tide::Progress;
 use crate::plan::{Action, Answer, Plan, Revision};
-use crate::snapshot::{Expected, Kind, Lane, Name, ObjectKey};
+use crate::snapshot::{Expected, Kind, Lane, Name, ObjectKey, Owner};
 use crate::telemetry::{Metrics, Written};
 
 /// From which pause on a write that fails again and again is worth a warning, whatever the reason.
@@ -119,19 +119,19 @@ impl ApplyError {
     }
 
     /// Tells of the failure; one that a fresh plan may mend at once is no news.
-    pub(super) fn tell(&self, addon: &Name, pause: Duration) {
+    pub(super) fn tell(&self, owner: &Owner, pause: Duration) {
         match self {
             Self::Conflict { object } | Self::Hidden { object } if pause < STUBBORN => {
-                debug!(%addon, %object, ?pause, "planning again after a conflict");
+                debug!(%owner, %object, ?pause, "planning again after a conflict");
             }
             Self::Conflict { .. } | Self::Hidden { .. } | Self::NoChange { .. } => {
-                warn!(%addon, error = %self, ?pause, "will retry");
+                warn!(%owner, error = %self, ?pause, "will retry");
             }
             Self::Sign { source, .. } => {
-                warn!(%addon, error = %self, cause = %source, ?pause, "will retry");
+                warn!(%owner, error = %self, cause = %source, ?pause, "will retry");
             }
             Self::Write { source, .. } => {
-                warn!(%addon, error = %self, cause = %root(&**source), ?pause, "will retry");
+                warn!(%owner, error = %self, cause = %root(&**source), ?pause, "will retry");
             }
         }
     }
@@ -161,12 +161,12 @@ pub(super) struct Applied {
 
 /// What every write needs.
 #[derive(Clone)]
-pub(super) struct Pen {
+pub(super) struct Writer {
     pub(super) client: Client,
     /// Where spectators hear of what was written.
     pub(super) progress: broadcast::Sender<Progress>,
     /// Where the hub's own users hear of it.
-    pub(super) herald: Herald,
+    pub(super) recorder: EventRecorder,
     /// Ends the writing after the write under way.
     pub(super) stop: CancellationToken,
     /// How many namespaces are written to at the same time.
@@ -174,21 +174,21 @@ pub(super) struct Pen {
     /// Namespace of signers' secrets whose namespace nobody names.
     pub(super) signing_namespace: Name,
     /// What the hub does not keep of a status.
-    pub(super) unkept: Unkept,
+    pub(super) pruned: PrunedFields,
     /// Whether this replica is the one that writes.
     pub(super) leading: watch::Receiver<bool>,
     /// Where writes are counted.
     pub(super) metrics: Metrics,
 }
 
-impl Pen {
+impl Writer {
     fn is_down(&self) -> bool {
         self.stop.is_cancelled() || !*self.leading.borrow()
     }
 }
 
 /// Applies a plan: the writes of one lane in their order, lanes beside each other, the cluster-scoped ones last.
-pub(super) async fn apply_plan(pen: Pen, subject: Subject, plan: Plan) -> Applied {
+pub(super) async fn apply_plan(writer: Writer, subject: Subject, plan: Plan) -> Applied {
     let mut groups: BTreeMap<Lane, Vec<Action>> = BTreeMap::new();
     for action in plan.actions {
         groups.entry(action.object().lane()).or_default().push(action);
@@ -196,12 +196,12 @@ pub(super) async fn apply_plan(pen: Pen, subject: Subject, plan: Plan) -> Applie
     let hub = groups.remove(&(Name::from(""), None)).unwrap_or_default();
     let each = groups
         .into_values()
-        .map(|actions| apply_group(&pen, &subject, actions));
+        .map(|actions| apply_group(&writer, &subject, actions));
     let mut all: Vec<Applied> = stream::iter(each)
-        .buffer_unordered(pen.at_once.max(1))
+        .buffer_unordered(writer.at_once.max(1))
         .collect()
         .await;
-    all.push(apply_group(&pen, &subject, hub).await);
+    all.push(apply_group(&writer, &subject, hub).await);
     all.into_iter().fold(Applied::default(), |mut sum, part| {
         sum.expected.extend(part.expected);
         sum.removed.extend(part.removed);
@@ -211,22 +211,23 @@ pub(super) async fn apply_plan(pen: Pen, subject: Subject, plan: Plan) -> Applie
 }
 
 /// The first write that fails ends its group: what follows may rely on it.
-async fn apply_group(pen: &Pen, subject: &Subject, actions: Vec<Action>) -> Applied {
+async fn apply_group(writer: &Writer, subject: &Subject, actions: Vec<Action>) -> Applied {
     let mut applied = Applied::default();
     for mut action in actions {
         rebase(&mut action, &applied.expected);
-        if pen.is_down() {
+        if writer.is_down() {
             break;
         }
         let news = News::of(&action);
         let object = action.object().clone();
         let removes = matches!(action, Action::Delete { .. }) && object.kind == Kind::Instance;
-        let outcome = apply_one(pen, action).await;
-        pen.metrics
+        let outcome = apply_one(writer, action).await;
+        writer
+            .metrics
             .wrote(object.kind.address().resource, written(&outcome));
         match outcome {
             Ok(expected) => {
-                news.tell(pen, subject, &object);
+                news.tell(writer, subject, &object);
                 applied.removed.extend(removes.then(|| object.namespace.clone()));
                 applied
                     .expected
@@ -291,25 +292,25 @@ impl News {
         }
     }
 
-    fn tell(self, pen: &Pen, subject: &Subject, object: &ObjectKey) {
+    fn tell(self, writer: &Writer, subject: &Subject, object: &ObjectKey) {
         match self {
             Self::Nothing => {}
-            Self::Removed(uid, why) => pen.herald.removed(subject, object, &uid, why),
+            Self::Removed(uid, why) => writer.recorder.removed(subject, object, &uid, why),
             Self::Note(uid, note) => {
                 let cluster = note.cluster().map_or("", |cluster| &**cluster);
                 let (reason, message) = (note.reason(), note.message());
                 info!(addon = %note.addon(), cluster, reason, message, "state changed");
-                pen.herald.note(subject, object, &uid, &note);
+                writer.recorder.note(subject, object, &uid, &note);
                 // Nobody watching is fine.
-                let _sent = pen.progress.send(note).ok();
+                let _sent = writer.progress.send(note).ok();
             }
         }
     }
 }
 
-async fn apply_one(pen: &Pen, action: Action) -> Result<Option<Expected>, ApplyError> {
+async fn apply_one(writer: &Writer, action: Action) -> Result<Option<Expected>, ApplyError> {
     let object = action.object().clone();
-    let api = api(&pen.client, &object);
+    let api = api(&writer.client, &object);
     match action {
         Action::Create { body, why, .. } => {
             let params = PostParams {
@@ -333,7 +334,7 @@ async fn apply_one(pen: &Pen, action: Action) -> Result<Option<Expected>, ApplyE
             }
             changed(object, &before, seen(&patched))
         }
-        Action::Status { before, patch, .. } => write_status(pen, &api, object, &before, patch).await,
+        Action::Status { before, patch, .. } => write_status(writer, &api, object, &before, patch).await,
         Action::Delete { before, why, .. } => {
             let conditions = Preconditions {
                 uid: Some(before.uid.to_string()),
@@ -352,19 +353,19 @@ async fn apply_one(pen: &Pen, action: Action) -> Result<Option<Expected>, ApplyE
             }
             Ok(Some(Expected::Gone(before.uid)))
         }
-        Action::Certify { before, answer, .. } => certify(pen, object, &before, answer).await,
+        Action::Certify { before, answer, .. } => certify(writer, object, &before, answer).await,
     }
 }
 
 /// What the hub does not keep is not sent to it.
 async fn write_status(
-    pen: &Pen,
+    writer: &Writer,
     api: &Api<Raw>,
     object: ObjectKey,
     before: &Revision,
     mut patch: Value,
 ) -> Result<Option<Expected>, ApplyError> {
-    if !pen.unkept.strip(object.kind, &mut patch) {
+    if !writer.pruned.strip(object.kind, &mut patch) {
         return Ok(None);
     }
     let written = guarded(patch, before);
@@ -373,7 +374,7 @@ async fn write_status(
         .await;
     let patched = patched.map_err(|error| failed("patch the status of", &object, error))?;
     debug!(%object, "status written");
-    if pen.unkept.learn(object.kind, &written, &patched.object) {
+    if writer.pruned.learn(object.kind, &written, &patched.object) {
         return Ok(None);
     }
     changed(object, before, seen(&patched))
@@ -388,7 +389,7 @@ fn patching() -> PatchParams {
 
 /// Approval and certificate have endpoints of their own.
 async fn certify(
-    pen: &Pen,
+    writer: &Writer,
     object: ObjectKey,
     before: &Revision,
     answer: Answer,
@@ -400,19 +401,19 @@ async fn certify(
     let (endpoint, verb, patch) = match answer {
         Answer::Approve(patch, None) => ("approval", "approve", patch),
         Answer::Approve(patch, Some(signer)) => {
-            let asked = secret_of(&pen.client, &signer, &pen.signing_namespace).await;
+            let asked = secret_of(&writer.client, &signer, &writer.signing_namespace).await;
             asked.map_err(unsigned)?;
             ("approval", "approve", patch)
         }
         Answer::Sign(signing) => {
-            let signed = certificate(&pen.client, &signing, &pen.signing_namespace, &before.uid).await;
+            let signed = certificate(&writer.client, &signing, &writer.signing_namespace, &before.uid).await;
             let pem = signed.map_err(unsigned)?;
             let patch = json!({"status": {"certificate": STANDARD.encode(pem)}});
             ("status", "write the certificate of", patch)
         }
     };
     let patch = Patch::Merge(guarded(patch, before));
-    let api = api(&pen.client, &object);
+    let api = api(&writer.client, &object);
     let patched = api
         .patch_subresource(endpoint, &object.name, &patching(), &patch)
         .await;
@@ -498,7 +499,7 @@ fn failed(verb: &'static str, object: &ObjectKey, error: kube::Error) -> ApplyEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controllers::events::EventBudget;
+    use crate::controllers::runtime::event_budget::EventBudget;
 
     async fn hub() -> devhub::DevHub {
         let crds = crate::api::crds();
@@ -509,26 +510,26 @@ mod tests {
         builder.start().await.expect("the hub starts")
     }
 
-    fn pen(client: Client) -> Pen {
-        Pen {
+    fn writer(client: Client) -> Writer {
+        Writer {
             progress: broadcast::channel(1).0,
-            herald: Herald::start(client.clone(), EventBudget::default(), CancellationToken::new()),
+            recorder: EventRecorder::start(client.clone(), EventBudget::default(), CancellationToken::new()),
             client,
             stop: CancellationToken::new(),
             at_once: 1,
             signing_namespace: Name::from("signers"),
-            unkept: Unkept::default(),
+            pruned: PrunedFields::default(),
             leading: watch::channel(true).1,
             metrics: Metrics::default(),
         }
     }
 
-    async fn apply(pen: Pen, plan: Plan) -> Applied {
+    async fn apply(writer: Writer, plan: Plan) -> Applied {
         let subject = Subject {
-            addon: "hello".into(),
+            owner: ObjectKey::addon(&"hello".into()),
             uid: None,
         };
-        apply_plan(pen, subject, plan).await
+        apply_plan(writer, subject, plan).await
     }
 
     fn object() -> ObjectKey {
@@ -552,11 +553,11 @@ mod tests {
     #[tokio::test]
     async fn a_second_write_to_an_object_goes_on_from_the_first() {
         let hub = hub().await;
-        let pen = pen(hub.client());
-        let created = apply(pen.clone(), create()).await;
+        let writer = writer(hub.client());
+        let created = apply(writer.clone(), create()).await;
         assert!(created.errors.is_empty(), "{:?}", created.errors);
         let read = || async {
-            api(&pen.client, &object())
+            api(&writer.client, &object())
                 .get("base")
                 .await
                 .expect("it is there")
@@ -581,13 +582,13 @@ mod tests {
             actions,
             ..Plan::default()
         };
-        let applied = apply(pen.clone(), plan(actions.clone())).await;
+        let applied = apply(writer.clone(), plan(actions.clone())).await;
         assert!(applied.errors.is_empty(), "{:?}", applied.errors);
         let written = read().await.object;
         assert_eq!(written["metadata"]["finalizers"], json!(["example.com/held"]));
         assert_eq!(written["spec"]["agentInstallNamespace"], "y");
         // What somebody else wrote is another revision all the same.
-        let again = apply(pen.clone(), plan(actions)).await;
+        let again = apply(writer.clone(), plan(actions)).await;
         assert!(
             matches!(again.errors.as_slice(), [ApplyError::Conflict { .. }]),
             "{:?}",
@@ -599,10 +600,10 @@ mod tests {
     #[tokio::test]
     async fn a_write_that_changes_nothing_is_an_error() {
         let hub = hub().await;
-        let pen = pen(hub.client());
-        let created = apply(pen.clone(), create()).await;
+        let writer = writer(hub.client());
+        let created = apply(writer.clone(), create()).await;
         assert!(created.errors.is_empty(), "{:?}", created.errors);
-        let stored = api(&pen.client, &object())
+        let stored = api(&writer.client, &object())
             .get("base")
             .await
             .expect("it is there");
@@ -626,19 +627,19 @@ mod tests {
             }],
             ..Plan::default()
         };
-        let same = apply(pen.clone(), replace("x")).await;
+        let same = apply(writer.clone(), replace("x")).await;
         assert!(
             matches!(&*same.errors, [ApplyError::NoChange { .. }]),
             "{:?}",
             same.errors
         );
-        let other = apply(pen.clone(), replace("y")).await;
+        let other = apply(writer.clone(), replace("y")).await;
         assert!(
             other.errors.is_empty() && other.expected.len() == 1,
             "{:?}",
             other.errors
         );
-        let again = apply(pen.clone(), create()).await;
+        let again = apply(writer.clone(), create()).await;
         assert!(
             matches!(&*again.errors, [ApplyError::Hidden { .. }]),
             "{:?}",
@@ -651,14 +652,14 @@ mod tests {
     #[tokio::test]
     async fn the_last_finalizer_of_what_is_being_deleted_is_a_change() {
         let hub = hub().await;
-        let pen = pen(hub.client());
+        let writer = writer(hub.client());
         let mut plan = create();
         if let Some(Action::Create { body, .. }) = plan.actions.first_mut() {
             json_patch::merge(body, &json!({"metadata": {"finalizers": ["example.com/held"]}}));
         }
-        let created = apply(pen.clone(), plan).await;
+        let created = apply(writer.clone(), plan).await;
         assert!(created.errors.is_empty(), "{:?}", created.errors);
-        let endpoint = api(&pen.client, &object());
+        let endpoint = api(&writer.client, &object());
         endpoint
             .delete("base", &DeleteParams::default())
             .await
@@ -676,7 +677,7 @@ mod tests {
             why: "a test",
         };
         let applied = apply(
-            pen.clone(),
+            writer.clone(),
             Plan {
                 actions: vec![release],
                 ..Plan::default()
@@ -690,7 +691,7 @@ mod tests {
             applied.removed.is_empty(),
             "it was not this write that took it away"
         );
-        let counted = pen.metrics.text();
+        let counted = writer.metrics.text();
         let written = "tidegate_writes_total{resource=\"addondeploymentconfigs\",outcome=\"Done\"} 2";
         assert!(
             counted.contains(written) && !counted.contains("Failed"),
@@ -703,12 +704,12 @@ mod tests {
     #[tokio::test]
     async fn nothing_is_written_after_the_end_was_asked_for() {
         let hub = hub().await;
-        let pen = pen(hub.client());
-        pen.stop.cancel();
-        let applied = apply(pen.clone(), create()).await;
+        let writer = writer(hub.client());
+        writer.stop.cancel();
+        let applied = apply(writer.clone(), create()).await;
         assert!(applied.expected.is_empty() && applied.errors.is_empty());
         assert!(
-            api(&pen.client, &object())
+            api(&writer.client, &object())
                 .get_opt("base")
                 .await
                 .expect("an answer")

@@ -162,7 +162,10 @@ mod tests {
             let unread = look_within(hub(code), objects, Duration::from_millis(50))
                 .await
                 .expect_err("a fault");
-            let told = format!("{unread}: {}", crate::controllers::cause::root(&unread));
+            let told = format!(
+                "{unread}: {}",
+                crate::controllers::runtime::error_root::root(&unread)
+            );
             assert_eq!(told, expected);
         }
     }

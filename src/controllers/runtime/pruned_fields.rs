@@ -14,11 +14,11 @@ use crate::snapshot::Kind;
 
 /// What the hub is known not to keep: kinds with fields of their status.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Unkept {
+pub(super) struct PrunedFields {
     known: Arc<Mutex<BTreeSet<(Kind, String)>>>,
 }
 
-impl Unkept {
+impl PrunedFields {
     /// Compares what was written to a status with what the hub answered; returns whether all that was written is lost.
     pub(super) fn learn(&self, kind: Kind, patch: &Value, answer: &Value) -> bool {
         let Some(written) = patch.get("status").and_then(Value::as_object) else {
@@ -117,14 +117,14 @@ mod tests {
                 Some(json!({"a": 1, "b": [1]})),
             ),
         ] {
-            let unkept = Unkept::default();
-            unkept.learn(
+            let pruned = PrunedFields::default();
+            pruned.learn(
                 Kind::AddOn,
                 &json!({"status": written}),
                 &json!({"status": answered}),
             );
             let mut patch = json!({"status": again});
-            let anything = unkept.strip(Kind::AddOn, &mut patch);
+            let anything = pruned.strip(Kind::AddOn, &mut patch);
             assert_eq!(
                 anything.then(|| patch["status"].clone()),
                 left,
@@ -132,7 +132,7 @@ mod tests {
             );
             let mut other = json!({"status": again});
             assert!(
-                unkept.strip(Kind::Instance, &mut other),
+                pruned.strip(Kind::Instance, &mut other),
                 "another kind is not concerned"
             );
             assert_eq!(other, json!({"status": again}));
@@ -141,15 +141,15 @@ mod tests {
 
     #[test]
     fn a_hub_without_any_status_keeps_nothing_of_it() {
-        let unkept = Unkept::default();
-        unkept.learn(
+        let pruned = PrunedFields::default();
+        pruned.learn(
             Kind::AddOn,
             &json!({"status": {"a": 1}}),
             &json!({"metadata": {}}),
         );
-        assert!(!unkept.strip(Kind::AddOn, &mut json!({"status": {"a": 2}})));
+        assert!(!pruned.strip(Kind::AddOn, &mut json!({"status": {"a": 2}})));
         assert!(
-            unkept.strip(Kind::AddOn, &mut json!({"metadata": {"labels": {}}})),
+            pruned.strip(Kind::AddOn, &mut json!({"metadata": {"labels": {}}})),
             "no status, no opinion"
         );
     }

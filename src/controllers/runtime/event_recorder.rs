@@ -1,4 +1,4 @@
-//! The herald: writes what happened as events of `events.k8s.io/v1`, beside everything else.
+//! The recorder: writes what happened as events of `events.k8s.io/v1`, beside everything else.
 //!
 //! Never blocks who tells, never fails anything: what cannot be written is counted and logged. Equal events within a few minutes
 //! become one with a series; another text is another event, as with client-go's recorder of core events: a series keeps the note of
@@ -16,10 +16,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use super::cause::root;
-use super::events::{Admission, Board, EventBudget, Purse, SUMMARY, Subject, Summary};
+use super::error_root::root;
+use super::event_budget::{Admission, BudgetOf, EventBudget, EventCorrelator, SUMMARY, Subject, Summary};
 use crate::plan::{Grade, Note};
-use crate::snapshot::{Kind, Name, ObjectKey};
+use crate::snapshot::{Name, ObjectKey};
 
 /// Who reports: `reportingController` of every event.
 const CONTROLLER: &str = "tidegate.io/controllers";
@@ -48,32 +48,42 @@ enum Message {
 
 /// Where to tell what happened.
 #[derive(Clone, Debug)]
-pub struct Herald {
-    board: Arc<Mutex<Board>>,
+pub struct EventRecorder {
+    correlator: Arc<Mutex<EventCorrelator>>,
     sender: mpsc::Sender<Message>,
 }
 
-impl Herald {
+impl EventRecorder {
     /// Starts to write events until `stop`.
-    pub(super) fn start(client: Client, budget: EventBudget, stop: CancellationToken) -> Self {
-        let board = Arc::new(Mutex::new(Board::new(budget)));
+    pub(in crate::controllers) fn start(
+        client: Client,
+        budget: EventBudget,
+        stop: CancellationToken,
+    ) -> Self {
+        let correlator = Arc::new(Mutex::new(EventCorrelator::new(budget)));
         let (sender, receiver) = mpsc::channel(WAITING);
-        let scribe = Scribe {
+        let event_writer = EventWriter {
             client,
             recorders: BTreeMap::new(),
-            board: Arc::clone(&board),
+            correlator: Arc::clone(&correlator),
             failed: 0,
             complained: None,
         };
-        tokio::spawn(async move { stop.run_until_cancelled(scribe.run(receiver)).await });
-        Self { board, sender }
+        tokio::spawn(async move { stop.run_until_cancelled(event_writer.run(receiver)).await });
+        Self { correlator, sender }
     }
 
     /// Tells of a change of state; `object` is what was written to, with its uid.
-    pub(super) fn note(&self, subject: &Subject, object: &ObjectKey, uid: &Name, note: &Note) {
+    pub(in crate::controllers) fn note(
+        &self,
+        subject: &Subject,
+        object: &ObjectKey,
+        uid: &Name,
+        note: &Note,
+    ) {
         let purse = match note {
-            Note::Cluster { .. } | Note::Stuck { .. } => Purse::Clusters(note.grade()),
-            Note::AddOn { .. } => Purse::Whole,
+            Note::Cluster { .. } | Note::Stuck { .. } => BudgetOf::Clusters(note.grade()),
+            Note::AddOn { .. } => BudgetOf::Whole,
         };
         self.tell(subject, purse, (note.grade(), note.reason()), || Telling {
             regarding: reference(object, uid),
@@ -82,9 +92,15 @@ impl Herald {
     }
 
     /// Tells that an instance was deleted, and why.
-    pub(super) fn removed(&self, subject: &Subject, object: &ObjectKey, uid: &Name, why: &str) {
+    pub(in crate::controllers) fn removed(
+        &self,
+        subject: &Subject,
+        object: &ObjectKey,
+        uid: &Name,
+        why: &str,
+    ) {
         const REASON: &str = "Removed";
-        let purse = Purse::Clusters(Grade::Normal);
+        let purse = BudgetOf::Clusters(Grade::Normal);
         self.tell(subject, purse, (Grade::Normal, REASON), || Telling {
             regarding: reference(object, uid),
             event: event(Grade::Normal, REASON, "Uninstall", why),
@@ -92,14 +108,14 @@ impl Herald {
     }
 
     /// Tells that a stored object has begun, or ceased, to be at fault; out of the same purse as what happens on clusters.
-    pub(super) fn judged(
+    pub(in crate::controllers) fn judged(
         &self,
         subject: &Subject,
         (object, uid): (&ObjectKey, &Name),
         (grade, reason): (Grade, &'static str),
         note: &str,
     ) {
-        self.tell(subject, Purse::Clusters(grade), (grade, reason), || Telling {
+        self.tell(subject, BudgetOf::Clusters(grade), (grade, reason), || Telling {
             regarding: reference(object, uid),
             event: event(grade, reason, "Audit", note),
         });
@@ -108,11 +124,11 @@ impl Herald {
     fn tell(
         &self,
         subject: &Subject,
-        purse: Purse,
+        purse: BudgetOf,
         of: (Grade, &'static str),
         telling: impl FnOnce() -> Telling,
     ) {
-        let message = match lock(&self.board).admit(subject, purse, of, Instant::now()) {
+        let message = match lock(&self.correlator).admit(subject, purse, of, Instant::now()) {
             Admission::Write => Message::Tell(Box::new(telling())),
             Admission::First => Message::Wake,
             Admission::Counted => return,
@@ -122,26 +138,26 @@ impl Herald {
     }
 }
 
-fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
-    board.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(correlator: &Mutex<EventCorrelator>) -> MutexGuard<'_, EventCorrelator> {
+    correlator.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What equal events have in common: about what, reason and note.
 type Text = (String, String, Option<String>);
 
-struct Scribe {
+struct EventWriter {
     client: Client,
     /// One recorder for each text, because a recorder counts up whatever the text is; with when it was last asked.
     recorders: BTreeMap<Text, (Recorder, Instant)>,
-    board: Arc<Mutex<Board>>,
+    correlator: Arc<Mutex<EventCorrelator>>,
     failed: u64,
     complained: Option<Instant>,
 }
 
-impl Scribe {
+impl EventWriter {
     async fn run(mut self, mut receiver: mpsc::Receiver<Message>) {
         loop {
-            let due = lock(&self.board).due();
+            let due = lock(&self.correlator).due();
             let summary = async { tokio::time::sleep_until(due.unwrap_or_else(Instant::now)).await };
             tokio::select! {
                 message = receiver.recv() => match message {
@@ -155,12 +171,11 @@ impl Scribe {
     }
 
     async fn summarize(&mut self) {
-        let summaries = lock(&self.board).take_summaries(Instant::now());
+        let summaries = lock(&self.correlator).take_summaries(Instant::now());
         for Summary { of, grade, note } in summaries {
             let Some(uid) = of.uid else { continue };
-            let object = ObjectKey::new(Kind::AddOn, "", of.addon);
             let telling = Telling {
-                regarding: reference(&object, &uid),
+                regarding: reference(&of.owner, &uid),
                 event: event(grade, SUMMARY, "Rollout", &note),
             };
             self.publish(&telling).await;
@@ -244,6 +259,7 @@ fn event(grade: Grade, reason: &str, action: &str, note: &str) -> Event {
 mod tests {
     use super::*;
     use crate::plan::{Outcome, Phase};
+    use crate::snapshot::Kind;
     use k8s_openapi::api::events::v1::Event as Stored;
     use kube::Api;
     use kube::api::{DeleteParams, ListParams};
@@ -259,7 +275,7 @@ mod tests {
 
     fn subject() -> Subject {
         Subject {
-            addon: "hello".into(),
+            owner: ObjectKey::addon(&"hello".into()),
             uid: None,
         }
     }
@@ -280,10 +296,10 @@ mod tests {
     async fn equal_events_are_one_with_a_series_and_long_ones_are_cut() {
         let hub = devhub::DevHub::builder().start().await.expect("the hub starts");
         let stop = CancellationToken::new();
-        let herald = Herald::start(hub.client(), EventBudget::default(), stop.clone());
+        let recorder = EventRecorder::start(hub.client(), EventBudget::default(), stop.clone());
         let object = ObjectKey::new(Kind::Instance, "default", "hello");
         for _ in 0..3 {
-            herald.note(
+            recorder.note(
                 &subject(),
                 &object,
                 &"uid".into(),
@@ -310,9 +326,9 @@ mod tests {
     async fn another_text_is_another_event_so_that_the_present_one_is_seen() {
         let hub = devhub::DevHub::builder().start().await.expect("the hub starts");
         let stop = CancellationToken::new();
-        let herald = Herald::start(hub.client(), EventBudget::default(), stop.clone());
+        let recorder = EventRecorder::start(hub.client(), EventBudget::default(), stop.clone());
         let object = ObjectKey::new(Kind::Instance, "default", "hello");
-        let tell = |note: &str| herald.note(&subject(), &object, &"uid".into(), &failure(note));
+        let tell = |note: &str| recorder.note(&subject(), &object, &"uid".into(), &failure(note));
         for note in ["v7", "v8", "v9", "v9"] {
             tell(note);
         }
@@ -347,11 +363,11 @@ mod tests {
             burst: u32::MAX,
             ..EventBudget::default()
         };
-        let herald = Herald::start(client, budget, CancellationToken::new());
+        let recorder = EventRecorder::start(client, budget, CancellationToken::new());
         let object = ObjectKey::new(Kind::Instance, "default", "hello");
         let told = async {
             for _ in 0..3 * WAITING {
-                herald.note(&subject(), &object, &"uid".into(), &failure("no"));
+                recorder.note(&subject(), &object, &"uid".into(), &failure("no"));
             }
         };
         assert!(tokio::time::timeout(PATIENCE, told).await.is_ok());

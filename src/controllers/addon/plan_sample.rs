@@ -1,4 +1,4 @@
-//! The audit: a sample of the plans is checked against the invariants before it is applied, and a sample of those that were
+//! The sample of plans: a part of the plans is checked against the invariants before it is applied, and a sample of those that were
 //! made with a memo is made again without one.
 //!
 //! Decides which plans are checked: small ones always, large ones rarely, because a check costs about as much as the writes that
@@ -32,7 +32,7 @@ struct Sample {
 
 /// Checks a sample of the plans.
 #[derive(Debug, Default)]
-pub(super) struct Audit {
+pub(super) struct PlanSample {
     checked: Sample,
     made_again: Sample,
     /// Add-ons whose last checked plan was refused: all of theirs are checked until one is sound.
@@ -40,7 +40,7 @@ pub(super) struct Audit {
     refused: Arc<AtomicU64>,
 }
 
-impl Audit {
+impl PlanSample {
     /// Returns how many plans were refused, for those who watch from outside.
     pub(super) fn refused(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.refused)

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -20,20 +19,19 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::absence::Absences;
-use super::apply::{Applied, Pen, STUBBORN, apply_plan};
-use super::cause::root;
+use super::backoff::Backoff;
 use super::clock::{Clock, Trust};
-use super::doubts::timeless;
-use super::events::Subject;
-use super::herald::Herald;
-use super::pauses::Pauses;
-use super::planning::{Planned, Planner, Planning};
+use super::controller::{Controller, Moment, Planned};
+use super::error_root::root;
+use super::event_budget::Subject;
+use super::event_recorder::EventRecorder;
+use super::pruned_fields::PrunedFields;
 use super::queue::Queue;
-use super::second_look::{Unread, look_again};
-use super::tide::{Progress, TideOptions};
-use super::unkept::Unkept;
+use super::read_again::{Unread, look_again};
+use super::write::{Applied, STUBBORN, Writer, apply_plan};
+use crate::controllers::tide::{Progress, TideOptions};
 use crate::plan::{Action, Plan};
-use crate::snapshot::{Completeness, Event, Facts, Kind, Lane, Lookout, Name, ObjectKey, Store};
+use crate::snapshot::{Completeness, Event, Facts, Kind, Lane, Lookout, ObjectKey, Owner, Store};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
@@ -48,39 +46,43 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Where the loop tells what it knows.
 #[derive(Debug)]
-pub(super) struct Outlets {
-    pub(super) facts: Arc<ArcSwap<Facts>>,
-    pub(super) progress: broadcast::Sender<Progress>,
-    pub(super) synced: watch::Sender<bool>,
-    pub(super) lookouts: mpsc::UnboundedSender<Lookout>,
-    pub(super) relists: BTreeMap<Kind, Arc<Notify>>,
+pub(in crate::controllers) struct Outlets {
+    pub(in crate::controllers) facts: Arc<ArcSwap<Facts>>,
+    pub(in crate::controllers) progress: broadcast::Sender<Progress>,
+    pub(in crate::controllers) synced: watch::Sender<bool>,
+    pub(in crate::controllers) lookouts: mpsc::UnboundedSender<Lookout>,
+    pub(in crate::controllers) relists: BTreeMap<Kind, Arc<Notify>>,
 }
 
+/// What plans, by the kind of the owners that it plans for.
+pub(in crate::controllers) type Controllers = BTreeMap<Kind, Box<dyn Controller>>;
+
 /// The loop's state.
-pub(super) struct Driver {
-    pub(super) pen: Pen,
+pub(in crate::controllers) struct Reconciler {
+    pub(super) writer: Writer,
     options: TideOptions,
     outlets: Outlets,
     pub(super) store: Store,
     pub(super) queue: Queue,
-    pauses: Pauses,
+    backoff: Backoff,
     listed: BTreeSet<Kind>,
-    waiting: BTreeMap<Name, Instant>,
+    waiting: BTreeMap<Owner, Instant>,
     /// Since when add-ons have configurations that nobody has looked at.
-    unseen: BTreeMap<Name, Instant>,
+    unseen: BTreeMap<Owner, Instant>,
     /// How long the store may take to see an own write.
     pub(super) patience: Duration,
-    running: JoinSet<(Name, Option<Applied>)>,
+    running: JoinSet<(Owner, Option<Applied>)>,
     /// Objects of an add-on that are not as the watches show them.
-    doubtful: BTreeMap<Name, BTreeSet<ObjectKey>>,
-    looking: JoinSet<(Name, Result<Vec<Event>, Unread>)>,
+    doubtful: BTreeMap<Owner, BTreeSet<ObjectKey>>,
+    looking: JoinSet<(Owner, Result<Vec<Event>, Unread>)>,
     pub(super) absences: Absences,
     pub(super) clock: Clock,
     /// Whether it was known what time it is when that was asked last.
     pub(super) trust: Trust,
     /// How many removals of each add-on are held.
-    pub(super) held_removals: BTreeMap<Name, usize>,
-    planning: Planning,
+    pub(super) held_removals: BTreeMap<Owner, usize>,
+    /// What plans, by the kind of the owner.
+    pub(super) controllers: Controllers,
     /// Whether this replica is the one that writes, and whether it was when that was asked last.
     leading: watch::Receiver<bool>,
     pub(super) led: bool,
@@ -94,35 +96,35 @@ enum Held {
     Looking,
 }
 
-impl Driver {
-    pub(super) fn new(
+impl Reconciler {
+    pub(in crate::controllers) fn new(
         client: Client,
         options: TideOptions,
         outlets: Outlets,
-        clock: Clock,
+        (clock, controllers): (Clock, Controllers),
         (stop, leading): (CancellationToken, watch::Receiver<bool>),
     ) -> Self {
         let relists = outlets.relists.clone();
         let absences = Absences::new(client.clone(), options.metrics.clone(), relists);
-        let herald = Herald::start(client.clone(), options.events, stop.clone());
-        let pen = Pen {
+        let recorder = EventRecorder::start(client.clone(), options.events, stop.clone());
+        let writer = Writer {
             client,
             progress: outlets.progress.clone(),
-            herald,
+            recorder,
             stop,
             at_once: options.writes_at_once,
             signing_namespace: options.signing_namespace.clone(),
-            unkept: Unkept::default(),
+            pruned: PrunedFields::default(),
             leading: leading.clone(),
             metrics: options.metrics.clone(),
         };
         Self {
-            pen,
+            writer,
             store: Store::new(options.settings.clone()),
             options,
             outlets,
             queue: Queue::default(),
-            pauses: Pauses::default(),
+            backoff: Backoff::default(),
             listed: BTreeSet::new(),
             waiting: BTreeMap::new(),
             unseen: BTreeMap::new(),
@@ -134,25 +136,20 @@ impl Driver {
             trust: clock.trust(),
             clock,
             held_removals: BTreeMap::new(),
-            planning: Planning::default(),
+            controllers,
             leading,
             led: false,
         }
     }
 
     /// Returns where others may tell what happened, within the same budget.
-    pub(super) fn herald(&self) -> Herald {
-        self.pen.herald.clone()
-    }
-
-    /// Returns the number of plans that broke an invariant and were not applied.
-    pub(super) fn refused_plans(&self) -> Arc<AtomicU64> {
-        self.planning.refused()
+    pub(in crate::controllers) fn recorder(&self) -> EventRecorder {
+        self.writer.recorder.clone()
     }
 
     /// Runs until the end is asked for, or until no watch is left.
-    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) {
-        let stop = self.pen.stop.clone();
+    pub(in crate::controllers) async fn run(mut self, mut events: mpsc::Receiver<Event>) {
+        let stop = self.writer.stop.clone();
         let mut trust = self.clock.told();
         loop {
             let next = self.queue.next().filter(|_| self.may_plan());
@@ -165,13 +162,13 @@ impl Driver {
                     self.take_in(event, &mut events);
                 }
                 Some(done) = self.running.join_next(), if !self.running.is_empty() => {
-                    if let Ok((addon, applied)) = done {
-                        self.settle(&addon, applied);
+                    if let Ok((owner, applied)) = done {
+                        self.settle(&owner, applied);
                     }
                 }
                 Some(done) = self.looking.join_next(), if !self.looking.is_empty() => {
-                    if let Ok((addon, seen)) = done {
-                        self.see(&addon, seen);
+                    if let Ok((owner, seen)) = done {
+                        self.see(&owner, seen);
                     }
                 }
                 Some(read) = self.absences.read(), if self.absences.are_reading() => self.hear(read),
@@ -230,8 +227,8 @@ impl Driver {
             }
             other => vec![other],
         };
-        for addon in events.into_iter().flat_map(|event| self.store.apply(event)) {
-            self.queue.touch(&addon, at);
+        for owner in events.into_iter().flat_map(|event| self.store.apply(event)) {
+            self.queue.touch(&owner, at);
         }
     }
 
@@ -252,9 +249,9 @@ impl Driver {
         if let Some(facts) = self.store.publish(known) {
             self.outlets.facts.store(Arc::new(facts));
         }
-        self.pen.metrics.read(complete, self.store.faults().len());
+        self.writer.metrics.read(complete, self.store.faults().len());
         let leads = *self.leading.borrow();
-        self.pen.metrics.leads(leads);
+        self.writer.metrics.leads(leads);
         if leads && !std::mem::replace(&mut self.led, leads) {
             self.store.begin_to_write(self.clock.now());
         }
@@ -272,109 +269,109 @@ impl Driver {
         if !self.may_plan() {
             return;
         }
-        self.pauses.sweep(now);
-        while let Some(addon) = self.queue.take(now) {
-            let started = match self.held(&addon, now) {
+        self.backoff.sweep(now);
+        while let Some(owner) = self.queue.take(now) {
+            let started = match self.held(&owner, now) {
                 Held::Until(until) => {
-                    self.queue.touch(&addon, until);
+                    self.queue.touch(&owner, until);
                     false
                 }
                 Held::Looking => true,
-                Held::No => self.start(&addon, now),
+                Held::No => self.start(&owner, now),
             };
             if !started {
-                self.queue.finish(&addon);
+                self.queue.finish(&owner);
             }
         }
     }
 
     /// A cache that has not seen our own last writes would plan them again, and start more than may be under way.
-    fn held(&mut self, addon: &Name, now: Instant) -> Held {
-        let doubtful = self.doubtful.remove(addon).unwrap_or_default();
+    fn held(&mut self, owner: &Owner, now: Instant) -> Held {
+        let doubtful = self.doubtful.remove(owner).unwrap_or_default();
         if !doubtful.is_empty() {
-            return self.look(addon, doubtful.into_iter().collect());
+            return self.look(owner, doubtful.into_iter().collect());
         }
-        let awaited = self.store.awaited(addon);
+        let awaited = self.store.awaited(owner);
         if awaited == 0 {
-            self.waiting.remove(addon);
-            return self.unseen_until(addon, now).map_or(Held::No, Held::Until);
+            self.waiting.remove(owner);
+            return self.unseen_until(owner, now).map_or(Held::No, Held::Until);
         }
-        let deadline = *self.waiting.entry(addon.clone()).or_insert(now) + self.patience;
+        let deadline = *self.waiting.entry(owner.clone()).or_insert(now) + self.patience;
         if now < deadline {
             return Held::Until(deadline);
         }
-        warn!(%addon, awaited, "own writes were not seen in time; reading them");
-        self.look(addon, self.store.awaited_objects(addon))
+        warn!(%owner, awaited, "own writes were not seen in time; reading them");
+        self.look(owner, self.store.awaited_objects(owner))
     }
 
-    fn look(&mut self, addon: &Name, objects: Vec<ObjectKey>) -> Held {
-        let (client, addon) = (self.pen.client.clone(), addon.clone());
+    fn look(&mut self, owner: &Owner, objects: Vec<ObjectKey>) -> Held {
+        let (client, owner) = (self.writer.client.clone(), owner.clone());
         self.looking
-            .spawn(async move { (addon, look_again(client, objects).await) });
+            .spawn(async move { (owner, look_again(client, objects).await) });
         Held::Looking
     }
 
     /// What was read counts like what a watch shows. A hub that does not answer is asked again later.
-    fn see(&mut self, addon: &Name, seen: Result<Vec<Event>, Unread>) {
+    fn see(&mut self, owner: &Owner, seen: Result<Vec<Event>, Unread>) {
         let now = Instant::now();
-        self.queue.finish(addon);
+        self.queue.finish(owner);
         match seen {
             Ok(events) => {
                 for event in events {
                     self.take_one(event, now);
                 }
-                self.store.forget_awaited(addon);
-                self.waiting.remove(addon);
-                self.queue.touch(addon, now);
+                self.store.forget_awaited(owner);
+                self.waiting.remove(owner);
+                self.queue.touch(owner, now);
             }
             Err(error) => {
-                warn!(%addon, error = %root(&error), "cannot read what was written");
-                self.waiting.insert(addon.clone(), now);
-                self.queue.touch(addon, now + self.patience);
+                warn!(%owner, error = %root(&error), "cannot read what was written");
+                self.waiting.insert(owner.clone(), now);
+                self.queue.touch(owner, now + self.patience);
             }
         }
     }
 
     /// Without the hashes of new references every status would be written twice.
-    fn unseen_until(&mut self, addon: &Name, now: Instant) -> Option<Instant> {
-        if !self.store.is_unanswered(addon) {
-            self.unseen.remove(addon);
+    fn unseen_until(&mut self, owner: &Owner, now: Instant) -> Option<Instant> {
+        if !self.store.is_unanswered(owner) {
+            self.unseen.remove(owner);
             return None;
         }
-        let deadline = *self.unseen.entry(addon.clone()).or_insert(now) + FIRST_LOOK;
+        let deadline = *self.unseen.entry(owner.clone()).or_insert(now) + FIRST_LOOK;
         (now < deadline).then_some(deadline)
     }
 
     /// Plans the add-on and starts to write; returns whether anything is being written.
-    fn start(&mut self, addon: &Name, now: Instant) -> bool {
+    fn start(&mut self, owner: &Owner, now: Instant) -> bool {
         let time = self.clock.now();
-        let Some(mut plan) = self.plan(addon, time, now) else {
+        let Some(mut plan) = self.plan(owner, time, now) else {
             return false;
         };
-        self.note_held(addon, &plan);
-        if !self.absences.confirm(&self.store, addon, &mut plan, now) {
-            self.store.reasons_read(addon);
+        self.note_held(owner, &plan);
+        if !self.confirm(owner, &mut plan, now) {
+            self.store.reasons_read(owner);
         }
-        debug!(%addon, actions = plan.actions.len(), waits = plan.waits.len(), "planned");
+        debug!(%owner, actions = plan.actions.len(), waits = plan.waits.len(), "planned");
         if let Some(at) = plan.recheck_at {
             let pause = Duration::try_from(at.duration_since(time)).unwrap_or_default();
-            self.queue.touch(addon, now + pause);
+            self.queue.touch(owner, now + pause);
         }
-        self.pen.unkept.strip_plan(&mut plan);
+        self.writer.pruned.strip_plan(&mut plan);
         let planned = plan.actions.iter().map(Action::object).collect();
-        self.store.keep_troubles(addon, &planned);
-        self.leave_paused(addon, &mut plan, now);
+        self.store.keep_troubles(owner, &planned);
+        self.leave_paused(owner, &mut plan, now);
         if plan.actions.is_empty() {
             return false;
         }
-        let (pen, name) = (self.pen.clone(), addon.clone());
-        let known = self.store.meta(&ObjectKey::new(Kind::AddOn, "", addon.clone()));
+        let (writer, name) = (self.writer.clone(), owner.clone());
+        let known = self.store.meta(owner);
         let subject = Subject {
-            addon: addon.clone(),
+            owner: owner.clone(),
             uid: known.map(|meta| meta.uid.clone()),
         };
         self.running.spawn(async move {
-            let applied = AssertUnwindSafe(apply_plan(pen, subject, plan))
+            let applied = AssertUnwindSafe(apply_plan(writer, subject, plan))
                 .catch_unwind()
                 .await;
             (name, applied.ok())
@@ -383,78 +380,93 @@ impl Driver {
     }
 
     /// Plans an add-on; a plan that could not be made, or of which a part is left out, is made again soon.
-    fn plan(&mut self, addon: &Name, time: Timestamp, now: Instant) -> Option<Plan> {
+    fn plan(&mut self, owner: &Owner, time: Timestamp, now: Instant) -> Option<Plan> {
         let begun = Instant::now();
-        let planner = (self.trust == Trust::Lost).then_some(timeless as Planner);
-        let planned = self.planning.plan(&mut self.store, addon, time, planner);
-        self.pen.metrics.planned(begun.elapsed());
+        let at = Moment {
+            time,
+            is_known: self.trust != Trust::Lost,
+        };
+        let controller = self.controllers.get_mut(&owner.kind)?;
+        let planned = controller.plan(&mut self.store, owner, at);
+        self.writer.metrics.planned(begun.elapsed());
         match &planned {
             Planned::Whole(_) | Planned::Nothing => {}
-            Planned::Panicked => self.queue.touch(addon, now + AFTER_PANIC),
+            Planned::Panicked => self.queue.touch(owner, now + AFTER_PANIC),
             Planned::Part(_) => {
-                self.pen.metrics.refused_plan();
-                self.queue.touch(addon, now + AFTER_PANIC);
+                self.writer.metrics.refused_plan();
+                self.queue.touch(owner, now + AFTER_PANIC);
             }
         }
         planned.plan()
     }
 
+    /// Takes out removals whose reasons nobody has read lately; returns whether there are any removals.
+    fn confirm(&mut self, owner: &Owner, plan: &mut Plan, now: Instant) -> bool {
+        let (store, controller) = (&self.store, self.controllers.get(&owner.kind));
+        let reasons = || {
+            controller
+                .map(|controller| controller.reasons(store, owner))
+                .unwrap_or_default()
+        };
+        self.absences.confirm(reasons, owner, plan, now)
+    }
+
     /// Takes out what must not be tried yet, with everything behind it in its lane.
-    fn leave_paused(&mut self, addon: &Name, plan: &mut Plan, now: Instant) {
+    fn leave_paused(&mut self, owner: &Owner, plan: &mut Plan, now: Instant) {
         let mut held: BTreeMap<Lane, Instant> = BTreeMap::new();
         plan.actions.retain(|action| {
             let (object, lane) = (action.object(), action.object().lane());
             if held.contains_key(&lane) {
                 return false;
             }
-            let until = self.pauses.held_until(object, now);
+            let until = self.backoff.held_until(object, now);
             held.extend(until.map(|until| (lane, until)));
             until.is_none()
         });
         if let Some(until) = held.into_values().min() {
-            self.queue.touch(addon, until);
+            self.queue.touch(owner, until);
         }
     }
 
-    fn settle(&mut self, addon: &Name, applied: Option<Applied>) {
+    fn settle(&mut self, owner: &Owner, applied: Option<Applied>) {
         let now = Instant::now();
-        self.queue.finish(addon);
+        self.queue.finish(owner);
         let Some(applied) = applied else {
-            tracing::error!(%addon, pause = ?AFTER_PANIC, "applying the plan panicked");
-            self.queue.touch(addon, now + AFTER_PANIC);
+            tracing::error!(%owner, pause = ?AFTER_PANIC, "applying the plan panicked");
+            self.queue.touch(owner, now + AFTER_PANIC);
             return;
         };
-        for cluster in &applied.removed {
-            self.store.took_away(addon, cluster, self.clock.now());
+        if let Some(controller) = self.controllers.get_mut(&owner.kind) {
+            controller.removed(&mut self.store, owner, &applied.removed, self.clock.now());
         }
         for (object, expected) in applied.expected {
-            self.pauses.succeed(&object);
-            self.store.end_trouble(addon, &object);
-            self.store.expect(addon, object, expected);
+            self.backoff.succeed(&object);
+            self.store.end_trouble(owner, &object);
+            self.store.expect(owner, object, expected);
         }
         for error in &applied.errors {
-            let pause = self.pauses.fail(error.object(), error.failure(), now);
+            let pause = self.backoff.fail(error.object(), error.failure(), now);
             if pause >= STUBBORN {
-                let doubtful = self.doubtful.entry(addon.clone()).or_default();
+                let doubtful = self.doubtful.entry(owner.clone()).or_default();
                 doubtful.insert(error.object().clone());
             }
-            self.queue.touch(addon, now + pause);
+            self.queue.touch(owner, now + pause);
             if let Some(why) = error.refusal()
                 && (error.is_final() || pause >= STUBBORN)
-                && self.store.trouble(addon, error.object().clone(), &why)
+                && self.store.trouble(owner, error.object().clone(), &why)
             {
                 // The conditions should tell, whenever the write is tried again.
-                self.queue.touch(addon, now + self.options.coalesce);
+                self.queue.touch(owner, now + self.options.coalesce);
             }
-            error.tell(addon, pause);
+            error.tell(owner, pause);
         }
-        if self.store.awaited(addon) == 0 {
+        if self.store.awaited(owner) == 0 {
             // Everything is seen already, so no event will come to wake the add-on.
-            self.queue.touch(addon, now + self.options.coalesce);
+            self.queue.touch(owner, now + self.options.coalesce);
         } else {
             // Nor may one come at all: what was written can be gone before a watch that broke has listed anew.
-            self.waiting.insert(addon.clone(), now);
-            self.queue.touch(addon, now + self.patience);
+            self.waiting.insert(owner.clone(), now);
+            self.queue.touch(owner, now + self.patience);
         }
     }
 }
@@ -465,7 +477,8 @@ mod tests {
     use kube::api::{Api, DeleteParams, PostParams};
     use serde_json::{Value, json};
 
-    use crate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
+    use crate::api::v1alpha1::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedClusterAddOn};
+    use crate::controllers::addon::Planning;
     use crate::plan::{self, Memo};
     use crate::snapshot::View;
     use crate::telemetry::Metrics;
@@ -524,7 +537,8 @@ mod tests {
     async fn driver(
         hub: &devhub::DevHub,
         addon: &ClusterManagementAddOn,
-    ) -> (Driver, mpsc::Receiver<Event>, mpsc::Sender<Event>) {
+        controllers: Controllers,
+    ) -> (Reconciler, mpsc::Receiver<Event>, mpsc::Sender<Event>) {
         let outlets = Outlets {
             facts: Arc::default(),
             progress: broadcast::channel(1).0,
@@ -536,14 +550,22 @@ mod tests {
         for event in listed(addon) {
             sender.send(event).await.expect("the loop listens");
         }
-        let driver = Driver::new(
+        let driver = Reconciler::new(
             hub.client(),
             TideOptions::default(),
             outlets,
-            Clock::new(None, Metrics::default()),
+            (Clock::new(None, Metrics::default()), controllers),
             (CancellationToken::new(), watch::channel(true).1),
         );
         (driver, events, sender)
+    }
+
+    fn addons() -> Controllers {
+        controlled_by(Planning::default())
+    }
+
+    fn controlled_by(planning: Planning) -> Controllers {
+        Controllers::from([(Kind::AddOn, Box::new(planning) as Box<dyn Controller>)])
     }
 
     /// A planner that gives the add-on to a cluster twice.
@@ -572,9 +594,11 @@ mod tests {
     #[tokio::test]
     async fn what_breaks_an_invariant_is_left_out_and_the_hub_says_so() {
         let (hub, addon) = started().await;
-        let (mut driver, mut events, _sender) = driver(&hub, &addon).await;
-        driver.planning.planner = broken;
-        let (name, refused) = (Name::from("hello"), driver.refused_plans());
+        let mut bad = Planning::default();
+        bad.planner = broken;
+        let refused = bad.refused();
+        let (mut driver, mut events, _sender) = driver(&hub, &addon, controlled_by(bad)).await;
+        let name = ObjectKey::addon(&"hello".into());
         while let Ok(event) = events.try_recv() {
             driver.take_one(event, Instant::now());
         }
@@ -591,7 +615,7 @@ mod tests {
         assert!(said.contains("Stalled=True PlanRefused"), "{said}");
         let again = driver.queue.next().expect("it is planned again");
         assert!(again <= now + AFTER_PANIC, "soon");
-        driver.planning.planner = plan::addon_with;
+        driver.controllers = addons();
         let plan = driver.plan(&name, time, now).expect("a plan is made");
         let said = conditions(&plan);
         assert!(said.contains("Stalled=False NotStalled"), "{said}");
@@ -607,8 +631,8 @@ mod tests {
     #[tokio::test]
     async fn an_own_write_that_no_watch_ever_shows_is_planned_again() {
         let (hub, addon) = started().await;
-        let (mut driver, events, _sender) = driver(&hub, &addon).await;
-        let stop = driver.pen.stop.clone();
+        let (mut driver, events, _sender) = driver(&hub, &addon, addons()).await;
+        let stop = driver.writer.stop.clone();
         // Long enough for the deletion to come before the hub is asked what became of the write.
         driver.patience = Duration::from_secs(2);
         let running = tokio::spawn(driver.run(events));
@@ -641,7 +665,7 @@ mod tests {
     #[tokio::test]
     async fn time_that_is_lost_is_told_and_nothing_else_is_planned() {
         let (hub, addon) = started().await;
-        let (mut driver, mut events, _sender) = driver(&hub, &addon).await;
+        let (mut driver, mut events, _sender) = driver(&hub, &addon, addons()).await;
         while let Ok(event) = events.try_recv() {
             driver.take_one(event, Instant::now());
         }
@@ -660,7 +684,7 @@ mod tests {
         );
         let instances: Api<ManagedClusterAddOn> = Api::namespaced(hub.client(), "default");
         assert!(instances.get_opt("hello").await.expect("an answer").is_none());
-        driver.queue.finish(&Name::from("hello"));
+        driver.queue.finish(&ObjectKey::addon(&"hello".into()));
         let object = serde_json::to_value(&addon).expect("an add-on is JSON");
         let kind = Kind::AddOn;
         driver.take_one(Event::Applied { kind, object }, Instant::now());
@@ -678,6 +702,69 @@ mod tests {
                 "Stalled NotStalled"
             ]
         );
+        hub.shutdown().await;
+    }
+
+    /// A controller of another sort of owner: every namespace is to have a configuration of its name.
+    #[derive(Debug)]
+    struct OfNamespaces;
+
+    impl Controller for OfNamespaces {
+        fn plan(&mut self, store: &mut Store, owner: &Owner, _: Moment) -> Planned {
+            let object = ObjectKey::new(Kind::DeploymentConfig, owner.name.clone(), owner.name.clone());
+            if store.meta(owner).is_none() || store.meta(&object).is_some() {
+                return Planned::Nothing;
+            }
+            let body = json!({"apiVersion": object.kind.api_version(), "kind": "AddOnDeploymentConfig",
+                "metadata": {"name": &*owner.name, "namespace": &*owner.name}, "spec": {}});
+            let why = "every namespace has one";
+            Planned::Whole(Plan {
+                actions: vec![Action::Create { object, body, why }],
+                ..Plan::default()
+            })
+        }
+
+        fn owners(&self, _: &Store) -> Vec<Owner> {
+            Vec::new()
+        }
+    }
+
+    #[tokio::test]
+    async fn another_sort_of_owner_is_driven_beside_add_ons() {
+        let (hub, addon) = started().await;
+        let mut controllers = addons();
+        controllers.insert(Kind::Namespace, Box::new(OfNamespaces));
+        let (mut driver, mut events, _sender) = driver(&hub, &addon, controllers).await;
+        while let Ok(event) = events.try_recv() {
+            driver.take_one(event, Instant::now());
+        }
+        let kind = Kind::Namespace;
+        let object = json!({"metadata": {"name": "default", "uid": "n", "resourceVersion": "1"}});
+        driver.take_one(Event::Applied { kind, object }, Instant::now());
+        let owner = ObjectKey::new(kind, "", "default");
+        driver.queue.touch(&owner, Instant::now());
+        driver.start_due();
+        while let Some(done) = driver.running.join_next().await {
+            let (owner, applied) = done.expect("it ends");
+            driver.settle(&owner, applied);
+        }
+        let configs: Api<AddOnDeploymentConfig> = Api::namespaced(hub.client(), "default");
+        let made = configs.get("default").await.expect("it is made");
+        assert_eq!(
+            driver.store.awaited(&owner),
+            1,
+            "its own write has yet to be seen"
+        );
+        let object = serde_json::to_value(&made).expect("an object is JSON");
+        let kind = Kind::DeploymentConfig;
+        assert!(
+            driver
+                .store
+                .apply(Event::Applied { kind, object })
+                .contains(&owner),
+            "it is woken up"
+        );
+        assert_eq!(driver.store.awaited(&owner), 0);
         hub.shutdown().await;
     }
 }

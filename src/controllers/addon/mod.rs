@@ -1,0 +1,8 @@
+//! The controller of add-ons: a `ClusterManagementAddOn`, its instances, and everything that is deployed for them.
+//!
+//! A table of contents.
+
+mod plan_sample;
+mod planning;
+
+pub(super) use planning::Planning;

@@ -1,0 +1,63 @@
+//! What drives one kind of owner.
+//!
+//! Decides nothing: a controller says what should be written for an owner, the runtime says when, writes it and waits until it is
+//! seen. A controller has no client, no queue and no clock.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use crate::plan::Plan;
+use crate::snapshot::{Name, ObjectKey, Owner, Store};
+
+/// When a plan is made.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::controllers) struct Moment {
+    /// The hub's time.
+    pub time: Timestamp,
+    /// Whether that is known: what has begun must not end by a time that nobody knows.
+    pub is_known: bool,
+}
+
+/// What became of planning an owner.
+#[derive(Debug)]
+pub(in crate::controllers) enum Planned {
+    /// A plan that breaks nothing.
+    Whole(Plan),
+    /// What is left of a plan without what breaks an invariant.
+    Part(Plan),
+    /// The owner is not known.
+    Nothing,
+    /// The planner panicked.
+    Panicked,
+}
+
+impl Planned {
+    /// Returns what may be written.
+    pub(super) fn plan(self) -> Option<Plan> {
+        match self {
+            Self::Whole(plan) | Self::Part(plan) => Some(plan),
+            Self::Nothing | Self::Panicked => None,
+        }
+    }
+}
+
+/// A controller.
+pub(in crate::controllers) trait Controller: Send + std::fmt::Debug {
+    /// Returns what should be written for an owner.
+    fn plan(&mut self, store: &mut Store, owner: &Owner, at: Moment) -> Planned;
+
+    /// Returns every owner that it plans for.
+    fn owners(&self, store: &Store) -> Vec<Owner>;
+
+    /// Returns the objects that must be read once more before anything is taken away for an owner: the reasons for it.
+    fn reasons(&self, store: &Store, owner: &Owner) -> BTreeSet<ObjectKey> {
+        let _ = store;
+        BTreeSet::from([owner.clone()])
+    }
+
+    /// Takes note that instances were taken away from clusters.
+    fn removed(&mut self, store: &mut Store, owner: &Owner, clusters: &[Name], at: Timestamp) {
+        let _ = (store, owner, clusters, at);
+    }
+}

@@ -1,0 +1,21 @@
+//! What every controller runs on: watches in, a queue of owners, their plans out to the hub.
+//!
+//! A table of contents. Knows owners and actions, and no add-on: a controller is a folder beside this one.
+
+pub(super) mod absence;
+pub(super) mod backoff;
+pub(super) mod clock;
+mod controller;
+mod doubts;
+pub(super) mod error_root;
+pub(super) mod event_budget;
+pub(super) mod event_recorder;
+mod pruned_fields;
+mod queue;
+pub(super) mod raw;
+pub(super) mod read_again;
+pub(super) mod reconciler;
+pub(super) mod watch;
+pub(super) mod write;
+
+pub(super) use controller::{Controller, Moment, Planned};
