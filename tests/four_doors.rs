@@ -94,21 +94,26 @@ impl Way {
     }
 }
 
-/// Whether a template that stands for a version goes to another add-on.
+/// Whether a template that stands for a version goes to another add-on, or ceases to stand for it.
 fn gives_a_version_away(example: &Example) -> bool {
     let label = "addon.open-cluster-management.io/version";
     let owner = |object: &Value| object["spec"]["addonName"].clone();
     let before = example.asked.old.as_ref();
-    before.is_some_and(|old| {
+    let goes = before.is_some_and(|old| {
         old["metadata"]["labels"].get(label).is_some() && owner(old) != owner(&example.asked.object)
-    })
+    });
+    goes || tells(example, "[version/withdrawn]")
 }
 
 /// Whether the answer speaks of a change, and not of the object.
 fn tells_a_move(example: &Example) -> bool {
+    tells(example, "[blast-radius/")
+}
+
+fn tells(example: &Example, rule: &str) -> bool {
     let answer = at_decide(example, &example.facts, UnknownFacts::Fail);
     let mut warnings = answer.warnings.iter().flatten();
-    warnings.any(|warning| warning.contains("[blast-radius/"))
+    warnings.any(|warning| warning.contains(rule))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -142,18 +147,18 @@ async fn every_example_gets_the_same_verdict_at_every_door() {
         writeln!(counted, "{:?}: {count} {what}", WAYS[*way]).expect("a string");
     }
     expect![[r"
-        Decide: 333 the same verdict
-        Webhook: 333 the same verdict
-        Check: 330 the same verdict
+        Decide: 337 the same verdict
+        Webhook: 337 the same verdict
+        Check: 332 the same verdict
         Check: 1 is about a status
         Check: 1 is about what its creation moves: here it is there already
-        Check: 1 takes a version from its add-on: a folder has it as it is to be
+        Check: 3 takes a version from its add-on: a folder has it as it is to be
         Audit: 236 the same verdict
         Audit: 22 is a deletion
         Audit: 1 is about a kind that the gate is not asked about
         Audit: 1 is about a status
         Audit: 1 is about what its creation moves: here it is there already
-        Audit: 72 is an update: it compares with what was there before
+        Audit: 76 is an update: it compares with what was there before
     "]]
     .assert_eq(&counted);
 }

@@ -265,7 +265,8 @@ async fn what_a_rule_denies_is_stored_in_no_way() {
         version/downgrade
         version/no-effect
         version/skip
-        version/twice"]]
+        version/twice
+        version/withdrawn"]]
     .assert_eq(&silent.join("\n"));
     let rig = Rig::start().await;
     let (mut cases, unseen) = storable(&rig, rules, &others).await;

@@ -49,6 +49,7 @@ pub(in crate::admission) const ADVICE: &[&str] = &[
     "version/no-effect",
     "version/skip",
     "version/twice",
+    "version/withdrawn",
 ];
 
 /// What rules read of metadata: resource, part, and what the keys begin with. An update that touches nothing else is theirs as well.
@@ -109,7 +110,16 @@ pub(in crate::admission) const ON_HUB_CONFIGS: &[&[Rule<HubConfig>]] = &[
 
 /// Rules of `AddOnTemplate`, family by family.
 pub(in crate::admission) const ON_TEMPLATES: &[&[Rule<Template>]] = {
-    let [manifests, owner, pods, same_object, signers, variables, version] = template::FAMILIES;
+    let [
+        manifests,
+        owner,
+        pods,
+        same_object,
+        signers,
+        variables,
+        version,
+        withdrawn,
+    ] = template::FAMILIES;
     &[
         deletion::ON_TEMPLATES,
         in_place::ON_TEMPLATES,
@@ -121,6 +131,7 @@ pub(in crate::admission) const ON_TEMPLATES: &[&[Rule<Template>]] = {
         signers,
         variables,
         version,
+        withdrawn,
     ]
 };
 

@@ -11,6 +11,7 @@ mod signers;
 mod text;
 mod variables;
 mod version;
+mod withdrawn;
 
 use crate::admission::subject::{Rule, Template};
 
@@ -19,7 +20,7 @@ pub(in crate::admission) use same_object::ON_ADDONS as ON_SHARED_OBJECTS;
 pub(super) use variables::{UNKNOWN as UNKNOWN_VARIABLE, each_variable};
 
 /// Rules of templates.
-pub(in crate::admission) const FAMILIES: [&[Rule<Template>]; 7] = [
+pub(in crate::admission) const FAMILIES: [&[Rule<Template>]; 8] = [
     manifests::RULES,
     owner::RULES,
     pods::RULES,
@@ -27,4 +28,5 @@ pub(in crate::admission) const FAMILIES: [&[Rule<Template>]; 7] = [
     signers::RULES,
     variables::RULES,
     version::RULES,
+    withdrawn::RULES,
 ];
