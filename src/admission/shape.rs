@@ -173,7 +173,11 @@ fn violation(error: &FieldError) -> Violation {
     } else {
         Path::parse(&error.field)
     };
-    Fault::bare(class, detail).at(path, VALUE)
+    let is_second_default = class == Class::Duplicate && error.field.starts_with("spec.supportedConfigs[");
+    let hint = is_second_default.then(|| {
+        "a type stands here once; name more of its objects in spec.configuration.configs".to_owned()
+    });
+    Fault::bare(class, detail).hint_if(hint).at(path, VALUE)
 }
 
 fn shapes(

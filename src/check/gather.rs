@@ -112,7 +112,11 @@ impl Library<'_> {
                 let kind = match standing(&object.value) {
                     Standing::Known(kind) => Some(kind),
                     Standing::OtherVersion => {
-                        ignore("in versions that are not served");
+                        let version = object.value.get("apiVersion").and_then(Value::as_str);
+                        ignore(&format!(
+                            "of {}, which is not judged",
+                            version.unwrap_or_default()
+                        ));
                         None
                     }
                     Standing::Foreign => {
