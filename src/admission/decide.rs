@@ -31,6 +31,11 @@ use crate::snapshot::Facts;
 /// these objects ([`Verdict::asks`]), and what the one who asks must be allowed ([`Verdict::asks_whether`]); whoever has asked
 /// the hub decides again with facts that say so.
 pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
+    let is_stored = request.operation != Operation::Create;
+    decided(request, facts, rulebook).of_stored(is_stored)
+}
+
+fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let Some(shape) = shape::of(request).filter(|_| !request.passes_unseen()) else {
         return Verdict::pass();
     };

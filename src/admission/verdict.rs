@@ -14,6 +14,8 @@ use crate::snapshot::{MayBind, ObjectKey};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     identity: Identity,
+    /// Whether the object is on the hub already.
+    is_stored: bool,
     violations: Vec<Violation>,
     warnings: Vec<Warning>,
     audited: Vec<Violation>,
@@ -40,6 +42,7 @@ impl Verdict {
         };
         Self {
             identity,
+            is_stored: false,
             violations,
             warnings,
             audited,
@@ -49,6 +52,11 @@ impl Verdict {
             asks: BTreeSet::new(),
             rights: BTreeSet::new(),
         }
+    }
+
+    /// Returns the verdict about an object that is on the hub already: a refusal of its change is told in another form.
+    pub(super) fn of_stored(self, is_stored: bool) -> Self {
+        Self { is_stored, ..self }
     }
 
     /// Returns the verdict with what policies want to be recorded.
@@ -126,7 +134,12 @@ impl Verdict {
 
     /// Returns the refusal in the form of the Kubernetes API; nothing when the object is allowed.
     pub fn status(&self) -> Option<Status> {
-        (!self.allowed()).then(|| Status::invalid(&self.identity, &self.violations))
+        let form = if self.is_stored {
+            Status::forbidden
+        } else {
+            Status::invalid
+        };
+        (!self.allowed()).then(|| form(&self.identity, &self.violations))
     }
 
     /// Returns the ids of the rules that refused or warned, sorted, each once.

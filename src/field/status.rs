@@ -1,7 +1,9 @@
 //! The refusal as a Kubernetes `Status`.
 //!
 //! Decides the exact form of a denial: with `reason: Invalid`, code 422 and `details.{kind,name,causes}` kubectl prints
-//! its own bullet list, one bullet per cause. Never decides whether to refuse.
+//! its own bullet list, one bullet per cause. But `kubectl apply --force`, Argo CD's `Force` and Flux's `force` take every 422 for an
+//! immutable field, delete the object and create it anew: whatever is stored already is refused with 403, in a message that brings
+//! its own bullets. Never decides whether to refuse.
 
 use serde::Serialize;
 
@@ -58,8 +60,25 @@ struct Cause {
 }
 
 impl Status {
-    /// Returns the refusal of an object with these faults, in their given order.
+    /// Returns the refusal of a new object with these faults, in their given order.
     pub fn invalid(identity: &Identity, violations: &[Violation]) -> Self {
+        let message = message(identity, violations, listed);
+        Self::refusal((422, "Invalid"), message, identity, violations)
+    }
+
+    /// Returns the refusal of a change or deletion of an object that is stored, with these faults: no client takes it for a reason to
+    /// delete the object.
+    pub fn forbidden(identity: &Identity, violations: &[Violation]) -> Self {
+        let message = message(identity, violations, bullets);
+        Self::refusal((403, "Forbidden"), message, identity, violations)
+    }
+
+    fn refusal(
+        (code, reason): (u16, &'static str),
+        message: String,
+        identity: &Identity,
+        violations: &[Violation],
+    ) -> Self {
         let mut causes: Vec<Cause> = violations.iter().take(MOST_CAUSES).map(Cause::of).collect();
         let more = violations.len().saturating_sub(MOST_CAUSES);
         if more > 0 {
@@ -71,9 +90,9 @@ impl Status {
         }
         Self {
             outcome: "Failure",
-            message: message(identity, violations, more),
-            reason: "Invalid",
-            code: 422,
+            message,
+            reason,
+            code,
             details: Some(Details {
                 name: text::one_line(&identity.name),
                 group: text::one_line(&identity.group),
@@ -124,27 +143,33 @@ impl Cause {
     }
 }
 
-// The same words as `metav1.NewInvalid`: clients other than kubectl show only this line.
-fn message(identity: &Identity, violations: &[Violation], more: usize) -> String {
-    let mut parts: Vec<String> = violations
-        .iter()
-        .take(MOST_CAUSES)
-        .map(ToString::to_string)
+// The same words as `metav1.NewInvalid`: clients other than kubectl show only this text.
+fn message(identity: &Identity, violations: &[Violation], several: fn(&[String]) -> String) -> String {
+    let more = violations.len().saturating_sub(MOST_CAUSES);
+    let shown = violations.iter().take(MOST_CAUSES).map(ToString::to_string);
+    let parts: Vec<String> = shown
+        .chain((more > 0).then(|| format!("and {more} more")))
         .collect();
-    if more > 0 {
-        parts.push(format!("and {more} more"));
-    }
     let faults = match parts.as_slice() {
-        [only] => only.clone(),
-        several => format!("[{}]", several.join(", ")),
+        [only] => format!(" {only}"),
+        parts => several(parts),
     };
     let Identity { group, kind, name } = identity;
     let [group, kind] = [group, kind].map(|word| text::one_line(word));
     let dot = if group.is_empty() { "" } else { "." };
     capped(format!(
-        "{kind}{dot}{group} {} is invalid: {faults}",
+        "{kind}{dot}{group} {} is invalid:{faults}",
         text::quoted(name)
     ))
+}
+
+fn listed(parts: &[String]) -> String {
+    format!(" [{}]", parts.join(", "))
+}
+
+/// As kubectl lists the causes of an invalid object.
+fn bullets(parts: &[String]) -> String {
+    format!("\n* {}", parts.join("\n* "))
 }
 
 fn capped(message: String) -> String {
@@ -213,6 +238,21 @@ mod tests {
               }
             }"#]]
         .assert_eq(&serde_json::to_string_pretty(&status).expect("a status is JSON"));
+    }
+
+    #[test]
+    fn a_refused_change_is_no_reason_to_delete_anything() {
+        let status = Status::forbidden(&identity(), &faults(2));
+        expect![[r#"
+            Widget.example.com "w1" is invalid:
+            * spec[0]: Invalid value: "x": must be y [family/rule]
+            * spec[1]: Invalid value: "x": must be y [family/rule]"#]]
+        .assert_eq(status.message());
+        assert_eq!((status.code(), status.reason), (403, "Forbidden"));
+        let causes = status.details.expect("a refusal has details").causes;
+        assert_eq!(causes.len(), 2, "programs read them");
+        let single = Status::forbidden(&identity(), &faults(1));
+        assert!(!single.message().contains('\n'), "{}", single.message());
     }
 
     #[test]

@@ -226,6 +226,39 @@ fn a_fault_older_than_the_gate_neither_blocks_its_object_nor_any_other_add_on() 
     assert!(repaired.ok && is_silent, "{}", repaired.stderr);
 }
 
+/// Clients with a `force` take every 422 for an immutable field: they delete the object, and its add-on goes from every cluster.
+#[test]
+fn a_wrong_value_that_is_forced_deletes_nothing() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    dev.until_says("helloworld", "cluster1", "False", "InstallSucceed");
+    let uids = || {
+        let all = dev.read(&["cma,mca", "-A"]);
+        let items = all["items"].as_array().into_iter().flatten();
+        items
+            .map(|item| item["metadata"]["uid"].to_string())
+            .collect::<Vec<_>>()
+    };
+    let before = uids();
+    let addon = repository(EXAMPLES).join("06-cluster-management-addon.yaml");
+    let right = std::fs::read_to_string(addon).expect("the example is there");
+    let wrong = right.replace(
+        "type: All",
+        "type: Progressive\n        progressive: {maxConcurrency: 130%, minSuccessTime: banana}",
+    );
+    assert_ne!(right, wrong, "the example has its strategy");
+    let run = dev.kubectl_with(&["apply", "--force", "-f", "-"], &wrong);
+    assert!(!run.ok, "it is refused");
+    for said in [
+        "Error from server (Forbidden)",
+        "ClusterManagementAddOn.addon.open-cluster-management.io \"helloworld\" is invalid:\n* spec.installStrategy",
+        "must be between 1% and 100% [rollout/max-concurrency]",
+        "[rollout/min-success-time]",
+    ] {
+        assert!(run.stderr.contains(said), "{said}: {}", run.stderr);
+    }
+    assert_eq!(uids(), before, "nothing was deleted and made anew");
+}
+
 #[test]
 fn an_object_with_an_old_fault_can_be_deleted_and_released() {
     let dev = Dev::start(&["--clusters", "1"]);

@@ -48,7 +48,7 @@ fn withdrawn(subject: &Subject<'_, Template>, findings: &mut Findings) {
     }
     if following > 0 {
         let next = next_default(&standing, &version, now);
-        let becomes = next.map_or("nothing".to_owned(), |next| quoted(next.as_str()));
+        let becomes = next.map_or_else(|| "nothing".to_owned(), |next| quoted(next.as_str()));
         let who = counted(following, addon, ["follows", "follow"]);
         told.push(format!("{who} the default, which becomes {becomes}"));
     }
