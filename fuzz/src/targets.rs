@@ -4,13 +4,14 @@
 use std::sync::LazyLock;
 
 use crate::{hub, merge};
+use apimachinery::duration::GoDuration;
 use devhub::patch::{json, kinds, merge as merge_patch, strategic};
 use schema::Schema;
 use schema::cel::{Program, Purpose, Stage};
 use serde_json::{Value, json as value};
 use tidegate::admission::{Door, Enforcement, Facts, Rulebook, decide, wire};
 use tidegate::model::{
-    AddonName, AddonVersion, GoDuration, InstallNamespace, Limit, ProgressDeadline, Scalar, Soak, Tolerance,
+    AddonName, AddonVersion, InstallNamespace, Limit, ProgressDeadline, Scalar, Soak, Tolerance,
 };
 use tidegate::server::Limits;
 use tidegate::snapshot::AddonFacts;

@@ -22,7 +22,9 @@ use hyper_util::{
     },
     rt::{TokioExecutor, TokioIo, TokioTimer},
 };
-use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -88,7 +90,7 @@ impl Client {
 
 fn tls(trusted: &[u8]) -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
-    for certificate in rustls_pemfile::certs(&mut &*trusted) {
+    for certificate in CertificateDer::pem_slice_iter(trusted) {
         let certificate =
             certificate.map_err(|cause| format!("unable to load root certificates: {cause}"))?;
         roots

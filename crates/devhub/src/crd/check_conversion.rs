@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use schema::ErrorClass;
 use serde_json::{Value, json};
 
@@ -90,8 +92,7 @@ fn is_certificates(bundle: &str) -> bool {
     let Ok(pem) = STANDARD.decode(bundle) else {
         return false;
     };
-    let mut pem = pem.as_slice();
-    let mut found = rustls_pemfile::certs(&mut pem).peekable();
+    let mut found = CertificateDer::pem_slice_iter(&pem).peekable();
     found.peek().is_some() && found.all(|certificate| certificate.is_ok())
 }
 

@@ -6,6 +6,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
+use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 /// The cryptography library refused.
@@ -64,10 +65,8 @@ impl Credentials {
 
 /// Reads the first certificate of a PEM text.
 fn certificate(pem: &str) -> Result<CertificateDer<'static>, IdentityError> {
-    let first = rustls_pemfile::certs(&mut pem.as_bytes()).next();
-    first
-        .and_then(Result::ok)
-        .ok_or(IdentityError::Certificate(rcgen::Error::CouldNotParseCertificate))
+    let first = CertificateDer::from_pem_slice(pem.as_bytes());
+    first.map_err(|_no_certificate| IdentityError::Certificate(rcgen::Error::CouldNotParseCertificate))
 }
 
 /// A certificate authority.

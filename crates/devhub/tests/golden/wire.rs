@@ -9,7 +9,9 @@ use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::{body::Incoming, client::conn::http1};
 use hyper_util::rt::TokioIo;
-use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
 use serde_json::Value;
 use tokio::{net::TcpStream, sync::mpsc, task::JoinHandle, time::Instant};
 use tokio_rustls::TlsConnector;
@@ -53,7 +55,7 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) fn new(server: Server) -> Self {
         let mut roots = RootCertStore::empty();
-        for certificate in rustls_pemfile::certs(&mut server.ca_pem.as_bytes()) {
+        for certificate in CertificateDer::pem_slice_iter(server.ca_pem.as_bytes()) {
             roots
                 .add(certificate.expect("a PEM certificate"))
                 .expect("a usable certificate");
