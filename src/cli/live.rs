@@ -173,7 +173,7 @@ async fn served(client: &Client) -> Result<Served, CliError> {
         .map_err(|error| failed("read the hub", error))?;
     let groups = discovery.groups();
     Ok(groups
-        .flat_map(kube::discovery::ApiGroup::recommended_resources)
+        .flat_map(kube::discovery::ApiGroup::resources_by_stability)
         .map(|(resource, capabilities)| {
             let namespaced = capabilities.scope == kube::discovery::Scope::Namespaced;
             (

@@ -134,6 +134,7 @@ terms! {
     NAMES,
     "an annotation" {
         "tidegate.io/paused": "On a ClusterManagementAddOn: pauses rollouts. A list of placements as `namespace/name`, or `*` for all. What is under way goes on.";
+        "tidegate.io/deletion-guard": "On a ClusterManagementAddOn: `true` refuses to delete it while clusters have the add-on.";
         "tidegate.io/removals-allowed-until": "On a ClusterManagementAddOn: until this time (RFC 3339, at most a day ahead) removals have no budget.";
         "tidegate.io/opt-out": "On a ManagedCluster: the add-ons, separated by commas, that no install strategy may give it; `*` means all.";
         "tidegate.io/skip-hooks": "On a ManagedClusterAddOn: `true` lets it go without its pre-delete hooks.";

@@ -44,6 +44,9 @@ pub const PROTECTED_CONFIGS: &str = "tidegate.io/protected-configs";
 /// for no proof that clusters are gone.
 pub const REMOVALS_ALLOWED_UNTIL: &str = "tidegate.io/removals-allowed-until";
 
+/// Annotation on a `ClusterManagementAddOn`: `"true"` refuses to delete it while clusters have the add-on.
+pub const DELETION_GUARD: &str = "tidegate.io/deletion-guard";
+
 /// Annotation on a `ManagedClusterAddOn`: `"true"` lets it go without its pre-delete hooks.
 pub const SKIP_HOOKS: &str = "tidegate.io/skip-hooks";
 /// Annotation on a `ManagedClusterAddOn`: how long its pre-delete hooks may take, `0` for ever.

@@ -260,6 +260,43 @@ fn a_wrong_value_that_is_forced_deletes_nothing() {
 }
 
 #[test]
+fn a_guarded_add_on_is_deleted_when_the_guard_is_taken_off() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    dev.until_says("helloworld", "cluster2", "False", "InstallSucceed");
+    dev.succeed(&["annotate", "cma", "helloworld", "tidegate.io/deletion-guard=true"]);
+    let run = dev.kubectl(&["delete", "cma", "helloworld"]);
+    let said = "2 clusters have this add-on, which is guarded by the annotation tidegate.io/deletion-guard";
+    assert!(!run.ok && run.stderr.contains(said), "{}", run.stderr);
+    assert!(run.stderr.contains("(Forbidden)"), "{}", run.stderr);
+    dev.succeed(&["annotate", "cma", "helloworld", "tidegate.io/deletion-guard-"]);
+    dev.succeed(&["delete", "cma", "helloworld", "--timeout=60s"]);
+}
+
+/// Argo CD prunes in the foreground by default.
+#[test]
+fn a_prune_in_the_foreground_leaves_nothing() {
+    let dev = Dev::start(&["--clusters", "2", "--no-demo"]);
+    let folder = repository(EXAMPLES).to_string_lossy().into_owned();
+    dev.succeed(&["apply", "-f", &folder]);
+    dev.until_says("helloworld", "cluster1", "False", "InstallSucceed");
+    dev.succeed(&[
+        "delete",
+        "--cascade=foreground",
+        "--ignore-not-found",
+        "--timeout=90s",
+        "-f",
+        &folder,
+    ]);
+    let left = dev.read(&[
+        "cma,mca,placements,managedclustersets,managedclustersetbindings",
+        "-A",
+    ]);
+    let items = left["items"].as_array().into_iter().flatten();
+    let names: Vec<&Value> = items.map(|item| &item["metadata"]["name"]).collect();
+    assert_eq!(names, ["default"], "the set that the hub itself has");
+}
+
+#[test]
 fn an_object_with_an_old_fault_can_be_deleted_and_released() {
     let dev = Dev::start(&["--clusters", "1"]);
     let held = BANANA.replace(

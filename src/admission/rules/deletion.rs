@@ -12,18 +12,31 @@ use crate::model::ConfigReference;
 use crate::snapshot::{AddonFacts, Kind, terms};
 
 const ADDON_IN_USE: &str = "deletion/addon-in-use";
+const GUARDED: &str = "deletion/guarded";
 const COMES_BACK: &str = "deletion/comes-back";
 const CONFIG_IN_USE: &str = "deletion/config-in-use";
 
 /// Rules of add-ons.
-pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[Rule {
-    id: ADDON_IN_USE,
-    on: Operations::Delete,
-    doc: "An add-on is deleted when no cluster has it any more.\n\n\
-          The ManagedClusterAddOns belong to their ClusterManagementAddOn: deleting it uninstalls the add-on everywhere. Warns, \
-          with the number of clusters. Set the rule to Deny to make people take the add-on from its clusters first.",
-    check: addon_in_use,
-}];
+pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
+    Rule {
+        id: ADDON_IN_USE,
+        on: Operations::Delete,
+        doc: "An add-on is deleted when no cluster has it any more.\n\n\
+              The ManagedClusterAddOns belong to their ClusterManagementAddOn: deleting it uninstalls the add-on everywhere. Warns, \
+              with the number of clusters. Set the rule to Deny to make people take the add-on from its clusters first, or guard \
+              single add-ons (`deletion/guarded`).",
+        check: addon_in_use,
+    },
+    Rule {
+        id: GUARDED,
+        on: Operations::Delete,
+        doc: "A guarded add-on is deleted when no cluster has it any more.\n\n\
+              `tidegate.io/deletion-guard: \"true\"` on a ClusterManagementAddOn holds it against a slip, a prune, and clients that \
+              delete what they cannot change. Refused while clusters have the add-on. Take it from its clusters first, or take the \
+              annotation off in a change of its own.",
+        check: guarded,
+    },
+];
 
 /// Rules of add-ons on a cluster.
 pub(in crate::admission) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[Rule {
@@ -155,19 +168,39 @@ fn comes_back(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
 }
 
 fn addon_in_use(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    let clusters = subject
+    if let Some(whose) = losers(subject).filter(|_| !is_guarded(subject)) {
+        let detail = format!("{whose} this add-on, and lose it now");
+        let fault = Fault::of_text(Class::Forbidden, subject.name, detail);
+        findings.warn(fault.at(name_path(), ADDON_IN_USE));
+    }
+}
+
+fn guarded(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    if let Some(whose) = losers(subject).filter(|_| is_guarded(subject)) {
+        let detail = format!(
+            "{whose} this add-on, which is guarded by the annotation {}",
+            terms::DELETION_GUARD
+        );
+        let hint = "take the add-on from its clusters first, or remove the annotation";
+        let fault = Fault::of_text(Class::Forbidden, subject.name, detail).hint(hint);
+        findings.deny(fault.at(name_path(), GUARDED));
+    }
+}
+
+fn is_guarded(subject: &Subject<'_, Addon>) -> bool {
+    let annotations = subject.body.annotations.as_ref();
+    annotations.and_then(|all| all.text(terms::DELETION_GUARD)) == Some("true")
+}
+
+/// Says how many clusters would lose an add-on, if any.
+fn losers(subject: &Subject<'_, Addon>) -> Option<String> {
+    match subject
         .facts
         .peers(subject.name)
-        .map_or(0, |peers| peers.clusters);
-    if clusters == 0 {
-        return;
+        .map_or(0, |peers| peers.clusters)
+    {
+        0 => None,
+        1 => Some("1 cluster has".to_owned()),
+        clusters => Some(format!("{clusters} clusters have")),
     }
-    let whose = if clusters == 1 {
-        "1 cluster has"
-    } else {
-        &format!("{clusters} clusters have")
-    };
-    let detail = format!("{whose} this add-on, and lose it now");
-    let fault = Fault::of_text(Class::Forbidden, subject.name, detail);
-    findings.warn(fault.at(name_path(), ADDON_IN_USE));
 }

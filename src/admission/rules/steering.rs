@@ -21,6 +21,7 @@ pub(super) const OWN: &str = "tidegate.io/";
 
 /// Annotations that people and the controllers write to a `ClusterManagementAddOn`.
 const OF_ADDONS: &[&str] = &[
+    terms::DELETION_GUARD,
     terms::PAUSED,
     terms::PROTECTED_CONFIGS,
     terms::REMOVALS_ALLOWED_UNTIL,
@@ -52,7 +53,7 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
         on: Operations::CreateAndUpdate,
         doc: "An annotation that steers has a value that means something.\n\n\
               `tidegate.io/paused` lists placements of this add-on as `<namespace>/<name>`, or is `*`; \
-              `tidegate.io/removals-allowed-until` is a time such as `2026-01-31T12:00:00Z`; \
+              `tidegate.io/deletion-guard` is `true` or `false`; `tidegate.io/removals-allowed-until` is a time such as `2026-01-31T12:00:00Z`; \
               `tidegate.io/protected-configs` lists types as `<resource>.<group>`; \
               `addon.open-cluster-management.io/lifecycle` is `addon-manager` or `self`, and with anything else nobody manages the \
               add-on. On a ManagedClusterAddOn, `tidegate.io/hook-timeout` is a duration such as `10m`, \
@@ -162,6 +163,11 @@ fn values_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             terms::REMOVALS_ALLOWED_UNTIL,
             Fault::of_text(Class::Invalid, text, right),
         );
+    }
+    if let Some(text) = annotations.text(terms::DELETION_GUARD)
+        && !["true", "false"].contains(&text)
+    {
+        warn(terms::DELETION_GUARD, one_of(text, &["true", "false"]));
     }
     if let Some(text) = annotations.text(terms::PROTECTED_CONFIGS) {
         for fault in protected(subject, text) {

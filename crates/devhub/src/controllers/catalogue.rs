@@ -26,7 +26,8 @@ pub(super) async fn kinds(client: &Client) -> Result<Vec<Kind>, kube::Error> {
     let discovery = Discovery::new(client.clone()).run().await?;
     let mut kinds = Vec::new();
     for group in discovery.groups_alphabetical() {
-        for (resource, capabilities) in group.recommended_resources() {
+        // Each kind in its most stable version: a group may prefer a version that does not have all of its kinds.
+        for (resource, capabilities) in group.resources_by_stability() {
             let usable = [verbs::LIST, verbs::WATCH, verbs::DELETE]
                 .iter()
                 .all(|verb| capabilities.supports_operation(verb));
