@@ -14,7 +14,6 @@ use crate::api::schemas::{self, DNS_LABEL, QUALIFIED_NAME};
 use crate::api::{Condition, IntOrString};
 
 /// How the hub treats the cluster.
-#[serde_with::apply(_ => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "is_default")])]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -204,13 +203,22 @@ pub struct ClusterClaim {
 #[schemars(extend("required" = ["clusterSet", "name"]))]
 pub struct ManagedNamespaceStatus {
     /// Name of the cluster set that asks for the namespace.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub cluster_set: String,
 
     /// Name of the namespace.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     #[schemars(length(max = 63), extend("pattern" = DNS_LABEL))]
     pub name: String,
 
     /// State of the namespace.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::conditions")]
     pub conditions: Vec<Condition>,
 }

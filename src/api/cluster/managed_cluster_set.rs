@@ -11,7 +11,6 @@ use crate::api::schemas::{self, DNS_LABEL};
 use crate::api::{Condition, LabelSelector};
 
 /// Which clusters belong to the set.
-#[serde_with::apply(_ => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "is_default")])]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -88,6 +87,7 @@ pub struct ManagedNamespace {
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedClusterSetStatus {
     /// State of the set.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::loose_conditions")]
     pub conditions: Vec<Condition>,
 }

@@ -11,7 +11,6 @@ use crate::api::lenient::{absent_is_default, null_is_default};
 use crate::api::schemas;
 
 /// Which set is bound.
-#[serde_with::apply(_ => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "is_default")])]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -44,6 +43,7 @@ absent_is_default!(ManagedClusterSetBindingSpec);
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedClusterSetBindingStatus {
     /// State of the binding.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::loose_conditions")]
     pub conditions: Vec<Condition>,
 }

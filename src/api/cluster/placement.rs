@@ -15,7 +15,6 @@ use crate::api::{Condition, IntOrString, LabelSelector, LabelSelectorRequirement
 const TOPOLOGY_KEY: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$";
 
 /// Which clusters are selected.
-#[serde_with::apply(_ => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "is_default")])]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -385,19 +384,22 @@ pub struct PlacementStatus {
 #[serde(default, rename_all = "camelCase")]
 pub struct DecisionGroupStatus {
     /// Index of the group.
-    #[serde_with(skip_apply)]
     #[serde(deserialize_with = "null_is_default")]
     #[schemars(skip_serializing_if = "no_default")]
     pub decision_group_index: i32,
 
     /// Name of the group; empty for groups by size.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub decision_group_name: String,
 
     /// Names of the PlacementDecisions of the group.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
 
     /// How many clusters are in the group.
-    #[serde_with(skip_apply)]
     #[serde(deserialize_with = "null_is_default")]
     pub cluster_count: i32,
 }

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::api::lenient::{no_default, null_is_default};
 
 /// Nothing: a PlacementDecision has no spec.
-#[serde_with::apply(_ => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "is_default")])]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -42,14 +41,18 @@ pub struct PlacementDecisionStatus {
 #[schemars(extend("required" = ["clusterName", "reason"]))]
 pub struct ClusterDecision {
     /// Name of the cluster.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub cluster_name: String,
 
     /// Why it was selected; may be empty.
-    #[serde_with(skip_apply)]
     #[serde(deserialize_with = "null_is_default")]
     #[schemars(skip_serializing_if = "no_default")]
     pub reason: String,
 
     /// Score of the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
 }
