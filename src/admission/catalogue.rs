@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::rules::Ruled;
 use super::shape;
 use super::subject::{
-    Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Operations, Placement, SetBinding, Template,
+    Addon, ClusterAddon, DeploymentConfig, HubConfig, Operations, Placement, SetBinding, Template,
 };
 
 /// One rule, as people look it up.
@@ -72,8 +73,8 @@ pub fn reference_page() -> String {
     page
 }
 
-fn collect<K: Kind>(entries: &mut BTreeMap<&'static str, Entry>) {
-    for rule in K::families().iter().copied().flatten() {
+fn collect<K: Ruled>(entries: &mut BTreeMap<&'static str, Entry>) {
+    for rule in K::RULES.iter().copied().flatten() {
         let found = entries
             .entry(rule.id)
             .or_insert_with(|| entry(rule.id, rule.doc, rule.on));
@@ -105,8 +106,8 @@ mod tests {
     use super::*;
     use expect_test::expect_file;
 
-    fn docs<K: Kind>(id: &str) -> usize {
-        let rules = K::families().iter().copied().flatten();
+    fn docs<K: Ruled>(id: &str) -> usize {
+        let rules = K::RULES.iter().copied().flatten();
         let own = rules.filter(|rule| rule.id == id && !rule.doc.is_empty());
         own.count()
     }

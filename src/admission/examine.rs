@@ -16,6 +16,7 @@ use super::ratchet;
 use super::request::Request;
 use super::rulebook::Rulebook;
 use super::rules;
+use super::rules::Ruled;
 use super::subject::{Addon, ClusterAddon, Kind, Rule, Subject};
 use crate::field::{Class, Fault, Findings, Path, Violation};
 use crate::snapshot::{Facts, MayBind, ObjectKey};
@@ -59,7 +60,7 @@ pub(super) struct Examined {
 }
 
 /// Examines an object with the rules of its kind; what was wrong before and is untouched only warns.
-pub(super) fn examine<K: Kind>(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
+pub(super) fn examine<K: Ruled>(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
     let found = check::<K>(case, object, old, MOST_OF_A_RULE);
     let findings = found.findings;
     let findings = match old {
@@ -87,10 +88,10 @@ fn unjudged(findings: Findings, object: &Value, before: &Findings, old: &Value) 
     findings.softened(|violation| gave_up.contains(violation.rule()))
 }
 
-fn check<K: Kind>(case: &Case<'_>, object: &Value, old: Option<&Value>, most: usize) -> Examined {
+fn check<K: Ruled>(case: &Case<'_>, object: &Value, old: Option<&Value>, most: usize) -> Examined {
     let doubts = Doubts::default();
     let mut findings = Findings::new();
-    let rules = K::families().iter().copied().flatten();
+    let rules = K::RULES.iter().copied().flatten();
     let effort = Effort::until(case.request.circumstances.stop);
     let subject = Subject::<K> {
         name: case.name,
@@ -98,7 +99,8 @@ fn check<K: Kind>(case: &Case<'_>, object: &Value, old: Option<&Value>, most: us
         body: K::read(object),
         old: old.map(K::read),
         facts: case.facts,
-        rulebook: case.rulebook,
+        blast_radius: case.rulebook.blast_radius,
+        hub_namespaces: &case.rulebook.hub_namespaces,
         doubts: &doubts,
         effort: &effort,
     };
@@ -118,7 +120,7 @@ fn check<K: Kind>(case: &Case<'_>, object: &Value, old: Option<&Value>, most: us
 }
 
 /// Runs one rule. Facts and object are only read, so that a panic leaves nothing half-done behind.
-fn run<K: Kind>(rule: &Rule<K>, subject: &Subject<'_, K>, most: usize) -> Findings {
+fn run<K: Ruled>(rule: &Rule<K>, subject: &Subject<'_, K>, most: usize) -> Findings {
     let found = catch_unwind(AssertUnwindSafe(|| {
         let mut found = Findings::new();
         (rule.check)(subject, &mut found);

@@ -11,6 +11,7 @@
 )]
 
 mod beginning;
+mod blast_radius;
 mod body;
 mod bounds;
 mod catalogue;
@@ -32,6 +33,7 @@ mod template_body;
 mod verdict;
 pub mod wire;
 
+pub use blast_radius::BlastRadius;
 pub use catalogue::{Entry, catalogue, reference_page};
 pub use decide::decide;
 pub use enforcement::{Action, Enforcement, EnforcementError, Scope};
@@ -40,7 +42,7 @@ pub use registration::{
     BREAK_GLASS, Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations, configurations_without_conditions,
 };
 pub use request::{Circumstances, Door, Operation, Request, UnknownFacts};
-pub use rulebook::{BlastRadius, PolicyTrouble, Rulebook};
+pub use rulebook::{PolicyTrouble, Rulebook};
 pub use shape::prepare;
 pub use subject::Operations;
 pub use verdict::Verdict;

@@ -2,13 +2,14 @@
 //!
 //! Decides the two shapes that every rule file is made of. Never decides a verdict.
 
+use super::blast_radius::BlastRadius;
 use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, SetBindingBody};
 use super::doubt::Doubts;
 use super::effort::Effort;
 use super::request::Operation;
-use super::rulebook::Rulebook;
 use super::template_body::TemplateBody;
 use crate::field::{Findings, Path};
+use crate::model::HubNamespaces;
 use crate::snapshot::{Facts, ObjectKey, Word};
 use serde_json::Value;
 
@@ -77,7 +78,9 @@ pub(super) struct Subject<'a, K: Kind> {
     /// What is known about the fleet.
     pub(super) facts: &'a Facts,
     /// The operator's choices.
-    pub(super) rulebook: &'a Rulebook,
+    pub(super) blast_radius: BlastRadius,
+    /// Where agents may have roles on the hub.
+    pub(super) hub_namespaces: &'a HubNamespaces,
     /// What only seems to be absent.
     pub(super) doubts: &'a Doubts,
     /// How much the rule may still look at.
@@ -127,8 +130,6 @@ pub(super) trait Kind: Sized + 'static {
     type Body<'a>;
     /// Reads an object; what has the wrong type is left out, because the schema has told it already.
     fn read(object: &Value) -> Self::Body<'_>;
-    /// The rules of this kind, family by family.
-    fn families() -> &'static [&'static [Rule<Self>]];
 }
 
 /// An add-on as the hub sees it: `ClusterManagementAddOn`.
@@ -159,10 +160,6 @@ impl Kind for Addon {
     fn read(object: &Value) -> AddonBody<'_> {
         AddonBody::read(object)
     }
-
-    fn families() -> &'static [&'static [Rule<Self>]] {
-        super::rules::ON_ADDONS
-    }
 }
 
 impl Kind for ClusterAddon {
@@ -171,10 +168,6 @@ impl Kind for ClusterAddon {
 
     fn read(object: &Value) -> ClusterAddonBody<'_> {
         ClusterAddonBody::read(object)
-    }
-
-    fn families() -> &'static [&'static [Rule<Self>]] {
-        super::rules::ON_CLUSTER_ADDONS
     }
 }
 
@@ -185,10 +178,6 @@ impl Kind for HubConfig {
     fn read(object: &Value) -> HubConfigBody<'_> {
         HubConfigBody::read(object)
     }
-
-    fn families() -> &'static [&'static [Rule<Self>]] {
-        super::rules::ON_HUB_CONFIGS
-    }
 }
 
 impl Kind for Template {
@@ -197,10 +186,6 @@ impl Kind for Template {
 
     fn read(object: &Value) -> TemplateBody<'_> {
         TemplateBody::read(object)
-    }
-
-    fn families() -> &'static [&'static [Rule<Self>]] {
-        super::rules::ON_TEMPLATES
     }
 }
 
@@ -211,10 +196,6 @@ impl Kind for DeploymentConfig {
     fn read(object: &Value) -> DeploymentConfigBody<'_> {
         DeploymentConfigBody::read(object)
     }
-
-    fn families() -> &'static [&'static [Rule<Self>]] {
-        super::rules::ON_DEPLOYMENT_CONFIGS
-    }
 }
 
 impl Kind for Placement {
@@ -222,10 +203,6 @@ impl Kind for Placement {
     type Body<'a> = ();
 
     fn read(_: &Value) {}
-
-    fn families() -> &'static [&'static [Rule<Self>]] {
-        super::rules::ON_PLACEMENTS
-    }
 }
 
 impl Kind for SetBinding {
@@ -234,9 +211,5 @@ impl Kind for SetBinding {
 
     fn read(object: &Value) -> SetBindingBody<'_> {
         SetBindingBody::read(object)
-    }
-
-    fn families() -> &'static [&'static [Rule<Self>]] {
-        super::rules::ON_SET_BINDINGS
     }
 }

@@ -13,6 +13,7 @@ mod dev;
 mod error;
 mod explain;
 mod live;
+mod options;
 mod plan;
 mod policies;
 pub mod policy;
@@ -26,10 +27,7 @@ mod signals;
 mod snapshot;
 mod why;
 
-pub use args::{
-    Cli, Command, GateArgs, LeasePlace, LogFormat, Only, Reasons, ReferenceArgs, RightsArgs, ServeArgs,
-    TideArgs, Topic,
-};
+pub use args::{Cli, Command};
 pub use audit::{AuditArgs, AuditTo};
 pub use check::{CheckArgs, ColourArg, FailOn, MissingFactsArg, Output};
 pub use crds::CrdsArgs;
@@ -37,6 +35,9 @@ pub use crds::CrdsArgs;
 pub use dev::{DevArgs, DevCommand};
 pub use error::CliError;
 pub use explain::ExplainArgs;
+pub use options::{
+    GateArgs, LeasePlace, LogFormat, Only, Reasons, ReferenceArgs, RightsArgs, ServeArgs, TideArgs, Topic,
+};
 pub use plan::PlanArgs;
 pub use policy::PolicyArgs;
 pub use print::Form;

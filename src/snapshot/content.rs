@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::names::Name;
+use super::name::Name;
 use super::registration::Registration;
 use crate::api::v1alpha1::{ImageMirror, ProxyConfig, RegistrationSpec};
 

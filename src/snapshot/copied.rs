@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::digest::Digest;
-use super::pairs::Pairs;
+use super::label_map::Pairs;
 
 const LENGTH: usize = 16;
 

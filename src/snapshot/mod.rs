@@ -12,23 +12,25 @@ mod content;
 mod copied;
 mod decode;
 mod digest;
-mod expect;
+mod events;
 mod facts;
+mod facts_builder;
+mod foreign_configs;
 mod identity;
-mod index;
+mod interner;
 mod kind;
 mod kinds;
-mod mourn;
+mod label_map;
+mod name;
 mod names;
-mod pairs;
-mod publish;
+mod parts;
 mod record;
 mod registration;
 mod removal;
 mod settings;
-mod sight;
 mod store;
 pub mod terms;
+mod tombstones;
 mod troubles;
 mod versions;
 mod view;
@@ -36,12 +38,16 @@ mod view;
 pub use content::{DeploymentConfig, NodePlacement, Template};
 pub use copied::{copied_digest, copied_record};
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
-pub use expect::Expected;
+pub use events::Event;
 pub use facts::*;
 pub use identity::{Identity, Mark, marks};
-pub use kind::{ADDON_GROUP, Address, Kind, Lane, ObjectKey, Owner};
-pub use names::{Name, Names, order};
-pub use pairs::Pairs;
+pub use kind::{ADDON_GROUP, Address, Kind, Lane, ObjectKey, Owner, Place, Touched};
+pub use label_map::Pairs;
+pub use name::{Name, order};
+pub use names::Names;
+pub use parts::config_watch::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
+pub use parts::expectations::Expected;
+pub use parts::removals::RemovalBudget;
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
     DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, OwnerReference, Paused, Placement,
@@ -52,9 +58,8 @@ pub use registration::{
     Registered, Registration, Request, RoleFacts, Stage, Subject, Unbindable, agent_groups, agent_user,
     agent_user_prefix, cluster_groups, read_request, role_key, rules_digest, token_account, token_role,
 };
-pub use removal::{Absences, FailedHook, Farewell, HookTimeout, Pace, RemovalBudget, TimeoutPolicy};
+pub use removal::{Absences, FailedHook, Farewell, HookTimeout, Pace, TimeoutPolicy};
 pub use settings::{AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Settings, Vocabulary};
-pub use sight::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
-pub use store::{Event, Place, Store, Touched};
+pub use store::Store;
 pub use versions::{MOST_VERSIONS, Oddity, Offer, Versions};
 pub use view::{Scope, Site, View};

@@ -1,57 +1,12 @@
 //! Shared names, and shared lists and words: one allocation for everything that thousands of records repeat.
 //!
-//! Decides nothing. Never leaks: what no record holds any more is swept when its table has doubled.
+//! Decides nothing.
 
-use std::borrow::Borrow;
-use std::cmp::Ordering;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::interner::Table;
+use super::name::Name;
 use super::record::{ConfigType, OwnerReference, Reference, Said};
-
-/// A shared, immutable text: the name of something on the hub.
-pub type Name = Arc<str>;
-
-/// Returns the order of two names. Most are shared, so that most equal ones are told without being read.
-pub fn order(one: &Name, other: &Name) -> Ordering {
-    if Arc::ptr_eq(one, other) {
-        return Ordering::Equal;
-    }
-    one.cmp(other)
-}
-
-const FIRST_SWEEP: usize = 4096;
-
-/// One table of what is shared.
-#[derive(Debug)]
-struct Table<T: ?Sized> {
-    known: BTreeSet<Arc<T>>,
-    sweep_at: usize,
-}
-
-impl<T: ?Sized + Ord> Default for Table<T> {
-    fn default() -> Self {
-        Self {
-            known: BTreeSet::new(),
-            sweep_at: FIRST_SWEEP,
-        }
-    }
-}
-
-impl<T: ?Sized + Ord> Table<T> {
-    fn share<V: Borrow<T> + Into<Arc<T>>>(&mut self, value: V) -> Arc<T> {
-        if let Some(known) = self.known.get(value.borrow()) {
-            return Arc::clone(known);
-        }
-        if self.known.len() >= self.sweep_at {
-            self.known.retain(|one| Arc::strong_count(one) > 1);
-            self.sweep_at = self.known.len().saturating_mul(2).max(FIRST_SWEEP);
-        }
-        let shared: Arc<T> = value.into();
-        self.known.insert(Arc::clone(&shared));
-        shared
-    }
-}
 
 /// The tables of what is in use.
 #[derive(Debug, Default)]
@@ -91,18 +46,19 @@ impl Names {
 
     /// Returns how many texts the table holds.
     pub fn len(&self) -> usize {
-        self.texts.known.len()
+        self.texts.len()
     }
 
     /// Returns whether the table is empty.
     pub fn is_empty(&self) -> bool {
-        self.texts.known.is_empty()
+        self.texts.len() == 0
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot::interner::FIRST_SWEEP;
 
     #[test]
     fn equal_texts_share_one_allocation() {

@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use super::removal::{HookTimeout, RemovalBudget, TimeoutPolicy};
+use super::parts::removals::RemovalBudget;
+use super::removal::{HookTimeout, TimeoutPolicy};
 use crate::model::HubNamespaces;
 
 /// The words of the `Progressing` condition.

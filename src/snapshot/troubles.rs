@@ -4,21 +4,18 @@
 //! Decides nothing. The shell records them, plans show them in conditions; a trouble is forgotten as soon as its write
 //! succeeds or is no longer planned, a refusal with the first plan that is sound.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::kind::ObjectKey;
 use super::kind::Owner;
-use super::names::Name;
+use super::name::Name;
 use super::store::Store;
 use super::view::View;
-
-/// The troubles by owner and object: what the hub said.
-pub(super) type Troubles = BTreeMap<Owner, BTreeMap<ObjectKey, Name>>;
 
 impl Store {
     /// Records that the hub refuses what is planned for `owner` for an object, and why; returns whether that is news.
     pub fn trouble(&mut self, owner: &Owner, object: ObjectKey, why: &str) -> bool {
-        let known = self.troubles.entry(owner.clone()).or_default();
+        let known = self.pending.troubles.entry(owner.clone()).or_default();
         let news = known.get(&object).is_none_or(|before| **before != *why);
         if news {
             known.insert(object, Name::from(why));
@@ -29,14 +26,14 @@ impl Store {
 
     /// Forgets the troubles of an owner with objects for which nothing is planned any more.
     pub fn keep_troubles(&mut self, owner: &Owner, planned: &BTreeSet<&ObjectKey>) {
-        let Some(known) = self.troubles.get_mut(owner) else {
+        let Some(known) = self.pending.troubles.get_mut(owner) else {
             return;
         };
         let before = known.len();
         known.retain(|object, _| planned.contains(object));
         let forgets = known.len() < before;
         if known.is_empty() {
-            self.troubles.remove(owner);
+            self.pending.troubles.remove(owner);
         }
         if forgets {
             self.changes.of_all(owner);
@@ -45,12 +42,12 @@ impl Store {
 
     /// Forgets the trouble with one object: it was written. Returns whether there was one.
     pub fn end_trouble(&mut self, owner: &Owner, object: &ObjectKey) -> bool {
-        let Some(known) = self.troubles.get_mut(owner) else {
+        let Some(known) = self.pending.troubles.get_mut(owner) else {
             return false;
         };
         let ended = known.remove(object).is_some();
         if known.is_empty() {
-            self.troubles.remove(owner);
+            self.pending.troubles.remove(owner);
         }
         if ended {
             self.changes.of_all(owner);
@@ -60,7 +57,7 @@ impl Store {
 
     /// Returns whether an owner has troubles.
     pub fn is_troubled(&self, owner: &Owner) -> bool {
-        self.troubles.contains_key(owner)
+        self.pending.troubles.contains_key(owner)
     }
 }
 
@@ -72,23 +69,20 @@ impl<'s> View<'s> {
 
     /// Returns why the hub refuses what was planned for an object.
     pub fn trouble(&self, object: &ObjectKey) -> Option<&'s Name> {
-        self.store.troubles.get(&self.owner())?.get(object)
+        self.store.pending.troubles.get(&self.owner())?.get(object)
     }
 }
-
-/// The first broken sentence by owner.
-pub(super) type Refusals = BTreeMap<Owner, Name>;
 
 impl Store {
     /// Records what of the last plan of an owner was refused, or that nothing was; returns whether that is news.
     pub fn refuse(&mut self, owner: &Owner, sentence: Option<&str>) -> bool {
-        let known = self.refusals.get(owner).map(|known| &**known);
+        let known = self.pending.refusals.get(owner).map(|known| &**known);
         if known == sentence {
             return false;
         }
         match sentence {
-            Some(sentence) => self.refusals.insert(owner.clone(), Name::from(sentence)),
-            None => self.refusals.remove(owner),
+            Some(sentence) => self.pending.refusals.insert(owner.clone(), Name::from(sentence)),
+            None => self.pending.refusals.remove(owner),
         };
         true
     }
@@ -97,6 +91,6 @@ impl Store {
 impl<'s> View<'s> {
     /// Returns what of the last plan was refused.
     pub fn refusal(&self) -> Option<&'s Name> {
-        self.store.refusals.get(&self.owner())
+        self.store.pending.refusals.get(&self.owner())
     }
 }

@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 
 use super::kind::Owner;
+use super::kind::Touched;
 use super::kind::{Kind, ObjectKey};
-use super::names::Name;
+use super::name::Name;
 use super::record::{Config, ConfigRef};
-use super::store::{Store, Touched};
+use super::store::Store;
 use crate::model::AddonVersion;
 
 /// Most versions that a status lists: the highest ones.
@@ -143,9 +144,13 @@ impl Store {
     /// Returns the versions of an add-on.
     pub(super) fn versions(&self, addon: &str) -> Versions {
         let mut versions = Versions::default();
-        for name in self.templates.get(addon).into_iter().flatten() {
+        for name in self.indexes.templates.get(addon).into_iter().flatten() {
             let config = ConfigRef::of(&ObjectKey::new(Kind::Template, "", name.clone()));
-            let label = self.config(&config).and_then(|found| found.version.as_ref());
+            let label = self
+                .objects
+                .configs
+                .get(&config)
+                .and_then(|found| found.version.as_ref());
             if let Some(label) = label {
                 versions.add(name, label);
             }
@@ -162,24 +167,26 @@ impl Store {
         touched: &mut Touched,
     ) {
         let after = offered(
-            self.config(&ConfigRef::of(key))
+            self.objects
+                .configs
+                .get(&ConfigRef::of(key))
                 .filter(|_| key.kind == Kind::Template),
         );
         if before == after.as_ref() {
             return;
         }
         if let Some(Offered { addon, .. }) = before
-            && let Some(filed) = self.templates.get_mut(addon)
+            && let Some(filed) = self.indexes.templates.get_mut(addon)
         {
             filed.remove(&key.name);
         }
         if let Some(Offered { addon, .. }) = &after {
-            let filed: &mut BTreeSet<Name> = self.templates.entry(addon.clone()).or_default();
+            let filed: &mut BTreeSet<Name> = self.indexes.templates.entry(addon.clone()).or_default();
             filed.insert(key.name.clone());
         }
         for Offered { addon, .. } in before.into_iter().chain(&after) {
-            if self.templates.get(addon).is_some_and(BTreeSet::is_empty) {
-                self.templates.remove(addon);
+            if self.indexes.templates.get(addon).is_some_and(BTreeSet::is_empty) {
+                self.indexes.templates.remove(addon);
             }
             self.published.versions_changed(addon);
             touched.insert(Owner::addon(addon));
@@ -187,7 +194,8 @@ impl Store {
         if let Some(Offered { addon, .. }) = &after {
             let oddities = self.versions(addon).oddities;
             let own = oddities.iter().filter(|oddity| *oddity.template() == key.name);
-            self.new_faults
+            self.pending
+                .new_faults
                 .extend(own.map(|oddity| (key.clone(), oddity.to_string())));
         }
     }
@@ -265,7 +273,7 @@ mod tests {
             gone.iter().map(|owner| &*owner.name).collect::<Vec<_>>(),
             ["other"]
         );
-        assert!(store.templates.is_empty());
+        assert!(store.indexes.templates.is_empty());
     }
 
     #[test]

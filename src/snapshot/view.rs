@@ -7,10 +7,10 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 
 use super::kind::Owner;
-use super::names::{Name, order};
+use super::name::{Name, order};
+use super::parts::config_watch::Sights;
 use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Placement, Work};
 use super::settings::Settings;
-use super::sight::Sights;
 use super::store::Store;
 use super::versions::Versions;
 
@@ -25,6 +25,15 @@ pub struct View<'s> {
     pub addon: &'s AddOn,
     /// Where it walks; absent: everywhere.
     scope: Option<&'s Scope>,
+}
+
+impl Store {
+    /// Returns the view of one add-on, if the add-on exists or anything of its name is left.
+    pub fn view(&self, addon: &str) -> Option<View<'_>> {
+        let known = self.objects.addons.get(addon);
+        let known = known.or_else(|| self.tombstones.addons.get(addon));
+        known.map(|addon| View::new(self, addon))
+    }
 }
 
 impl<'s> View<'s> {
@@ -79,13 +88,13 @@ impl<'s> View<'s> {
 
     /// Returns the add-on's instances in order of clusters.
     pub fn instances(&self) -> impl Iterator<Item = &'s Instance> + use<'s> {
-        let all = self.store.instances.get(&self.addon.name);
+        let all = self.store.objects.instances.get(&self.addon.name);
         self.walk(all).map(|(_, instance)| &**instance)
     }
 
     /// Returns all of the add-on's instances in order of clusters, whatever the scope is.
     pub fn all_instances(&self) -> impl Iterator<Item = &'s Instance> + use<'s> {
-        let all = self.store.instances.get(&self.addon.name);
+        let all = self.store.objects.instances.get(&self.addon.name);
         all.into_iter()
             .flat_map(BTreeMap::values)
             .map(|instance| &**instance)
@@ -93,35 +102,42 @@ impl<'s> View<'s> {
 
     /// Returns the add-on's instance on a cluster.
     pub fn instance(&self, cluster: &str) -> Option<&'s Instance> {
-        let all = self.store.instances.get(&self.addon.name)?;
+        let all = self.store.objects.instances.get(&self.addon.name)?;
         all.get(cluster).map(|instance| &**instance)
     }
 
     /// Returns a cluster.
     pub fn cluster(&self, name: &str) -> Option<&'s Cluster> {
-        self.store.clusters.get(name)
+        self.store.objects.clusters.get(name)
     }
 
     /// Returns the clusters in order of their names.
     pub fn clusters(&self) -> impl Iterator<Item = (&'s Name, &'s Cluster)> + use<'s> {
-        self.walk(Some(&self.store.clusters))
+        self.walk(Some(&self.store.objects.clusters))
     }
 
     /// Returns a placement.
     pub fn placement(&self, namespace: &Name, name: &Name) -> Option<&'s Placement> {
-        self.store.placements.get(&(namespace.clone(), name.clone()))
+        self.store
+            .objects
+            .placements
+            .get(&(namespace.clone(), name.clone()))
     }
 
     /// Returns the decisions of a placement in order of their names.
     pub fn decisions(&self, namespace: &Name, name: &Name) -> impl Iterator<Item = &'s Decision> + use<'s> {
-        let filed = self.store.decisions.get(&(namespace.clone(), name.clone()));
+        let filed = self
+            .store
+            .objects
+            .decisions
+            .get(&(namespace.clone(), name.clone()));
         filed.into_iter().flat_map(BTreeMap::values)
     }
 
     /// Returns the clusters that the decisions of a placement name, sorted.
     pub fn decided(&self, namespace: &Name, name: &Name) -> Vec<&'s Name> {
         let place = (namespace.clone(), name.clone());
-        let by_cluster = &self.store.placements_by_cluster;
+        let by_cluster = &self.store.indexes.placements_by_cluster;
         if let Some(scope) = self.scope {
             let names = |cluster: &&Name| by_cluster.mentions(cluster, &place);
             return scope.iter().filter(names).collect();
@@ -139,7 +155,7 @@ impl<'s> View<'s> {
 
     /// Returns a configuration object.
     pub fn config(&self, config: &ConfigRef) -> Option<&'s Config> {
-        self.store.config(config)
+        self.store.objects.configs.get(config)
     }
 
     /// Returns the object of a reference only if its present content is the one with `hash`: a cluster is never given
@@ -151,21 +167,23 @@ impl<'s> View<'s> {
     /// Returns the content that the object of a reference had when its hash was `hash`, even if it has been edited or
     /// deleted since: as long as an instance holds it and this program has seen it.
     pub fn last_content(&self, config: &ConfigRef, hash: &Name) -> Option<&'s Config> {
-        let retired = || self.store.retired.get(&(config.clone(), hash.clone()));
+        let retired = || self.store.tombstones.content.get(&(config.clone(), hash.clone()));
         self.store
-            .config(config)
+            .objects
+            .configs
+            .get(config)
             .filter(|found| found.hash == *hash)
             .or_else(retired)
     }
 
     /// Returns the clusters that tell by a label that they have the add-on, with what they tell, sorted.
     pub fn features(&self) -> impl Iterator<Item = (&'s Name, &'s Name)> + use<'s> {
-        self.walk(self.store.features.get(&self.addon.name))
+        self.walk(self.store.indexes.features.get(&self.addon.name))
     }
 
     /// Returns all works of the add-on with their clusters, sorted by cluster, namespace and name.
     pub fn all_works(&self) -> impl Iterator<Item = (&'s Name, &'s Work)> + use<'s> {
-        let clusters = self.walk(self.store.works.get(&self.addon.name));
+        let clusters = self.walk(self.store.objects.works.get(&self.addon.name));
         clusters.flat_map(|(cluster, works)| works.iter().map(move |work| (cluster, work)))
     }
 
@@ -176,14 +194,14 @@ impl<'s> View<'s> {
 
     /// Returns the add-on's works for a cluster, sorted by namespace and name.
     pub fn works(&self, cluster: &str) -> impl Iterator<Item = &'s Work> + use<'s> {
-        self.store.works_of(&self.addon.name, cluster).iter()
+        self.store.objects.works_of(&self.addon.name, cluster).iter()
     }
 
     /// Returns the add-on's instances in order of clusters, each with what stands around it.
     pub fn sites(&self) -> Vec<Site<'s>> {
         let all: Vec<&'s Instance> = self.instances().collect();
-        let mut clusters = Finder::new(Some(&self.store.clusters), all.len());
-        let mut works = Finder::new(self.store.works.get(&self.addon.name), all.len());
+        let mut clusters = Finder::new(Some(&self.store.objects.clusters), all.len());
+        let mut works = Finder::new(self.store.objects.works.get(&self.addon.name), all.len());
         let site = |instance: &'s Instance| Site {
             instance,
             cluster: clusters.find(&instance.cluster),
@@ -197,7 +215,7 @@ impl<'s> View<'s> {
 
     /// Returns those clusters of a sorted list that exist, or do not, each with what is known of it.
     pub fn looked_up<'n>(&self, names: &[&'n Name]) -> Vec<(&'n Name, Option<&'s Cluster>)> {
-        let mut clusters = Finder::new(Some(&self.store.clusters), names.len());
+        let mut clusters = Finder::new(Some(&self.store.objects.clusters), names.len());
         names.iter().map(|name| (*name, clusters.find(name))).collect()
     }
 }

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::admission::blast_radius::BlastRadius;
 use crate::admission::body::AddonBody;
 use crate::admission::effort::Effort;
-use crate::admission::rulebook::BlastRadius;
 use crate::admission::rules::install_strategy::place_of;
 use crate::admission::rules::reach::{Mover, Source, Standing, known};
 use crate::admission::subject::{Addon, Operations, Rule, Subject};
@@ -77,7 +77,7 @@ fn removal(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     // Those that part anyway are not this edit's.
     let before = parting(old);
     let leaving = parting(&subject.body).difference(&before).count();
-    let share = subject.rulebook.blast_radius;
+    let share = subject.blast_radius;
     if share.is_exceeded_by(leaving, peers.clusters) {
         let detail = format!(
             "takes the add-on from {leaving} of its {} clusters, more than {}",
@@ -195,7 +195,7 @@ fn moved(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let Some((source, _)) = by_source.into_iter().max_by_key(|(_, count)| *count) else {
         return;
     };
-    if let Some(fault) = too_many(&new, &movers, subject.rulebook.blast_radius, None) {
+    if let Some(fault) = too_many(&new, &movers, subject.blast_radius, None) {
         findings.warn(fault.at(edited(&subject.body, source), MOVE));
     }
 }

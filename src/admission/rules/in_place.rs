@@ -90,7 +90,7 @@ fn moves<K: subject::Kind>(
     };
     for (addon, standing) in concerned(subject.facts, subject.effort) {
         let movers = moving(&standing, &config);
-        if let Some(fault) = too_many(&standing, &movers, subject.rulebook.blast_radius, Some(addon)) {
+        if let Some(fault) = too_many(&standing, &movers, subject.blast_radius, Some(addon)) {
             findings.warn(fault.at(path.clone(), MOVE));
         }
     }
@@ -189,7 +189,7 @@ fn raises_the_default(subject: &Subject<'_, Template>, findings: &mut Findings) 
         })
         .collect();
     let addon = Some(subject.body.addon);
-    if let Some(fault) = too_many(&standing, &movers, subject.rulebook.blast_radius, addon) {
+    if let Some(fault) = too_many(&standing, &movers, subject.blast_radius, addon) {
         findings.warn(fault.at(path.clone(), MOVE));
     }
 }
@@ -295,11 +295,12 @@ fn needed_by(
 mod tests {
     use serde_json::{Value, json};
 
+    use crate::admission::blast_radius::BlastRadius;
     use crate::admission::doubt::Doubts;
     use crate::admission::effort::Effort;
-    use crate::admission::rulebook::Rulebook;
     use crate::admission::subject::{Kind as _, Subject, Template};
     use crate::field::Findings;
+    use crate::model::HubNamespaces;
     use crate::snapshot::{Completeness, Event, Facts, Kind, Settings, Store};
 
     /// Ten clusters of a label selector; the add-on's templates stand for these versions.
@@ -331,14 +332,15 @@ mod tests {
     }
 
     fn told(facts: &Facts, version: &str) -> Vec<String> {
-        let (object, rulebook) = (template(version), Rulebook::default());
+        let (object, hub_namespaces) = (template(version), HubNamespaces::default());
         let subject = Subject::<Template> {
             name: version,
             namespace: "",
             body: Template::read(&object),
             old: None,
             facts,
-            rulebook: &rulebook,
+            blast_radius: BlastRadius::default(),
+            hub_namespaces: &hub_namespaces,
             doubts: &Doubts::default(),
             effort: &Effort::default(),
         };

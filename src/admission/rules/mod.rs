@@ -31,7 +31,4 @@ mod version_order;
 mod version_reference;
 mod wave;
 
-pub(super) use tables::{
-    ADVICE, ON_ADDONS, ON_CLUSTER_ADDONS, ON_DEPLOYMENT_CONFIGS, ON_HUB_CONFIGS, ON_PLACEMENTS,
-    ON_SET_BINDINGS, ON_TEMPLATES, READ_METADATA,
-};
+pub(super) use tables::{ADVICE, READ_METADATA, Ruled};

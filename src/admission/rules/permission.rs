@@ -191,7 +191,7 @@ fn namespace(subject: &Subject<'_, Template>, findings: &mut Findings) {
         };
         let is_cluster = subject.facts.cluster(namespace).is_some();
         let own = is_addons_own(namespace, subject.body.addon) && !is_cluster;
-        if own || subject.rulebook.hub_namespaces.lists(namespace) {
+        if own || subject.hub_namespaces.lists(namespace) {
             continue;
         }
         let path = permission.namespace_path.clone();

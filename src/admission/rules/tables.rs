@@ -8,7 +8,7 @@ use super::{
     rollout, rollout_progress, steering, template, version, version_effect, version_order,
 };
 use crate::admission::subject::{
-    Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind as _, Placement, Rule, SetBinding, Template,
+    Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, Rule, SetBinding, Template,
 };
 use crate::api::names::{annotations, labels};
 
@@ -60,56 +60,65 @@ pub(in crate::admission) const READ_METADATA: &[(&str, &str, &str)] = &[
     (Template::RESOURCE, "labels", labels::TEMPLATE_VERSION),
 ];
 
-/// Rules of `ClusterManagementAddOn`, family by family.
-pub(in crate::admission) const ON_ADDONS: &[&[Rule<Addon>]] = &[
-    blast_radius::ON_ADDONS,
-    config::ON_ADDONS,
-    config_objects::ON_ADDONS,
-    config_protected::ON_ADDONS,
-    config_types::ON_ADDONS,
-    deletion::ON_ADDONS,
-    install::ON_ADDONS,
-    install_namespace::ON_ADDONS,
-    install_strategy::ON_ADDONS,
-    naming::ON_ADDONS,
-    rolling_update::ON_ADDONS,
-    rollout::ON_ADDONS,
-    rollout_progress::ON_ADDONS,
-    steering::ON_ADDONS,
-    template::ON_ADDONS,
-    template::ON_SHARED_OBJECTS,
-    version::ON_ADDONS,
-    version_effect::ON_ADDONS,
-    version_order::ON_ADDONS,
-];
+/// A kind that has rules.
+pub(in crate::admission) trait Ruled: Kind {
+    /// The rules, family by family.
+    const RULES: &'static [&'static [Rule<Self>]];
+}
 
-/// Rules of `ManagedClusterAddOn`, family by family.
-pub(in crate::admission) const ON_CLUSTER_ADDONS: &[&[Rule<ClusterAddon>]] = &[
-    config::ON_CLUSTER_ADDONS,
-    config_objects::ON_CLUSTER_ADDONS,
-    config_protected::ON_CLUSTER_ADDONS,
-    config_types::ON_CLUSTER_ADDONS,
-    deletion::ON_CLUSTER_ADDONS,
-    install::ON_CLUSTER_ADDONS,
-    install_namespace::ON_CLUSTER_ADDONS,
-    naming::ON_CLUSTER_ADDONS,
-    steering::ON_CLUSTER_ADDONS,
-    template::ON_CLUSTER_ADDONS,
-    version::ON_CLUSTER_ADDONS,
-    version_effect::ON_CLUSTER_ADDONS,
-    version_order::ON_CLUSTER_ADDONS,
-];
+impl Ruled for Addon {
+    const RULES: &'static [&'static [Rule<Self>]] = &[
+        blast_radius::ON_ADDONS,
+        config::ON_ADDONS,
+        config_objects::ON_ADDONS,
+        config_protected::ON_ADDONS,
+        config_types::ON_ADDONS,
+        deletion::ON_ADDONS,
+        install::ON_ADDONS,
+        install_namespace::ON_ADDONS,
+        install_strategy::ON_ADDONS,
+        naming::ON_ADDONS,
+        rolling_update::ON_ADDONS,
+        rollout::ON_ADDONS,
+        rollout_progress::ON_ADDONS,
+        steering::ON_ADDONS,
+        template::ON_ADDONS,
+        template::ON_SHARED_OBJECTS,
+        version::ON_ADDONS,
+        version_effect::ON_ADDONS,
+        version_order::ON_ADDONS,
+    ];
+}
 
-/// Rules of `AddOnHubConfig`, family by family.
-pub(in crate::admission) const ON_HUB_CONFIGS: &[&[Rule<HubConfig>]] = &[
-    deletion::ON_HUB_CONFIGS,
-    in_place::ON_HUB_CONFIGS,
-    version::ON_HUB_CONFIGS,
-    version_order::ON_HUB_CONFIGS,
-];
+impl Ruled for ClusterAddon {
+    const RULES: &'static [&'static [Rule<Self>]] = &[
+        config::ON_CLUSTER_ADDONS,
+        config_objects::ON_CLUSTER_ADDONS,
+        config_protected::ON_CLUSTER_ADDONS,
+        config_types::ON_CLUSTER_ADDONS,
+        deletion::ON_CLUSTER_ADDONS,
+        install::ON_CLUSTER_ADDONS,
+        install_namespace::ON_CLUSTER_ADDONS,
+        naming::ON_CLUSTER_ADDONS,
+        steering::ON_CLUSTER_ADDONS,
+        template::ON_CLUSTER_ADDONS,
+        version::ON_CLUSTER_ADDONS,
+        version_effect::ON_CLUSTER_ADDONS,
+        version_order::ON_CLUSTER_ADDONS,
+    ];
+}
 
-/// Rules of `AddOnTemplate`, family by family.
-pub(in crate::admission) const ON_TEMPLATES: &[&[Rule<Template>]] = {
+impl Ruled for HubConfig {
+    const RULES: &'static [&'static [Rule<Self>]] = &[
+        deletion::ON_HUB_CONFIGS,
+        in_place::ON_HUB_CONFIGS,
+        version::ON_HUB_CONFIGS,
+        version_order::ON_HUB_CONFIGS,
+    ];
+}
+
+impl Ruled for Template {
+    const RULES: &'static [&'static [Rule<Self>]] = {
     let [
         manifests,
         owner,
@@ -134,9 +143,10 @@ pub(in crate::admission) const ON_TEMPLATES: &[&[Rule<Template>]] = {
         withdrawn,
     ]
 };
+}
 
-/// Rules of `AddOnDeploymentConfig`, family by family.
-pub(in crate::admission) const ON_DEPLOYMENT_CONFIGS: &[&[Rule<DeploymentConfig>]] = {
+impl Ruled for DeploymentConfig {
+    const RULES: &'static [&'static [Rule<Self>]] = {
     let [nodes, proxy, registries, resources, variables] = deployment_config::FAMILIES;
     &[
         nodes,
@@ -149,12 +159,15 @@ pub(in crate::admission) const ON_DEPLOYMENT_CONFIGS: &[&[Rule<DeploymentConfig>
         install_namespace::ON_DEPLOYMENT_CONFIGS,
     ]
 };
+}
 
-/// Rules of `Placement`, family by family.
-pub(in crate::admission) const ON_PLACEMENTS: &[&[Rule<Placement>]] = &[placing::ON_PLACEMENTS];
+impl Ruled for Placement {
+    const RULES: &'static [&'static [Rule<Self>]] = &[placing::ON_PLACEMENTS];
+}
 
-/// Rules of `ManagedClusterSetBinding`, family by family.
-pub(in crate::admission) const ON_SET_BINDINGS: &[&[Rule<SetBinding>]] = &[placing::ON_SET_BINDINGS];
+impl Ruled for SetBinding {
+    const RULES: &'static [&'static [Rule<Self>]] = &[placing::ON_SET_BINDINGS];
+}
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,8 @@ use crate::snapshot::decode::read::{annotation, config_type, configs, meta, shar
 use crate::snapshot::decode::rollout::{configuration_rollout, paused, rollout};
 use crate::snapshot::decode::status::{applied, conditions};
 use crate::snapshot::facts::AddonFacts;
-use crate::snapshot::names::{Name, Names};
+use crate::snapshot::name::Name;
+use crate::snapshot::names::Names;
 use crate::snapshot::record::rollout::{Progression, ProgressionReference};
 use crate::snapshot::record::{
     AddOn, ConfigRef, Creation, DefaultConfig, InstallStrategy, Lifecycle, PlacementUse,

@@ -67,7 +67,7 @@ mod tests {
         let object = json!({"metadata": {"name": "x", "uid": "u", "resourceVersion": "1"}, "spec": spec});
         let mut store = Store::new(Settings::default());
         store.apply(Event::Applied { kind, object });
-        let found = store.configs.values().next().expect("it is decoded");
+        let found = store.objects.configs.values().next().expect("it is decoded");
         (*found.content).clone()
     }
 

@@ -7,8 +7,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::snapshot::names::{Name, Names};
-use crate::snapshot::pairs::Pairs;
+use crate::snapshot::label_map::Pairs;
+use crate::snapshot::name::Name;
+use crate::snapshot::names::Names;
 use crate::snapshot::record::{ConfigRef, ConfigType, Meta, OwnerReference};
 use crate::snapshot::terms;
 

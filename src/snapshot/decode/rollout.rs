@@ -6,7 +6,7 @@
 use crate::api::v1alpha1 as wire;
 use crate::field::{Path, Violation};
 use crate::model::{ConfigRollout, Limit, RawConfigRollout, RawStrategy, RolloutStrategy, Scalar};
-use crate::snapshot::names::Name;
+use crate::snapshot::name::Name;
 use crate::snapshot::record::rollout::Paused;
 
 /// Reads the strategy of the placement at `index`.

@@ -15,7 +15,8 @@ use crate::snapshot::decode::status::status_of;
 use crate::snapshot::digest::Digest;
 use crate::snapshot::identity::Identity;
 use crate::snapshot::kind::{ADDON_GROUP, Kind};
-use crate::snapshot::names::{Name, Names};
+use crate::snapshot::name::Name;
+use crate::snapshot::names::Names;
 use crate::snapshot::record::{Meta, OwnerReference, Signal, Status, Work, Workload};
 use crate::snapshot::terms;
 

@@ -4,8 +4,9 @@
 
 use crate::api::cluster::ManagedCluster;
 use crate::api::names::conditions::CLUSTER_AVAILABLE;
-use crate::snapshot::names::{Name, Names};
-use crate::snapshot::pairs::Pairs;
+use crate::snapshot::label_map::Pairs;
+use crate::snapshot::name::Name;
+use crate::snapshot::names::Names;
 use crate::snapshot::terms::OPT_OUT;
 
 /// The most claims of a cluster that are kept.

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::snapshot::names::Name;
+use crate::snapshot::name::Name;
+use crate::snapshot::parts::config_watch::Absence;
 use crate::snapshot::record::Content;
-use crate::snapshot::sight::Absence;
 
 /// A configuration object that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]

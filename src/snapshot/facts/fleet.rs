@@ -17,9 +17,9 @@ use super::rights::{MayBind, Rights};
 use super::spread::Spread;
 use crate::model::{ConfigReference, ConfigType, InstallNamespace};
 use crate::snapshot::kind::{Kind, ObjectKey};
+use crate::snapshot::parts::config_watch::Absence;
 use crate::snapshot::record::Content;
 use crate::snapshot::registration::RoleFacts;
-use crate::snapshot::sight::Absence;
 
 /// Values under two names, the outer one first.
 pub type ByTwoNames<T> = BTreeMap<Arc<str>, BTreeMap<Arc<str>, T>>;

@@ -5,8 +5,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
 
+use crate::snapshot::label_map::Pairs;
 use crate::snapshot::names::Names;
-use crate::snapshot::pairs::Pairs;
 
 /// The label that every namespace has: its name.
 pub const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";

@@ -9,7 +9,7 @@ use super::config::config_key;
 use super::spread::Spread;
 use crate::api::names::conditions::PROGRESSING;
 use crate::api::names::reasons;
-use crate::snapshot::names::Name;
+use crate::snapshot::name::Name;
 use crate::snapshot::record::{ConfigRef, Instance, Status};
 
 /// How an add-on stands on a cluster.

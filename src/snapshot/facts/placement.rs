@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::Limit;
-use crate::snapshot::names::Name;
+use crate::snapshot::name::Name;
 
 /// What is known about one placement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

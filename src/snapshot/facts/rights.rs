@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::snapshot::kind::ObjectKey;
-use crate::snapshot::names::Name;
+use crate::snapshot::name::Name;
 
 /// Whether somebody may bind a role: the verb `bind`, as for whoever writes a role binding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,31 +4,25 @@
 
 use serde_json::Value;
 
-use super::row::{Address, Need, Stored, cluster_scoped};
-use super::slot::replace;
+use super::stored::Stored;
 use crate::model::ConfigRollout;
 use crate::snapshot::decode::addon::addon;
 use crate::snapshot::decode::read::parse;
-use crate::snapshot::index::Mentioned;
 use crate::snapshot::kind::Owner;
-use crate::snapshot::kind::{ADDON_GROUP, Kind, ObjectKey};
-use crate::snapshot::names::Name;
+use crate::snapshot::kind::Touched;
+use crate::snapshot::kind::{Kind, ObjectKey};
+use crate::snapshot::name::Name;
+use crate::snapshot::parts::mentions::Mentioned;
+use crate::snapshot::parts::slot::replace;
 use crate::snapshot::record::{self, Lifecycle, Meta};
 use crate::snapshot::settings::EmptyLifecycle;
-use crate::snapshot::store::{Store, Touched};
+use crate::snapshot::store::Store;
 
 /// The row of the kind.
 pub(in crate::snapshot) struct AddOn;
 
 impl Stored for AddOn {
     type Record = record::AddOn;
-    const ADDRESS: Address = cluster_scoped(
-        ADDON_GROUP,
-        "v1alpha1",
-        "ClusterManagementAddOn",
-        "clustermanagementaddons",
-    );
-    const NEED: Need = Need::Always;
 
     fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
         addon(&parse(object)?, &mut store.names)
@@ -46,7 +40,7 @@ impl Stored for AddOn {
             Lifecycle::Own(_) => false,
         };
         let name = record.name.clone();
-        let mut slot = store.addons.remove(&name);
+        let mut slot = store.objects.addons.remove(&name);
         if let Some(old) = &slot {
             index(store, old, Mentioned::NoMore);
         }
@@ -60,22 +54,22 @@ impl Stored for AddOn {
             }
             touched.insert(owner);
         }
-        store.addons.extend(slot.map(|record| (name, record)));
+        store.objects.addons.extend(slot.map(|record| (name, record)));
     }
 
     fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
-        store.addons.get(&key.name).map(|found| &found.meta)
+        store.objects.addons.get(&key.name).map(|found| &found.meta)
     }
 
     fn keys(store: &Store) -> Vec<ObjectKey> {
-        let names = store.addons.keys();
+        let names = store.objects.addons.keys();
         names
             .map(|name| ObjectKey::new(Kind::AddOn, "", name.clone()))
             .collect()
     }
 
     fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
-        let Some(old) = store.addons.remove(&key.name) else {
+        let Some(old) = store.objects.addons.remove(&key.name) else {
             return;
         };
         store.published.addon_changed(&key.name);
@@ -88,13 +82,13 @@ fn index(store: &mut Store, addon: &record::AddOn, mentioned: Mentioned) {
     let owner = Owner::addon(&addon.name);
     if let Ok(ConfigRollout::RollingUpdateWithPlacement(update)) = &addon.configuration_rollout {
         let place = (update.namespace.as_str().into(), update.name.as_str().into());
-        mentioned.note(&mut store.by_placement, &place, &owner);
+        mentioned.note(&mut store.indexes.by_placement, &place, &owner);
     }
     for used in &addon.placements {
         let place = (used.namespace.clone(), used.name.clone());
-        mentioned.note(&mut store.by_placement, &place, &owner);
+        mentioned.note(&mut store.indexes.by_placement, &place, &owner);
         for config in &used.configs {
-            mentioned.note(&mut store.by_config, config, &owner);
+            mentioned.note(&mut store.indexes.by_config, config, &owner);
         }
     }
     let defaults = addon
@@ -103,7 +97,7 @@ fn index(store: &mut Store, addon: &record::AddOn, mentioned: Mentioned) {
         .filter_map(|supported| supported.config.as_ref());
     let common = defaults.chain(&addon.configuration);
     for config in common.clone() {
-        mentioned.note(&mut store.by_config, config, &owner);
+        mentioned.note(&mut store.indexes.by_config, config, &owner);
     }
     let placed = addon.placements.iter().flat_map(|used| &used.configs);
     store.sights.mention_all(common.chain(placed), mentioned);

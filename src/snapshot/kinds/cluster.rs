@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::row::{Address, Need, Stored, cluster_scoped};
-use super::slot::replace;
+use super::stored::Stored;
 use crate::api::cluster::ManagedCluster;
 use crate::api::names::annotations::IMAGE_REGISTRIES;
 use crate::api::names::conditions::CLUSTER_AVAILABLE;
@@ -16,21 +15,22 @@ use crate::snapshot::decode::read::{annotation, meta, parse, shared, travelling}
 use crate::snapshot::decode::status::status_of;
 use crate::snapshot::facts::ClusterFacts;
 use crate::snapshot::kind::Owner;
-use crate::snapshot::kind::{CLUSTER_GROUP, Kind, ObjectKey};
-use crate::snapshot::mourn::same_besides_features;
-use crate::snapshot::names::{Name, Names};
-use crate::snapshot::pairs::Pairs;
+use crate::snapshot::kind::Touched;
+use crate::snapshot::kind::{Kind, ObjectKey};
+use crate::snapshot::label_map::Pairs;
+use crate::snapshot::name::Name;
+use crate::snapshot::names::Names;
+use crate::snapshot::parts::slot::replace;
 use crate::snapshot::record::{self, AddOn, InstallStrategy, Meta, Status};
-use crate::snapshot::store::{Store, Touched};
+use crate::snapshot::store::Store;
 use crate::snapshot::terms;
+use crate::snapshot::tombstones::same_besides_features;
 
 /// The row of the kind.
 pub(in crate::snapshot) struct Cluster;
 
 impl Stored for Cluster {
     type Record = record::Cluster;
-    const ADDRESS: Address = cluster_scoped(CLUSTER_GROUP, "v1", "ManagedCluster", "managedclusters");
-    const NEED: Need = Need::Always;
 
     fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
         decode(&parse(object)?, &mut store.names)
@@ -43,8 +43,8 @@ impl Stored for Cluster {
     fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         let mut own = Touched::new();
         let name = store.names.share(&key.name);
-        store.departed.remove(&name);
-        let mut slot = store.clusters.remove(&name);
+        store.tombstones.clusters.remove(&name);
+        let mut slot = store.objects.clusters.remove(&name);
         let mut selecting: Vec<Owner> = store.selecting(&record).collect();
         selecting.extend(slot.iter().flat_map(|old| store.selecting(old)));
         store.file_features(&key.name, slot.as_ref(), Some(&record), &mut own);
@@ -66,7 +66,7 @@ impl Stored for Cluster {
             store.touch_bindings(&key.name, touched);
         }
         let differs = replace(&mut slot, record, |record| &mut record.meta);
-        store.clusters.extend(slot.map(|record| (name, record)));
+        store.objects.clusters.extend(slot.map(|record| (name, record)));
         if differs {
             store.touch_cluster(&key.name, &mut own);
             own.extend(selecting);
@@ -75,18 +75,18 @@ impl Stored for Cluster {
     }
 
     fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
-        store.clusters.get(&key.name).map(|found| &found.meta)
+        store.objects.clusters.get(&key.name).map(|found| &found.meta)
     }
 
     fn keys(store: &Store) -> Vec<ObjectKey> {
-        let names = store.clusters.keys();
+        let names = store.objects.clusters.keys();
         names
             .map(|name| ObjectKey::new(Kind::Cluster, "", name.clone()))
             .collect()
     }
 
     fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
-        let Some(old) = store.clusters.remove(&key.name) else {
+        let Some(old) = store.objects.clusters.remove(&key.name) else {
             return;
         };
         store.depart(&key.name);
@@ -131,7 +131,8 @@ impl Store {
             | InstallStrategy::BadLabels(_)
             | InstallStrategy::Other(_) => false,
         };
-        self.addons
+        self.objects
+            .addons
             .values()
             .filter(selects)
             .map(|addon| Owner::addon(&addon.name))
@@ -146,9 +147,9 @@ impl Store {
     }
 
     fn touch_cluster(&self, cluster: &Name, touched: &mut Touched) {
-        touched.extend(self.by_cluster.of(cluster).map(Owner::addon));
-        for place in self.placements_by_cluster.of(cluster) {
-            touched.extend(self.by_placement.of(place).cloned());
+        touched.extend(self.indexes.by_cluster.of(cluster).map(Owner::addon));
+        for place in self.indexes.placements_by_cluster.of(cluster) {
+            touched.extend(self.indexes.by_placement.of(place).cloned());
         }
     }
 }

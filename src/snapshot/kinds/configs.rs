@@ -7,13 +7,14 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-use super::slot::replace;
 use crate::hash::SpecHash;
 use crate::model::AddonVersion;
 use crate::snapshot::decode::read;
+use crate::snapshot::kind::Touched;
 use crate::snapshot::kind::{Kind, ObjectKey};
+use crate::snapshot::parts::slot::replace;
 use crate::snapshot::record::{Config, ConfigRef, Content, Meta};
-use crate::snapshot::store::{Store, Touched};
+use crate::snapshot::store::Store;
 use crate::snapshot::versions::offered;
 
 /// Returns what is kept of a configuration with this content.
@@ -38,12 +39,16 @@ pub(super) fn record(
 }
 
 pub(super) fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
-    store.configs.get(&ConfigRef::of(key)).map(|found| &found.meta)
+    store
+        .objects
+        .configs
+        .get(&ConfigRef::of(key))
+        .map(|found| &found.meta)
 }
 
 pub(super) fn keys(store: &Store, kind: Kind) -> Vec<ObjectKey> {
     let resource = kind.address().resource;
-    let all = store.configs.keys();
+    let all = store.objects.configs.keys();
     let all = all.filter(|config| &*config.of.resource == resource);
     all.map(|config| ObjectKey::new(kind, config.namespace.clone(), config.name.clone()))
         .collect()
@@ -51,7 +56,7 @@ pub(super) fn keys(store: &Store, kind: Kind) -> Vec<ObjectKey> {
 
 pub(super) fn file(store: &mut Store, key: &ObjectKey, record: Config, touched: &mut Touched) {
     let config = ConfigRef::of(key);
-    let mut slot = store.configs.remove(&config);
+    let mut slot = store.objects.configs.remove(&config);
     if let Some(old) = slot.as_ref().filter(|old| old.hash != record.hash) {
         store.retire(&config, old);
     }
@@ -60,20 +65,20 @@ pub(super) fn file(store: &mut Store, key: &ObjectKey, record: Config, touched: 
     store.sights.replaced(&config, before.as_ref(), &record.hash);
     if replace(&mut slot, record, |record| &mut record.meta) {
         store.published.config_changed(&config);
-        touched.extend(store.by_config.of(&config).cloned());
+        touched.extend(store.indexes.by_config.of(&config).cloned());
     }
-    store.configs.extend(slot.map(|record| (config, record)));
+    store.objects.configs.extend(slot.map(|record| (config, record)));
     store.refile_template(key, offer.as_ref(), touched);
 }
 
 pub(super) fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
     let config = ConfigRef::of(key);
-    let old = store.configs.remove(&config);
+    let old = store.objects.configs.remove(&config);
     if let Some(old) = &old {
         store.retire(&config, old);
     }
     store.refile_template(key, offered(old.as_ref()).as_ref(), touched);
     store.sights.gone(&config);
     store.published.config_changed(&config);
-    touched.extend(store.by_config.of(&config).cloned());
+    touched.extend(store.indexes.by_config.of(&config).cloned());
 }

@@ -4,28 +4,22 @@
 
 use serde_json::Value;
 
-use super::row::{Address, Need, Stored, namespaced};
-use super::slot::replace;
+use super::stored::Stored;
 use crate::api::cluster::PlacementDecision;
 use crate::api::names::labels;
 use crate::snapshot::decode::read::{label, meta, parse, shared};
-use crate::snapshot::kind::{CLUSTER_GROUP, Kind, ObjectKey};
+use crate::snapshot::kind::Touched;
+use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::names::Names;
+use crate::snapshot::parts::slot::replace;
 use crate::snapshot::record::{self, Meta};
-use crate::snapshot::store::{Store, Touched};
+use crate::snapshot::store::Store;
 
 /// The row of the kind.
 pub(in crate::snapshot) struct Decision;
 
 impl Stored for Decision {
     type Record = record::Decision;
-    const ADDRESS: Address = namespaced(
-        CLUSTER_GROUP,
-        "v1beta1",
-        "PlacementDecision",
-        "placementdecisions",
-    );
-    const NEED: Need = Need::Always;
 
     fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
         decode(&parse(object)?, &mut store.names)
@@ -39,32 +33,34 @@ impl Stored for Decision {
         let at = key.place();
         let place = (key.namespace.clone(), record.placement.clone());
         if store
+            .indexes
             .decision_places
             .get(&at)
             .is_some_and(|filed| *filed != place)
         {
             Self::unfile(store, key, touched);
         }
-        let filed = store.decisions.entry(place.clone()).or_default();
+        let filed = store.objects.decisions.entry(place.clone()).or_default();
         let mut slot = filed.remove(&key.name);
         for cluster in slot.iter().flat_map(|old| &old.clusters) {
-            store.placements_by_cluster.remove(cluster, &place);
+            store.indexes.placements_by_cluster.remove(cluster, &place);
         }
         for cluster in &record.clusters {
-            store.placements_by_cluster.add(cluster, &place);
+            store.indexes.placements_by_cluster.add(cluster, &place);
         }
         let differs = replace(&mut slot, record, |record| &mut record.meta);
         filed.extend(slot.map(|record| (key.name.clone(), record)));
         if differs {
             store.published.decisions_changed(&place);
-            touched.extend(store.by_placement.of(&place).cloned());
+            touched.extend(store.indexes.by_placement.of(&place).cloned());
         }
-        store.decision_places.insert(at, place);
+        store.indexes.decision_places.insert(at, place);
     }
 
     fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
-        let filed = store.decision_places.get(&key.place())?;
+        let filed = store.indexes.decision_places.get(&key.place())?;
         store
+            .objects
             .decisions
             .get(filed)?
             .get(&key.name)
@@ -73,6 +69,7 @@ impl Stored for Decision {
 
     fn keys(store: &Store) -> Vec<ObjectKey> {
         store
+            .indexes
             .decision_places
             .keys()
             .map(|place| ObjectKey::at(Kind::Decision, place))
@@ -80,19 +77,19 @@ impl Stored for Decision {
     }
 
     fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
-        let Some(place) = store.decision_places.remove(&key.place()) else {
+        let Some(place) = store.indexes.decision_places.remove(&key.place()) else {
             return;
         };
         store.published.decisions_changed(&place);
-        touched.extend(store.by_placement.of(&place).cloned());
-        let Some(filed) = store.decisions.get_mut(&place) else {
+        touched.extend(store.indexes.by_placement.of(&place).cloned());
+        let Some(filed) = store.objects.decisions.get_mut(&place) else {
             return;
         };
         for cluster in filed.remove(&key.name).iter().flat_map(|old| &old.clusters) {
-            store.placements_by_cluster.remove(cluster, &place);
+            store.indexes.placements_by_cluster.remove(cluster, &place);
         }
         if filed.is_empty() {
-            store.decisions.remove(&place);
+            store.objects.decisions.remove(&place);
         }
     }
 }

@@ -5,26 +5,20 @@
 use serde_json::Value;
 
 use super::configs;
-use super::row::{Address, Need, Stored, namespaced};
+use super::stored::Stored;
 use crate::api::v1alpha1::AddOnDeploymentConfig;
 use crate::snapshot::decode::content::deployment_config;
 use crate::snapshot::decode::read::parse;
-use crate::snapshot::kind::{ADDON_GROUP, Kind, ObjectKey};
+use crate::snapshot::kind::Touched;
+use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::record::{Config, Content, Meta};
-use crate::snapshot::store::{Store, Touched};
+use crate::snapshot::store::Store;
 
 /// The row of the kind.
 pub(in crate::snapshot) struct DeploymentConfig;
 
 impl Stored for DeploymentConfig {
     type Record = Config;
-    const ADDRESS: Address = namespaced(
-        ADDON_GROUP,
-        "v1alpha1",
-        "AddOnDeploymentConfig",
-        "addondeploymentconfigs",
-    );
-    const NEED: Need = Need::Always;
 
     fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
         let parsed: AddOnDeploymentConfig = parse(object)?;

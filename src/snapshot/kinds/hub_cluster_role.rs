@@ -4,21 +4,18 @@
 
 use serde_json::Value;
 
-use super::row::{Address, Label, Need, Stored, cluster_scoped};
-use crate::snapshot::kind::{Kind, ObjectKey, RBAC_GROUP};
+use super::stored::Stored;
+use crate::snapshot::kind::Touched;
+use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::record::Meta;
-use crate::snapshot::registration::roles::{self, hub_role};
-use crate::snapshot::store::{Store, Touched};
-use crate::snapshot::terms;
+use crate::snapshot::registration::role_facts::{self, hub_role};
+use crate::snapshot::store::Store;
 
 /// The row of the kind.
 pub(in crate::snapshot) struct HubClusterRole;
 
 impl Stored for HubClusterRole {
-    type Record = roles::HubRole;
-    const ADDRESS: Address = cluster_scoped(RBAC_GROUP, "v1", "ClusterRole", "clusterroles");
-    const NEED: Need = Need::ForRights;
-    const SELECTOR: &'static [Label] = &[Label::Is(terms::HUB_PERMISSIONS, terms::ALLOWED)];
+    type Record = role_facts::HubRole;
 
     fn decode(_store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
         hub_role(object)
@@ -33,11 +30,12 @@ impl Stored for HubClusterRole {
     }
 
     fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
-        store.hub_roles.get(key).map(|found| &found.meta)
+        store.objects.hub_roles.get(key).map(|found| &found.meta)
     }
 
     fn keys(store: &Store) -> Vec<ObjectKey> {
         store
+            .objects
             .hub_roles
             .keys()
             .filter(|key| key.kind == Kind::HubClusterRole)

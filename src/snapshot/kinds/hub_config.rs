@@ -5,20 +5,19 @@
 use serde_json::Value;
 
 use super::configs;
-use super::row::{Address, Need, Stored, cluster_scoped};
+use super::stored::Stored;
 use crate::api::v1alpha1::AddOnHubConfig;
 use crate::snapshot::decode::read::parse;
-use crate::snapshot::kind::{ADDON_GROUP, Kind, ObjectKey};
+use crate::snapshot::kind::Touched;
+use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::record::{Config, Content, Meta};
-use crate::snapshot::store::{Store, Touched};
+use crate::snapshot::store::Store;
 
 /// The row of the kind.
 pub(in crate::snapshot) struct HubConfig;
 
 impl Stored for HubConfig {
     type Record = Config;
-    const ADDRESS: Address = cluster_scoped(ADDON_GROUP, "v1alpha1", "AddOnHubConfig", "addonhubconfigs");
-    const NEED: Need = Need::WhereServed;
 
     fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
         let parsed: AddOnHubConfig = parse(object)?;

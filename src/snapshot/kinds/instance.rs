@@ -4,22 +4,23 @@
 
 use serde_json::Value;
 
-use super::row::{Address, Need, Stored, namespaced};
-use super::slot::replace;
+use super::stored::Stored;
 use crate::api::names::DEFAULT_INSTALL_NAMESPACE;
 use crate::api::v1alpha1::ManagedClusterAddOn;
 use crate::snapshot::decode::read::{
     annotation, config_type, configs, meta, owners, parse, shared, travelling,
 };
 use crate::snapshot::decode::status::{conditions, references};
-use crate::snapshot::index::Mentioned;
 use crate::snapshot::kind::Owner;
-use crate::snapshot::kind::{ADDON_GROUP, Kind, ObjectKey};
+use crate::snapshot::kind::Touched;
+use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::names::Names;
+use crate::snapshot::parts::mentions::Mentioned;
+use crate::snapshot::parts::slot::replace;
 use crate::snapshot::record::{self, Meta};
 use crate::snapshot::registration;
 use crate::snapshot::removal::Farewell;
-use crate::snapshot::store::{Store, Touched};
+use crate::snapshot::store::Store;
 use crate::snapshot::terms;
 use std::collections::BTreeMap;
 
@@ -28,13 +29,6 @@ pub(in crate::snapshot) struct Instance;
 
 impl Stored for Instance {
     type Record = record::Instance;
-    const ADDRESS: Address = namespaced(
-        ADDON_GROUP,
-        "v1alpha1",
-        "ManagedClusterAddOn",
-        "managedclusteraddons",
-    );
-    const NEED: Need = Need::Always;
 
     fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
         decode(&parse(object)?, &mut store.names)
@@ -47,6 +41,7 @@ impl Stored for Instance {
     fn file(store: &mut Store, _key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         let (addon, cluster) = (record.addon.clone(), record.cluster.clone());
         let mut slot = store
+            .objects
             .instances
             .get_mut(&addon)
             .and_then(|all| all.remove(&cluster))
@@ -62,6 +57,7 @@ impl Stored for Instance {
             touched.insert(owner);
         }
         store
+            .objects
             .instances
             .entry(addon)
             .or_default()
@@ -69,25 +65,25 @@ impl Stored for Instance {
     }
 
     fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
-        let found = store.instances.get(&key.name)?.get(&key.namespace)?;
+        let found = store.objects.instances.get(&key.name)?.get(&key.namespace)?;
         Some(&found.meta)
     }
 
     fn keys(store: &Store) -> Vec<ObjectKey> {
-        let all = store.instances.values().flat_map(BTreeMap::values);
+        let all = store.objects.instances.values().flat_map(BTreeMap::values);
         all.map(|found| ObjectKey::new(Kind::Instance, found.cluster.clone(), found.addon.clone()))
             .collect()
     }
 
     fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
-        let Some(all) = store.instances.get_mut(&key.name) else {
+        let Some(all) = store.objects.instances.get_mut(&key.name) else {
             return;
         };
         let Some(old) = all.remove(&key.namespace) else {
             return;
         };
         if all.is_empty() {
-            store.instances.remove(&key.name);
+            store.objects.instances.remove(&key.name);
             store.forget_unused();
         }
         store.published.instance_changed(Some(&old), None);
@@ -100,9 +96,9 @@ impl Stored for Instance {
 
 fn index(store: &mut Store, instance: &record::Instance, mentioned: Mentioned) {
     let owner = Owner::addon(&instance.addon);
-    mentioned.note(&mut store.by_cluster, &instance.cluster, &instance.addon);
+    mentioned.note(&mut store.indexes.by_cluster, &instance.cluster, &instance.addon);
     for config in &instance.configs {
-        mentioned.note(&mut store.by_config, config, &owner);
+        mentioned.note(&mut store.indexes.by_config, config, &owner);
     }
     store.sights.mention_all(instance.configs.iter(), mentioned);
 }

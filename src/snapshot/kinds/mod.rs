@@ -1,6 +1,6 @@
-//! The kinds of the store, one file each: how a kind is addressed, read, filed and taken away.
+//! The kinds of the store, one file each: how objects of a kind are read, filed and taken away.
 //!
-//! A table of contents. A new kind is a file here and a line in `list`.
+//! A table of contents. A new kind is a row of `kind::row`, a file here and a line in `list`.
 
 mod addon;
 mod cluster;
@@ -16,13 +16,11 @@ mod namespace;
 mod placement;
 mod role;
 mod role_binding;
-mod row;
 mod service_account;
 mod signing_request;
-pub(super) mod slot;
+mod stored;
 mod template;
 mod work;
 
-pub use list::Kind;
-pub use row::Address;
-pub(super) use row::{Need, Outcome};
+pub(super) use list::stores;
+pub(super) use stored::Outcome;

@@ -7,20 +7,19 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-use super::row::{Address, Need, Stored, cluster_scoped};
+use super::stored::Stored;
 use crate::snapshot::decode::read::{meta, parse};
 use crate::snapshot::facts::NamespaceFacts;
+use crate::snapshot::kind::Touched;
 use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::record::{self, Meta};
-use crate::snapshot::store::{Store, Touched};
+use crate::snapshot::store::Store;
 
 /// The row of the kind.
 pub(in crate::snapshot) struct Namespace;
 
 impl Stored for Namespace {
     type Record = record::Namespace;
-    const ADDRESS: Address = cluster_scoped("", "v1", "Namespace", "namespaces");
-    const NEED: Need = Need::ForPolicies;
 
     fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
         let metadata: ObjectMeta = parse(object.get("metadata").unwrap_or(&Value::Null))?;
@@ -35,27 +34,27 @@ impl Stored for Namespace {
     }
 
     fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, _touched: &mut Touched) {
-        let known = store.namespaces.get(&key.name);
+        let known = store.objects.namespaces.get(&key.name);
         if known.is_none_or(|old| old.facts != record.facts) {
             store.published.namespace_changed(&key.name);
         }
         let name = store.names.share(&key.name);
-        store.namespaces.insert(name, record);
+        store.objects.namespaces.insert(name, record);
     }
 
     fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
-        store.namespaces.get(&key.name).map(|found| &found.meta)
+        store.objects.namespaces.get(&key.name).map(|found| &found.meta)
     }
 
     fn keys(store: &Store) -> Vec<ObjectKey> {
-        let names = store.namespaces.keys();
+        let names = store.objects.namespaces.keys();
         names
             .map(|name| ObjectKey::new(Kind::Namespace, "", name.clone()))
             .collect()
     }
 
     fn unfile(store: &mut Store, key: &ObjectKey, _touched: &mut Touched) {
-        store.namespaces.remove(&key.name);
+        store.objects.namespaces.remove(&key.name);
         store.published.namespace_changed(&key.name);
     }
 }

@@ -4,22 +4,21 @@
 
 use serde_json::Value;
 
-use super::row::{Address, Need, Stored, namespaced};
-use super::slot::replace;
+use super::stored::Stored;
 use crate::api::cluster;
 use crate::snapshot::decode::read::{meta, parse};
 use crate::snapshot::decode::rollout::group_size;
-use crate::snapshot::kind::{CLUSTER_GROUP, Kind, ObjectKey};
+use crate::snapshot::kind::Touched;
+use crate::snapshot::kind::{Kind, ObjectKey};
+use crate::snapshot::parts::slot::replace;
 use crate::snapshot::record::{self, Meta};
-use crate::snapshot::store::{Store, Touched};
+use crate::snapshot::store::Store;
 
 /// The row of the kind.
 pub(in crate::snapshot) struct Placement;
 
 impl Stored for Placement {
     type Record = record::Placement;
-    const ADDRESS: Address = namespaced(CLUSTER_GROUP, "v1beta1", "Placement", "placements");
-    const NEED: Need = Need::Always;
 
     fn decode(_store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
         let object: cluster::Placement = parse(object)?;
@@ -38,23 +37,31 @@ impl Stored for Placement {
 
     fn file(store: &mut Store, key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         let place = key.place();
-        let mut slot = store.placements.remove(&place);
+        let mut slot = store.objects.placements.remove(&place);
         if slot.is_none() {
             store.published.decisions_changed(&place);
         }
         let differs = replace(&mut slot, record, |record| &mut record.meta);
         if differs {
-            touched.extend(store.by_placement.of(&place).cloned());
+            touched.extend(store.indexes.by_placement.of(&place).cloned());
         }
-        store.placements.extend(slot.map(|record| (place, record)));
+        store
+            .objects
+            .placements
+            .extend(slot.map(|record| (place, record)));
     }
 
     fn meta<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s Meta> {
-        store.placements.get(&key.place()).map(|found| &found.meta)
+        store
+            .objects
+            .placements
+            .get(&key.place())
+            .map(|found| &found.meta)
     }
 
     fn keys(store: &Store) -> Vec<ObjectKey> {
         store
+            .objects
             .placements
             .keys()
             .map(|place| ObjectKey::at(Kind::Placement, place))
@@ -63,8 +70,8 @@ impl Stored for Placement {
 
     fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
         let place = key.place();
-        store.placements.remove(&place);
+        store.objects.placements.remove(&place);
         store.published.decisions_changed(&place);
-        touched.extend(store.by_placement.of(&place).cloned());
+        touched.extend(store.indexes.by_placement.of(&place).cloned());
     }
 }

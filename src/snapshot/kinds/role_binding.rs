@@ -4,22 +4,19 @@
 
 use serde_json::Value;
 
-use super::row::{Address, Label, Need, Stored, namespaced};
-use crate::snapshot::kind::{Kind, ObjectKey, RBAC_GROUP};
-use crate::snapshot::names::Name;
+use super::stored::Stored;
+use crate::snapshot::kind::Touched;
+use crate::snapshot::kind::{Kind, ObjectKey};
+use crate::snapshot::name::Name;
 use crate::snapshot::record::Meta;
 use crate::snapshot::registration::grants::{Grant, grant};
-use crate::snapshot::store::{Store, Touched};
-use crate::snapshot::terms;
+use crate::snapshot::store::Store;
 
 /// The row of the kind.
 pub(in crate::snapshot) struct RoleBinding;
 
 impl Stored for RoleBinding {
     type Record = Option<(Name, Grant)>;
-    const ADDRESS: Address = namespaced(RBAC_GROUP, "v1", "RoleBinding", "rolebindings");
-    const NEED: Need = Need::ForRegistration;
-    const SELECTOR: &'static [Label] = &[Label::Has(terms::TOKEN_ADDON_NAME)];
 
     fn decode(store: &mut Store, key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
         grant(key, object, &mut store.names)
@@ -42,6 +39,7 @@ impl Stored for RoleBinding {
 
     fn keys(store: &Store) -> Vec<ObjectKey> {
         store
+            .objects
             .grants
             .keys()
             .filter(|key| key.kind == Kind::RoleBinding)

@@ -4,22 +4,19 @@
 
 use serde_json::Value;
 
-use super::row::{Address, Label, Need, Stored, namespaced};
+use super::stored::Stored;
+use crate::snapshot::kind::Touched;
 use crate::snapshot::kind::{Kind, ObjectKey};
-use crate::snapshot::names::Name;
+use crate::snapshot::name::Name;
 use crate::snapshot::record::Meta;
 use crate::snapshot::registration::grants::{Grant, grant};
-use crate::snapshot::store::{Store, Touched};
-use crate::snapshot::terms;
+use crate::snapshot::store::Store;
 
 /// The row of the kind.
 pub(in crate::snapshot) struct ServiceAccount;
 
 impl Stored for ServiceAccount {
     type Record = Option<(Name, Grant)>;
-    const ADDRESS: Address = namespaced("", "v1", "ServiceAccount", "serviceaccounts");
-    const NEED: Need = Need::ForRegistration;
-    const SELECTOR: &'static [Label] = &[Label::Has(terms::TOKEN_ADDON_NAME)];
 
     fn decode(store: &mut Store, key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
         grant(key, object, &mut store.names)
@@ -42,6 +39,7 @@ impl Stored for ServiceAccount {
 
     fn keys(store: &Store) -> Vec<ObjectKey> {
         store
+            .objects
             .grants
             .keys()
             .filter(|key| key.kind == Kind::ServiceAccount)

@@ -4,28 +4,19 @@
 
 use serde_json::Value;
 
-use super::row::{Address, Label, Need, Stored, cluster_scoped};
+use super::stored::Stored;
+use crate::snapshot::kind::Touched;
 use crate::snapshot::kind::{Kind, ObjectKey};
-use crate::snapshot::names::Name;
+use crate::snapshot::name::Name;
 use crate::snapshot::record::Meta;
 use crate::snapshot::registration::requests::{Request, request};
-use crate::snapshot::store::{Store, Touched};
-use crate::snapshot::terms;
+use crate::snapshot::store::Store;
 
 /// The row of the kind.
 pub(in crate::snapshot) struct SigningRequest;
 
 impl Stored for SigningRequest {
     type Record = Option<(Name, Request)>;
-    const ADDRESS: Address = cluster_scoped(
-        "certificates.k8s.io",
-        "v1",
-        "CertificateSigningRequest",
-        "certificatesigningrequests",
-    );
-    const NEED: Need = Need::ForRegistration;
-    // Anybody may create requests; only those that say whose they are can be answered.
-    const SELECTOR: &'static [Label] = &[Label::Has(terms::ADDON_NAME), Label::Has(terms::CLUSTER_NAME)];
 
     fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
         request(object, &mut store.names)
@@ -47,7 +38,7 @@ impl Stored for SigningRequest {
     }
 
     fn keys(store: &Store) -> Vec<ObjectKey> {
-        let names = store.requests.keys();
+        let names = store.objects.requests.keys();
         names
             .map(|name| ObjectKey::new(Kind::SigningRequest, "", name.clone()))
             .collect()

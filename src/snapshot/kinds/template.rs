@@ -5,22 +5,21 @@
 use serde_json::Value;
 
 use super::configs;
-use super::row::{Address, Need, Stored, cluster_scoped};
+use super::stored::Stored;
 use crate::api::names::labels;
 use crate::api::v1alpha1::AddOnTemplate;
 use crate::snapshot::decode::content::template;
 use crate::snapshot::decode::read::{label, parse};
-use crate::snapshot::kind::{ADDON_GROUP, Kind, ObjectKey};
+use crate::snapshot::kind::Touched;
+use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::record::{Config, Content, Meta};
-use crate::snapshot::store::{Store, Touched};
+use crate::snapshot::store::Store;
 
 /// The row of the kind.
 pub(in crate::snapshot) struct Template;
 
 impl Stored for Template {
     type Record = Config;
-    const ADDRESS: Address = cluster_scoped(ADDON_GROUP, "v1alpha1", "AddOnTemplate", "addontemplates");
-    const NEED: Need = Need::Always;
 
     fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
         let parsed: AddOnTemplate = parse(object)?;

@@ -4,29 +4,20 @@
 
 use serde_json::Value;
 
-use super::row::{Address, Label, Need, Stored, namespaced};
-use super::slot::replace;
+use super::stored::Stored;
 use crate::snapshot::decode::work::{Known, work};
 use crate::snapshot::kind::Owner;
-use crate::snapshot::kind::{Kind, ObjectKey};
-use crate::snapshot::names::Name;
+use crate::snapshot::kind::{Kind, ObjectKey, Place, Touched};
+use crate::snapshot::name::Name;
+use crate::snapshot::parts::slot::replace;
 use crate::snapshot::record::{self, Meta};
-use crate::snapshot::store::{Place, Store, Touched};
-use crate::snapshot::terms;
+use crate::snapshot::store::Store;
 
 /// The row of the kind.
 pub(in crate::snapshot) struct Work;
 
 impl Stored for Work {
     type Record = Option<(Name, Name, record::Work)>;
-    const ADDRESS: Address = namespaced(
-        "work.open-cluster-management.io",
-        "v1",
-        "ManifestWork",
-        "manifestworks",
-    );
-    const NEED: Need = Need::Always;
-    const SELECTOR: &'static [Label] = &[Label::Has(terms::ADDON_NAME)];
 
     fn decode(store: &mut Store, key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
         let known = find(store, key).map(Known::from);
@@ -50,6 +41,7 @@ impl Stored for Work {
 
     fn keys(store: &Store) -> Vec<ObjectKey> {
         store
+            .indexes
             .work_places
             .keys()
             .map(|place| ObjectKey::at(Kind::Work, place))
@@ -58,13 +50,13 @@ impl Stored for Work {
 
     fn unfile(store: &mut Store, key: &ObjectKey, touched: &mut Touched) {
         let place = key.place();
-        let Some((addon, cluster)) = store.work_places.remove(&place) else {
+        let Some((addon, cluster)) = store.indexes.work_places.remove(&place) else {
             return;
         };
         let owner = Owner::addon(&addon);
         store.changes.of_cluster(&owner, &cluster);
         touched.insert(owner);
-        let Some(clusters) = store.works.get_mut(&addon) else {
+        let Some(clusters) = store.objects.works.get_mut(&addon) else {
             return;
         };
         let Some(works) = clusters.get_mut(&cluster) else {
@@ -77,15 +69,15 @@ impl Stored for Work {
             clusters.remove(&cluster);
         }
         if clusters.is_empty() {
-            store.works.remove(&addon);
+            store.objects.works.remove(&addon);
         }
     }
 }
 
 fn find<'s>(store: &'s Store, key: &ObjectKey) -> Option<&'s record::Work> {
     let place = key.place();
-    let (addon, cluster) = store.work_places.get(&place)?;
-    let works = store.works.get(addon)?.get(cluster)?;
+    let (addon, cluster) = store.indexes.work_places.get(&place)?;
+    let works = store.objects.works.get(addon)?.get(cluster)?;
     works.get(search(works, &place).ok()?)
 }
 
@@ -97,6 +89,7 @@ fn search(works: &[record::Work], (namespace, name): &Place) -> Result<usize, us
 fn insert(store: &mut Store, filed: (Name, Name), record: record::Work, touched: &mut Touched) {
     let place = (record.namespace.clone(), record.name.clone());
     if store
+        .indexes
         .work_places
         .get(&place)
         .is_some_and(|before| *before != filed)
@@ -104,6 +97,7 @@ fn insert(store: &mut Store, filed: (Name, Name), record: record::Work, touched:
         Work::unfile(store, &ObjectKey::at(Kind::Work, &place), touched);
     }
     let works = store
+        .objects
         .works
         .entry(filed.0.clone())
         .or_default()
@@ -120,5 +114,5 @@ fn insert(store: &mut Store, filed: (Name, Name), record: record::Work, touched:
         works.reserve_exact(1);
         works.insert(found.unwrap_or_else(|at| at), record);
     }
-    store.work_places.insert(place, filed);
+    store.indexes.work_places.insert(place, filed);
 }

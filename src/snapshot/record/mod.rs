@@ -2,10 +2,12 @@
 //!
 //! A table of contents.
 
+pub(super) mod meta;
 pub(super) mod objects;
 pub(super) mod reference;
 pub(super) mod rollout;
 pub(super) mod work;
 
+pub use meta::*;
 pub use objects::*;
 pub use rollout::{Paused, Progression, ProgressionReference};

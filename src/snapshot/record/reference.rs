@@ -2,7 +2,8 @@
 //!
 //! Decides when a reference counts as applied. Never knows the content of an object.
 
-use crate::snapshot::names::Name;
+use crate::snapshot::kind::ObjectKey;
+use crate::snapshot::name::Name;
 
 /// Type of a configuration: group and resource.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +42,19 @@ impl std::fmt::Display for ConfigRef {
 }
 
 impl ConfigRef {
+    /// Returns the reference under which a configuration object is filed.
+    pub(in crate::snapshot) fn of(key: &ObjectKey) -> Self {
+        let address = key.kind.address();
+        Self {
+            of: ConfigType {
+                group: address.group.into(),
+                resource: address.resource.into(),
+            },
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+        }
+    }
+
     /// Returns the form for people: what has no namespace shows none.
     pub fn told(&self) -> String {
         let Self { of, namespace, name } = self;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::snapshot::names::Name;
+use crate::snapshot::name::Name;
 use crate::snapshot::record::{Applied, Condition, ConfigRef};
 
 /// The placements whose rollouts somebody has paused.

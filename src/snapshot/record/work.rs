@@ -3,7 +3,7 @@
 //! Never keeps its manifests: a digest tells whether they are the right ones.
 
 use crate::snapshot::digest::Digest;
-use crate::snapshot::names::Name;
+use crate::snapshot::name::Name;
 use crate::snapshot::record::{Meta, OwnerReference, Status};
 
 /// What an agent says about one work.

@@ -5,89 +5,15 @@
 use std::collections::BTreeMap;
 
 use crate::snapshot::kind::Owner;
+use crate::snapshot::kind::Touched;
 use crate::snapshot::kind::{Kind, ObjectKey};
-use crate::snapshot::kinds::slot::replace;
-use crate::snapshot::names::Name;
+use crate::snapshot::name::Name;
+use crate::snapshot::parts::filed::{Happened, OfCluster};
 use crate::snapshot::record::Meta;
 use crate::snapshot::registration::grants::Grant;
 use crate::snapshot::registration::requests::Request;
-use crate::snapshot::store::{Store, Touched};
+use crate::snapshot::store::Store;
 use crate::snapshot::view::View;
-
-/// Records by add-on, each found again by a key of its own.
-#[derive(Debug)]
-pub(in crate::snapshot) struct Filed<K, R> {
-    by_addon: BTreeMap<Name, BTreeMap<K, R>>,
-    places: BTreeMap<K, Name>,
-}
-
-/// A record that is about one cluster.
-pub(in crate::snapshot) trait OfCluster: PartialEq {
-    /// Identity and revision.
-    fn meta(&mut self) -> &mut Meta;
-    /// The cluster.
-    fn cluster(&self) -> &Name;
-}
-
-/// An add-on and a cluster that something has happened to.
-type Happened = (Name, Name);
-
-impl<K, R> Default for Filed<K, R> {
-    fn default() -> Self {
-        Self {
-            by_addon: BTreeMap::new(),
-            places: BTreeMap::new(),
-        }
-    }
-}
-
-impl<K: Ord + Clone, R: OfCluster> Filed<K, R> {
-    /// Returns the keys of all records, in their order.
-    pub(in crate::snapshot) fn keys(&self) -> impl Iterator<Item = &K> {
-        self.places.keys()
-    }
-
-    /// Tells whether an add-on has any record.
-    pub(in crate::snapshot) fn has(&self, addon: &Name) -> bool {
-        self.by_addon.contains_key(addon)
-    }
-
-    fn insert(&mut self, key: &K, addon: Name, record: R) -> Vec<Happened> {
-        let mut happened = Vec::new();
-        if self.places.get(key).is_some_and(|filed| *filed != addon) {
-            happened.extend(self.remove(key));
-        }
-        let filed = self.by_addon.entry(addon.clone()).or_default();
-        let mut slot = filed.remove(key);
-        let before = slot.as_ref().map(|old| old.cluster().clone());
-        let cluster = record.cluster().clone();
-        if replace(&mut slot, record, R::meta) {
-            let clusters = before.into_iter().chain([cluster]);
-            happened.extend(clusters.map(|cluster| (addon.clone(), cluster)));
-        }
-        filed.extend(slot.map(|record| (key.clone(), record)));
-        self.places.insert(key.clone(), addon);
-        happened
-    }
-
-    fn remove(&mut self, key: &K) -> Option<Happened> {
-        let addon = self.places.remove(key)?;
-        let filed = self.by_addon.get_mut(&addon)?;
-        let old = filed.remove(key);
-        if filed.is_empty() {
-            self.by_addon.remove(&addon);
-        }
-        old.map(|old| (addon, old.cluster().clone()))
-    }
-
-    fn of(&self, addon: &Name) -> Option<&BTreeMap<K, R>> {
-        self.by_addon.get(addon)
-    }
-
-    fn at(&self, key: &K) -> Option<&R> {
-        self.of(self.places.get(key)?)?.get(key)
-    }
-}
 
 impl OfCluster for Grant {
     fn meta(&mut self) -> &mut Meta {
@@ -117,12 +43,12 @@ impl Store {
         record: Grant,
         touched: &mut Touched,
     ) {
-        let happened = self.grants.insert(key, addon, record);
+        let happened = self.objects.grants.insert(key, addon, record);
         self.note(happened, touched);
     }
 
     pub(in crate::snapshot) fn remove_grant(&mut self, key: &ObjectKey, touched: &mut Touched) {
-        let happened = self.grants.remove(key);
+        let happened = self.objects.grants.remove(key);
         self.note(happened, touched);
     }
 
@@ -132,12 +58,12 @@ impl Store {
         record: Request,
         touched: &mut Touched,
     ) {
-        let happened = self.requests.insert(&record.name.clone(), addon, record);
+        let happened = self.objects.requests.insert(&record.name.clone(), addon, record);
         self.note(happened, touched);
     }
 
     pub(in crate::snapshot) fn remove_request(&mut self, name: &Name, touched: &mut Touched) {
-        let happened = self.requests.remove(name);
+        let happened = self.objects.requests.remove(name);
         self.note(happened, touched);
     }
 
@@ -145,11 +71,11 @@ impl Store {
     /// whether they may be there.
     pub(in crate::snapshot) fn touch_bindings(&mut self, namespace: &Name, touched: &mut Touched) {
         let first = ObjectKey::new(Kind::RoleBinding, namespace.clone(), "");
-        let inside = self.grants.places.range(first..);
+        let inside = self.objects.grants.places.range(first..);
         let inside =
             inside.take_while(|(key, _)| key.kind == Kind::RoleBinding && key.namespace == *namespace);
         let happened: Vec<Happened> = inside
-            .filter_map(|(key, addon)| Some((addon.clone(), self.grants.at(key)?.cluster.clone())))
+            .filter_map(|(key, addon)| Some((addon.clone(), self.objects.grants.at(key)?.cluster.clone())))
             .collect();
         self.note(happened, touched);
     }
@@ -163,29 +89,29 @@ impl Store {
     }
 
     pub(in crate::snapshot) fn grant(&self, key: &ObjectKey) -> Option<&Grant> {
-        self.grants.at(key)
+        self.objects.grants.at(key)
     }
 
     pub(in crate::snapshot) fn request(&self, name: &Name) -> Option<&Request> {
-        self.requests.at(name)
+        self.objects.requests.at(name)
     }
 }
 
 impl<'s> View<'s> {
     /// Returns the add-on's grants in order of their keys.
     pub fn grants(&self) -> impl Iterator<Item = (&'s ObjectKey, &'s Grant)> + use<'s> {
-        let filed = self.store.grants.of(&self.addon.name);
+        let filed = self.store.objects.grants.of(&self.addon.name);
         filed.into_iter().flat_map(BTreeMap::iter)
     }
 
     /// Returns one of the add-on's grants.
     pub fn grant(&self, key: &ObjectKey) -> Option<&'s Grant> {
-        self.store.grants.of(&self.addon.name)?.get(key)
+        self.store.objects.grants.of(&self.addon.name)?.get(key)
     }
 
     /// Returns the add-on's certificate signing requests in order of their names.
     pub fn requests(&self) -> impl Iterator<Item = &'s Request> + use<'s> {
-        let filed = self.store.requests.of(&self.addon.name);
+        let filed = self.store.objects.requests.of(&self.addon.name);
         filed.into_iter().flat_map(BTreeMap::values)
     }
 }

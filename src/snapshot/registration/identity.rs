@@ -8,7 +8,8 @@ use std::sync::Arc;
 use crate::api::v1alpha1 as wire;
 use crate::field::{Fault, Path};
 use crate::model::{OwnSigner, check_certificate_name, rule};
-use crate::snapshot::names::{Name, Names};
+use crate::snapshot::name::Name;
+use crate::snapshot::names::Names;
 
 /// Signer of certificates for clients of the hub.
 pub const KUBE_CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";

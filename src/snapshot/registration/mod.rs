@@ -6,9 +6,10 @@ pub(super) mod filing;
 pub(super) mod grants;
 mod identity;
 pub(super) mod requests;
-pub(super) mod roles;
+pub(super) mod role_facts;
+mod roles;
 
 pub use grants::{Grant, GrantContent, Holders, Purpose, rules_digest, token_account, token_role};
 pub use identity::*;
 pub use requests::{Asked, Request, Stage, read_request};
-pub use roles::{Danger, RoleFacts, Unbindable, role_key};
+pub use role_facts::{Danger, RoleFacts, Unbindable, role_key};

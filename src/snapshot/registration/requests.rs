@@ -17,7 +17,8 @@ use x509_parser::x509::{AttributeTypeAndValue, X509Name};
 
 use crate::api::names::labels;
 use crate::snapshot::decode::read::{meta, parse, shared};
-use crate::snapshot::names::{Name, Names};
+use crate::snapshot::name::Name;
+use crate::snapshot::names::Names;
 use crate::snapshot::record::Meta;
 use crate::snapshot::terms;
 

@@ -4,77 +4,14 @@
 //! is remembered beyond a minute; whoever begins to write knows nothing of the minute before, and takes it for spent: the add-on may
 //! have been on every cluster that is there. Never takes what is left of a fleet for a small fleet.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use crate::model::Percent;
-use crate::snapshot::names::Name;
+use crate::snapshot::name::Name;
+use crate::snapshot::parts::removals::{LONGEST, WINDOW, is_over, limit_of};
 use crate::snapshot::store::Store;
 use crate::snapshot::view::View;
-
-/// The time in which removals are counted.
-const WINDOW: SignedDuration = SignedDuration::from_mins(1);
-/// How far ahead somebody may let removals go.
-const LONGEST: SignedDuration = SignedDuration::from_hours(24);
-
-/// How many instances of an add-on may be taken away in a minute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RemovalBudget {
-    /// All of them.
-    Unlimited,
-    /// The larger of a number and a share of the add-on's instances.
-    AtMost {
-        /// The number; an add-on with no more instances has no budget at all.
-        instances: usize,
-        /// The share.
-        share: Percent,
-    },
-}
-
-impl Default for RemovalBudget {
-    fn default() -> Self {
-        Self::AtMost {
-            instances: 20,
-            share: const { Percent::new(10).expect("ten is at most a hundred") },
-        }
-    }
-}
-
-impl RemovalBudget {
-    /// Reads `20,10%`, `50`, `5%` and `unlimited`.
-    pub fn parse(text: &str) -> Option<Self> {
-        if text.trim() == "unlimited" {
-            return Some(Self::Unlimited);
-        }
-        let (mut instances, mut share) = (None, None);
-        for part in text.split(',').map(str::trim) {
-            let known = match part.strip_suffix('%') {
-                Some(percent) => share
-                    .replace(percent.trim().parse().ok().and_then(Percent::new)?)
-                    .is_some(),
-                None => instances.replace(part.parse().ok()?).is_some(),
-            };
-            if known {
-                return None;
-            }
-        }
-        Some(Self::AtMost {
-            instances: instances.unwrap_or_default(),
-            share: share.or(Percent::new(0))?,
-        })
-    }
-}
-
-/// Returns how many of so many instances may go in a minute; `None` when that is not limited.
-fn limit_of(budget: RemovalBudget, total: usize) -> Option<usize> {
-    match budget {
-        RemovalBudget::Unlimited => None,
-        RemovalBudget::AtMost { instances, share } => {
-            (total > instances).then(|| instances.max(share.of(total)).max(1))
-        }
-    }
-}
 
 /// How many instances of an add-on may go now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,30 +29,23 @@ pub enum Pace {
     },
 }
 
-/// The removals of the last minute, by add-on.
-#[derive(Debug, Default)]
-pub(in crate::snapshot) struct Removals {
-    lately: BTreeMap<Name, VecDeque<(Timestamp, usize)>>,
-    /// Since when this program writes, if it can be that another one wrote just before.
-    since: Option<Timestamp>,
-}
-
 impl Store {
     /// Notes that this program writes from now on, and that nobody told it what was taken away just before.
     pub fn begin_to_write(&mut self, now: Timestamp) {
-        self.removals.since = Some(now);
+        self.pending.removals.since = Some(now);
     }
 
     /// Notes that an instance was taken away. What goes with its cluster has no budget, and needs none.
     pub fn took_away(&mut self, addon: &Name, cluster: &str, now: Timestamp) {
         if self
+            .objects
             .clusters
             .get(cluster)
             .is_some_and(|found| found.meta.deleting)
         {
             return;
         }
-        let lately = self.removals.lately.entry(addon.clone()).or_default();
+        let lately = self.pending.removals.lately.entry(addon.clone()).or_default();
         while lately.front().is_some_and(|(at, _)| is_over(*at, now)) {
             lately.pop_front();
         }
@@ -126,17 +56,13 @@ impl Store {
     }
 }
 
-fn is_over(at: Timestamp, now: Timestamp) -> bool {
-    now.duration_since(at) >= WINDOW
-}
-
 impl View<'_> {
     /// Returns how many instances of the add-on may be taken away now.
     pub fn pace(&self, now: Timestamp) -> Pace {
         if self.lets_removals_go(now) {
             return Pace::Free;
         }
-        let removals = &self.store.removals;
+        let removals = &self.store.pending.removals;
         let lately = || {
             let all = removals.lately.get(&self.addon.name).into_iter().flatten();
             all.filter(|(at, _)| !is_over(*at, now))
@@ -165,13 +91,14 @@ impl View<'_> {
 
     /// Since when this program writes, and knows how much time has passed; absent: as long as anybody can remember.
     pub fn writes_since(&self) -> Option<Timestamp> {
-        self.store.removals.since.map(ceiling)
+        self.store.pending.removals.since.map(ceiling)
     }
 
     /// On how many clusters the add-on can have been before this program wrote: what was taken away left its cluster behind.
     fn most_a_minute_ago(&self) -> usize {
         let clusters = self
             .store
+            .objects
             .clusters
             .iter()
             .filter(|(_, cluster)| !cluster.meta.deleting);

@@ -8,7 +8,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use crate::snapshot::decode::read::annotation;
-use crate::snapshot::names::{Name, Names};
+use crate::snapshot::name::Name;
+use crate::snapshot::names::Names;
 use crate::snapshot::terms;
 
 /// How long pre-delete hooks may take, counted from the deletion.

@@ -6,6 +6,6 @@ pub(super) mod farewell;
 mod proof;
 pub(super) mod unread;
 
-pub use budget::{Pace, RemovalBudget};
+pub use budget::Pace;
 pub use farewell::{FailedHook, Farewell, HookTimeout, TimeoutPolicy};
 pub use proof::Absences;

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::model::Percent;
 use crate::snapshot::kind::{Kind, ObjectKey};
-use crate::snapshot::names::Name;
+use crate::snapshot::name::Name;
+use crate::snapshot::parts::config_watch::{Absence, absence};
 use crate::snapshot::record::ConfigRef;
-use crate::snapshot::sight::{Absence, absence};
 use crate::snapshot::store::Store;
 use crate::snapshot::terms;
 use crate::snapshot::view::View;
@@ -41,18 +41,20 @@ impl Store {
     pub fn unproven(&self) -> BTreeSet<ObjectKey> {
         let absent = self.living_places().filter(|cluster| self.is_unseen(cluster));
         let clusters = absent.map(|cluster| ObjectKey::new(Kind::Cluster, "", cluster.clone()));
-        let addons = self.gone.keys();
+        let addons = self.tombstones.addons.keys();
         let addons = addons.map(|name| ObjectKey::new(Kind::AddOn, "", name.clone()));
         let placements = self
+            .indexes
             .by_placement
             .keys()
-            .filter(|place| !self.placements.contains_key(*place));
+            .filter(|place| !self.objects.placements.contains_key(*place));
         let placements = placements
             .map(|(namespace, name)| ObjectKey::new(Kind::Placement, namespace.clone(), name.clone()));
         let configs = self
+            .indexes
             .by_config
             .keys()
-            .filter(|config| !self.configs.contains_key(*config));
+            .filter(|config| !self.objects.configs.contains_key(*config));
         let all = clusters
             .chain(addons)
             .chain(placements)
@@ -62,13 +64,14 @@ impl Store {
 
     /// Returns whether a placement is not decided as a whole: a list of decisions may have left some out.
     pub fn is_undecided(&self) -> bool {
-        let mut used = self.by_placement.keys();
+        let mut used = self.indexes.by_placement.keys();
         used.any(|place| {
             let counted = self
+                .objects
                 .placements
                 .get(place)
                 .and_then(|placement| placement.selected);
-            let decisions = self.decisions.get(place).into_iter().flatten();
+            let decisions = self.objects.decisions.get(place).into_iter().flatten();
             let named: usize = decisions.map(|(_, decision)| decision.clusters.len()).sum();
             counted.is_some_and(|counted| i64::try_from(named).is_ok_and(|named| named < counted))
         })
@@ -95,14 +98,17 @@ impl Store {
     /// Returns the objects that say on which clusters an add-on should be, the clusters aside.
     pub fn reasons(&self, addon: &Name) -> BTreeSet<ObjectKey> {
         let mut reasons = BTreeSet::from([ObjectKey::new(Kind::AddOn, "", addon.clone())]);
-        let found = self.addons.get(addon);
+        let found = self.objects.addons.get(addon);
         for used in found.into_iter().flat_map(|addon| &addon.placements) {
             reasons.insert(ObjectKey::new(
                 Kind::Placement,
                 used.namespace.clone(),
                 used.name.clone(),
             ));
-            let decisions = self.decisions.get(&(used.namespace.clone(), used.name.clone()));
+            let decisions = self
+                .objects
+                .decisions
+                .get(&(used.namespace.clone(), used.name.clone()));
             let decisions = decisions.into_iter().flat_map(|filed| filed.keys());
             reasons.extend(
                 decisions.map(|name| ObjectKey::new(Kind::Decision, used.namespace.clone(), name.clone())),
@@ -114,38 +120,43 @@ impl Store {
 
     /// Remembers that a cluster was seen to go for as long as anything stands for it.
     pub(in crate::snapshot) fn depart(&mut self, cluster: &Name) {
-        let alive = &self.by_cluster;
-        self.departed.retain(|one| alive.of(one).next().is_some());
-        self.departed.insert(cluster.clone());
+        let alive = &self.indexes.by_cluster;
+        self.tombstones
+            .clusters
+            .retain(|one| alive.of(one).next().is_some());
+        self.tombstones.clusters.insert(cluster.clone());
     }
 
     /// The clusters in which add-ons live.
     fn living_places(&self) -> impl Iterator<Item = &Name> {
-        self.by_cluster.keys()
+        self.indexes.by_cluster.keys()
     }
 
     fn is_unseen(&self, cluster: &Name) -> bool {
-        !self.clusters.contains_key(cluster) && !self.is_seen_gone(cluster)
+        !self.objects.clusters.contains_key(cluster) && !self.is_seen_gone(cluster)
     }
 
     fn is_seen_gone(&self, cluster: &Name) -> bool {
-        let namespace = self.namespaces.get(cluster);
-        self.departed.contains(cluster) || namespace.is_some_and(|namespace| namespace.meta.deleting)
+        let namespace = self.objects.namespaces.get(cluster);
+        self.tombstones.clusters.contains(cluster)
+            || namespace.is_some_and(|namespace| namespace.meta.deleting)
     }
 
     /// Works and labels of clusters tell of instances.
     fn absent_instances(&self) -> impl Iterator<Item = ObjectKey> {
         let works = self
+            .objects
             .works
             .iter()
             .flat_map(|(addon, all)| all.keys().map(move |cluster| (addon, cluster)));
         let labels = self
+            .indexes
             .features
             .iter()
             .flat_map(|(addon, all)| all.keys().map(move |cluster| (addon, cluster)));
         let told = works.chain(labels);
         let absent = told.filter(|(addon, cluster)| {
-            let all = self.instances.get(*addon);
+            let all = self.objects.instances.get(*addon);
             all.is_none_or(|all| !all.contains_key(*cluster))
         });
         absent.map(|(addon, cluster)| ObjectKey::new(Kind::Instance, cluster.clone(), addon.clone()))
@@ -288,7 +299,7 @@ mod tests {
         assert!(is_seen_gone(&store, "c0"));
         assert_eq!(store.absences().absent, 0);
         put(&mut store, Kind::Cluster, "", "c0", json!({"spec": {}}));
-        assert!(!store.departed.contains("c0"));
+        assert!(!store.tombstones.clusters.contains("c0"));
     }
 
     #[test]

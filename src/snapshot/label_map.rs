@@ -2,7 +2,8 @@
 //!
 //! Decides nothing. Costs one allocation, and none when it is empty: a fleet has thousands of them.
 
-use super::names::{Name, Names};
+use super::name::Name;
+use super::names::Names;
 
 /// Keys with their values, sorted by key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

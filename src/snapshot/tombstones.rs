@@ -8,35 +8,35 @@ use std::sync::Arc;
 
 use super::kind::Kind;
 use super::kind::Owner;
-use super::names::Name;
+use super::kind::Touched;
+use super::name::Name;
 use super::record::rollout::Paused;
 use super::record::{AddOn, Cluster, Config, ConfigRef, Content, InstallStrategy, Instance, Lifecycle, Meta};
-use super::store::{Store, Touched};
+use super::store::Store;
 use super::terms;
 use crate::model::ConfigRollout;
-
-/// The labels of clusters: by add-on, then by cluster.
-pub(super) type Features = BTreeMap<Name, BTreeMap<Name, Name>>;
-/// Content that has left the hub, by reference and hash.
-pub(super) type Retired = BTreeMap<(ConfigRef, Name), Config>;
 
 impl Store {
     /// Keeps an add-on whose object is gone while instances, works, labels or grants of its name remain: somebody has to see to
     /// their end.
-    pub(super) fn mourn(&mut self, touched: &Touched) {
+    pub(super) fn bury(&mut self, touched: &Touched) {
         for owner in touched.iter().filter(|owner| owner.kind == Kind::AddOn) {
             let name = &owner.name;
-            let remains = self.instances.get(name).is_some_and(|all| !all.is_empty())
-                || self.works.contains_key(name)
-                || self.features.contains_key(name)
-                || self.grants.has(name);
-            if self.addons.contains_key(name) || !remains {
-                self.gone.remove(name);
-                if !self.addons.contains_key(name) {
+            let remains = self
+                .objects
+                .instances
+                .get(name)
+                .is_some_and(|all| !all.is_empty())
+                || self.objects.works.contains_key(name)
+                || self.indexes.features.contains_key(name)
+                || self.objects.grants.has(name);
+            if self.objects.addons.contains_key(name) || !remains {
+                self.tombstones.addons.remove(name);
+                if !self.objects.addons.contains_key(name) {
                     self.changes.forget(owner);
                 }
-            } else if !self.gone.contains_key(name) {
-                self.gone.insert(name.clone(), gone(name));
+            } else if !self.tombstones.addons.contains_key(name) {
+                self.tombstones.addons.insert(name.clone(), gone(name));
             }
         }
     }
@@ -53,19 +53,19 @@ impl Store {
         let after: BTreeMap<&str, &Name> = new.into_iter().flat_map(features).collect();
         for addon in before.keys().filter(|addon| !after.contains_key(*addon)) {
             touched.insert(Owner::addon(&Name::from(*addon)));
-            let Some(clusters) = self.features.get_mut(*addon) else {
+            let Some(clusters) = self.indexes.features.get_mut(*addon) else {
                 continue;
             };
             clusters.remove(cluster);
             if clusters.is_empty() {
-                self.features.remove(*addon);
+                self.indexes.features.remove(*addon);
             }
         }
         for (addon, value) in &after {
             if before.get(addon) != Some(value) {
                 let addon = self.names.share(addon);
                 touched.insert(Owner::addon(&addon));
-                let clusters = self.features.entry(addon).or_default();
+                let clusters = self.indexes.features.entry(addon).or_default();
                 clusters.insert(self.names.share(cluster), (*value).clone());
             }
         }
@@ -77,18 +77,19 @@ impl Store {
             Content::Template(_) | Content::Deployment(_) => {}
             Content::Hub => return,
         }
-        self.retired
+        self.tombstones
+            .content
             .insert((config.clone(), old.hash.clone()), old.clone());
         self.forget_unused();
     }
 
     /// Drops the content that no instance holds any more.
     pub(super) fn forget_unused(&mut self) {
-        if self.retired.is_empty() {
+        if self.tombstones.content.is_empty() {
             return;
         }
-        let instances = &self.instances;
-        self.retired.retain(|(config, hash), _| {
+        let instances = &self.objects.instances;
+        self.tombstones.content.retain(|(config, hash), _| {
             let holds = |instance: &Instance| {
                 let mut references = instance.references.iter();
                 references.any(|one| {
@@ -198,7 +199,7 @@ mod tests {
         assert!(is_mourned(&store), "the label is left");
         event(&mut store, Kind::Cluster, json!({"metadata": {"name": "c1"}}));
         assert!(store.view("hello").is_none());
-        assert!(store.gone.is_empty() && store.features.is_empty());
+        assert!(store.tombstones.addons.is_empty() && store.indexes.features.is_empty());
     }
 
     #[test]
@@ -206,7 +207,14 @@ mod tests {
         let mut store = Store::new(Settings::default());
         let template = |text: &str| json!({"metadata": {"name": "t"}, "spec": {"addonName": "hello", "agentSpec": {"workload": {"manifests": [{"kind": text}]}}}});
         event(&mut store, Kind::Template, template("A"));
-        let hash = |store: &Store| store.configs.values().next().map(|found| found.hash.clone());
+        let hash = |store: &Store| {
+            store
+                .objects
+                .configs
+                .values()
+                .next()
+                .map(|found| found.hash.clone())
+        };
         let first = hash(&store).expect("a hash");
         let reference = json!({"group": "addon.open-cluster-management.io", "resource": "addontemplates", "name": "t",
             "desiredConfig": {"name": "t", "specHash": &*first}});
@@ -227,8 +235,8 @@ mod tests {
             view.last_content(&config, &first).is_some(),
             "an instance holds it"
         );
-        assert_eq!(store.retired.len(), 1, "nobody held the second");
+        assert_eq!(store.tombstones.content.len(), 1, "nobody held the second");
         gone(&mut store, Kind::Instance, "c1", "hello");
-        assert!(store.retired.is_empty());
+        assert!(store.tombstones.content.is_empty());
     }
 }

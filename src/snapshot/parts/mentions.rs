@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// From a key to everything that mentions it, sorted, and how often. Most keys are mentioned once or twice, for which a map
 /// would keep room for many.
 #[derive(Debug)]
-pub(super) struct Mentions<K, V> {
+pub(in crate::snapshot) struct Mentions<K, V> {
     by_key: BTreeMap<K, Vec<(V, usize)>>,
 }
 
@@ -25,7 +25,7 @@ fn search<V: Ord>(values: &[(V, usize)], value: &V) -> Result<usize, usize> {
 
 impl<K: Ord + Clone, V: Ord + Clone> Mentions<K, V> {
     /// Counts one more mention of `key` by `value`.
-    pub(super) fn add(&mut self, key: &K, value: &V) {
+    pub(in crate::snapshot) fn add(&mut self, key: &K, value: &V) {
         let values = self.by_key.entry(key.clone()).or_default();
         match search(values, value) {
             Ok(at) => {
@@ -41,7 +41,7 @@ impl<K: Ord + Clone, V: Ord + Clone> Mentions<K, V> {
     }
 
     /// Takes one mention back.
-    pub(super) fn remove(&mut self, key: &K, value: &V) {
+    pub(in crate::snapshot) fn remove(&mut self, key: &K, value: &V) {
         let Some(values) = self.by_key.get_mut(key) else {
             return;
         };
@@ -59,25 +59,25 @@ impl<K: Ord + Clone, V: Ord + Clone> Mentions<K, V> {
     }
 
     /// Returns whether `value` mentions `key`.
-    pub(super) fn mentions(&self, key: &K, value: &V) -> bool {
+    pub(in crate::snapshot) fn mentions(&self, key: &K, value: &V) -> bool {
         let values = self.by_key.get(key);
         values.is_some_and(|values| search(values, value).is_ok())
     }
 
     /// Returns what is mentioned, sorted.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &K> {
+    pub(in crate::snapshot) fn keys(&self) -> impl Iterator<Item = &K> {
         self.by_key.keys()
     }
 
     /// Returns everything that mentions `key`, sorted.
-    pub(super) fn of(&self, key: &K) -> impl Iterator<Item = &V> {
+    pub(in crate::snapshot) fn of(&self, key: &K) -> impl Iterator<Item = &V> {
         self.by_key.get(key).into_iter().flatten().map(|(value, _)| value)
     }
 }
 
 /// Whether a record begins or ceases to mention others.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Mentioned {
+pub(in crate::snapshot) enum Mentioned {
     /// It begins to.
     Now,
     /// It ceases to.
@@ -86,7 +86,12 @@ pub(super) enum Mentioned {
 
 impl Mentioned {
     /// Counts a mention, or takes one back.
-    pub(super) fn note<K: Ord + Clone, V: Ord + Clone>(self, index: &mut Mentions<K, V>, key: &K, value: &V) {
+    pub(in crate::snapshot) fn note<K: Ord + Clone, V: Ord + Clone>(
+        self,
+        index: &mut Mentions<K, V>,
+        key: &K,
+        value: &V,
+    ) {
         match self {
             Self::Now => index.add(key, value),
             Self::NoMore => index.remove(key, value),

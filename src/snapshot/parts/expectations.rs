@@ -4,9 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::kind::ObjectKey;
-use super::kind::Owner;
-use super::names::Name;
+use crate::snapshot::kind::{ObjectKey, Owner};
+use crate::snapshot::name::Name;
 
 /// What the watch must show before the object may be planned for again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub enum Expected {
 
 /// What the watch shows of an object.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sight<'a> {
+pub(in crate::snapshot) struct Sight<'a> {
     /// `metadata.uid`
     pub uid: &'a str,
     /// `metadata.resourceVersion`
@@ -30,18 +29,18 @@ pub(super) struct Sight<'a> {
 
 /// The open expectations, by owner.
 #[derive(Debug, Default)]
-pub(super) struct Expectations {
+pub(in crate::snapshot) struct Expectations {
     open: BTreeMap<Owner, BTreeMap<ObjectKey, Expected>>,
 }
 
 impl Expectations {
     /// Records what a write for `owner` makes us wait for.
-    pub(super) fn expect(&mut self, owner: &Owner, key: ObjectKey, expected: Expected) {
+    pub(in crate::snapshot) fn expect(&mut self, owner: &Owner, key: ObjectKey, expected: Expected) {
         self.open.entry(owner.clone()).or_default().insert(key, expected);
     }
 
     /// Settles what `sight` (`None`: the object is not there) answers; returns those that waited for it.
-    pub(super) fn settle(&mut self, key: &ObjectKey, sight: Option<Sight<'_>>) -> Vec<Owner> {
+    pub(in crate::snapshot) fn settle(&mut self, key: &ObjectKey, sight: Option<Sight<'_>>) -> Vec<Owner> {
         let mut settled = Vec::new();
         self.open.retain(|owner, objects| {
             if objects.get(key).is_some_and(|expected| is_met(expected, sight)) {
@@ -54,24 +53,24 @@ impl Expectations {
     }
 
     /// Returns how many objects that are waited for.
-    pub(super) fn open(&self, owner: &Owner) -> usize {
+    pub(in crate::snapshot) fn open(&self, owner: &Owner) -> usize {
         self.open.get(owner).map_or(0, BTreeMap::len)
     }
 
     /// Returns the objects that are waited for.
-    pub(super) fn objects(&self, owner: &Owner) -> Vec<ObjectKey> {
+    pub(in crate::snapshot) fn objects(&self, owner: &Owner) -> Vec<ObjectKey> {
         let open = self.open.get(owner);
         open.into_iter().flat_map(BTreeMap::keys).cloned().collect()
     }
 
     /// Gives up waiting for the objects; writes stay guarded by their resource versions.
-    pub(super) fn forget(&mut self, owner: &Owner) {
+    pub(in crate::snapshot) fn forget(&mut self, owner: &Owner) {
         self.open.remove(owner);
     }
 }
 
 /// Returns whether what is seen satisfies what was expected.
-pub(super) fn is_met(expected: &Expected, sight: Option<Sight<'_>>) -> bool {
+pub(in crate::snapshot) fn is_met(expected: &Expected, sight: Option<Sight<'_>>) -> bool {
     match (expected, sight) {
         (Expected::Version(_) | Expected::Gone(_), None) => true,
         (Expected::Version(version), Some(seen)) => reaches(seen.version, version),

@@ -2,90 +2,19 @@
 //!
 //! Decides nothing about objects. A kind is complete only when the caller says that it was listed once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::facts::{
-    Completeness, ConfigFacts, ConfigPresence, Facts, GroupFacts, Peer, PeerFacts, PlacementFacts,
-    VersionFacts, config_key,
+    Completeness, ConfigFacts, ConfigPresence, Facts, GroupFacts, PlacementFacts, VersionFacts, config_key,
 };
+use super::kind::Place;
 use super::kind::{Kind, ObjectKey};
-use super::names::Name;
-use super::record::{ConfigRef, Instance};
-use super::sight::Sight;
-use super::store::{Place, Store};
+use super::name::Name;
+use super::parts::config_watch::Sight;
+use super::record::ConfigRef;
+use super::store::Store;
 use crate::model::ConfigType;
-
-/// The facts as they were published last, and what changed since.
-#[derive(Debug, Default)]
-pub(super) struct Published {
-    facts: Facts,
-    changed: Changed,
-    /// Counts as they are now; those of `changed.peers` are not published yet.
-    peers: BTreeMap<Name, PeerFacts>,
-}
-
-/// What must be looked at when facts are published.
-#[derive(Debug, Default)]
-struct Changed {
-    addons: BTreeSet<Name>,
-    placements: BTreeSet<Place>,
-    instances: BTreeSet<Place>,
-    versions: BTreeSet<Name>,
-    clusters: BTreeSet<Name>,
-    namespaces: BTreeSet<Name>,
-    configs: BTreeSet<ConfigRef>,
-    hub_roles: BTreeSet<ObjectKey>,
-    peers: BTreeSet<Name>,
-}
-
-impl Published {
-    pub(super) fn addon_changed(&mut self, addon: &Name) {
-        self.changed.addons.insert(addon.clone());
-    }
-
-    /// A placement or what was decided for it has changed.
-    pub(super) fn decisions_changed(&mut self, placement: &Place) {
-        self.changed.placements.insert(placement.clone());
-    }
-
-    pub(super) fn versions_changed(&mut self, addon: &Name) {
-        self.changed.versions.insert(addon.clone());
-    }
-
-    pub(super) fn cluster_changed(&mut self, cluster: &Name) {
-        self.changed.clusters.insert(cluster.clone());
-    }
-
-    pub(super) fn namespace_changed(&mut self, namespace: &Name) {
-        self.changed.namespaces.insert(namespace.clone());
-    }
-
-    pub(super) fn hub_role_changed(&mut self, role: &ObjectKey) {
-        self.changed.hub_roles.insert(role.clone());
-    }
-
-    pub(super) fn config_changed(&mut self, config: &ConfigRef) {
-        self.changed.configs.insert(config.clone());
-    }
-
-    /// An instance was one thing, or nothing, and is another.
-    pub(super) fn instance_changed(&mut self, old: Option<&Instance>, new: Option<&Instance>) {
-        let Some(either) = new.or(old) else { return };
-        let (addon, cluster) = (&either.addon, &either.cluster);
-        self.changed.instances.insert((cluster.clone(), addon.clone()));
-        let (old, new) = (old.map(Peer::of), new.map(Peer::of));
-        if old == new {
-            return;
-        }
-        let peers = self.peers.entry(addon.clone()).or_default();
-        peers.count(cluster, old.as_ref(), new.as_ref());
-        if peers.clusters == 0 {
-            self.peers.remove(addon);
-        }
-        self.changed.peers.insert(addon.clone());
-    }
-}
 
 impl Store {
     /// Returns new facts if anything that admission may ask has changed since the last call; `known` are the kinds that were
@@ -106,11 +35,16 @@ impl Store {
             news |= self.publish_versions(addon);
         }
         for cluster in &changed.clusters {
-            let facts = self.clusters.get(cluster).map(|found| Arc::clone(&found.facts));
+            let facts = self
+                .objects
+                .clusters
+                .get(cluster)
+                .map(|found| Arc::clone(&found.facts));
             news |= self.published.facts.clusters.set(cluster, facts);
         }
         for namespace in &changed.namespaces {
             let facts = self
+                .objects
                 .namespaces
                 .get(namespace)
                 .map(|found| Arc::clone(&found.facts));
@@ -131,12 +65,16 @@ impl Store {
     }
 
     fn publish_addon(&mut self, name: &Name) -> bool {
-        let addon = self.addons.get(name).map(|addon| Arc::clone(&addon.facts));
+        let addon = self
+            .objects
+            .addons
+            .get(name)
+            .map(|addon| Arc::clone(&addon.facts));
         set(&mut self.published.facts.addons, name, addon)
     }
 
     fn publish_hub_role(&mut self, key: &ObjectKey) -> bool {
-        let says = self.hub_roles.get(key).map(|role| role.says);
+        let says = self.objects.hub_roles.get(key).map(|role| role.says);
         if self.published.facts.hub_roles.get(key) == says.as_ref() {
             return false;
         }
@@ -171,9 +109,9 @@ impl Store {
     }
 
     fn publish_placement(&mut self, place: &Place) -> bool {
-        let placement = self.placements.get(place);
+        let placement = self.objects.placements.get(place);
         let exists = placement.is_some();
-        let decisions = self.decisions.get(place);
+        let decisions = self.objects.decisions.get(place);
         let facts = (exists || decisions.is_some()).then(|| {
             let each = || decisions.into_iter().flat_map(BTreeMap::values);
             let mut groups: BTreeMap<(u32, &Name), Vec<Name>> = BTreeMap::new();
@@ -211,7 +149,7 @@ impl Store {
     }
 
     fn publish_declared(&mut self, cluster: &Name, addon: &Name) -> bool {
-        let instance = self.instances.get(addon).and_then(|all| all.get(cluster));
+        let instance = self.objects.instances.get(addon).and_then(|all| all.get(cluster));
         let supported = instance
             .into_iter()
             .flat_map(|instance| instance.supported.iter());
@@ -235,7 +173,7 @@ impl Store {
     }
 
     fn publish_config(&mut self, config: &ConfigRef) -> bool {
-        let found = self.config(config);
+        let found = self.objects.configs.get(config);
         let is_read = Kind::of_config(&config.of.group, &config.of.resource).is_some();
         let facts = match (found, self.sight(config)) {
             (Some(found), _) => Some(ConfigPresence::Exists(ConfigFacts {

@@ -1,0 +1,86 @@
+//! How many instances of an add-on may go in a minute, and how many went.
+//!
+//! Decides the size of a budget. Never decides whose removal counts (`plan::install`); remembers nothing beyond a minute.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::model::Percent;
+use crate::snapshot::name::Name;
+
+/// The time in which removals are counted.
+pub(in crate::snapshot) const WINDOW: SignedDuration = SignedDuration::from_mins(1);
+/// How far ahead somebody may let removals go.
+pub(in crate::snapshot) const LONGEST: SignedDuration = SignedDuration::from_hours(24);
+
+/// How many instances of an add-on may be taken away in a minute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemovalBudget {
+    /// All of them.
+    Unlimited,
+    /// The larger of a number and a share of the add-on's instances.
+    AtMost {
+        /// The number; an add-on with no more instances has no budget at all.
+        instances: usize,
+        /// The share.
+        share: Percent,
+    },
+}
+
+impl Default for RemovalBudget {
+    fn default() -> Self {
+        Self::AtMost {
+            instances: 20,
+            share: const { Percent::new(10).expect("ten is at most a hundred") },
+        }
+    }
+}
+
+impl RemovalBudget {
+    /// Reads `20,10%`, `50`, `5%` and `unlimited`.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.trim() == "unlimited" {
+            return Some(Self::Unlimited);
+        }
+        let (mut instances, mut share) = (None, None);
+        for part in text.split(',').map(str::trim) {
+            let known = match part.strip_suffix('%') {
+                Some(percent) => share
+                    .replace(percent.trim().parse().ok().and_then(Percent::new)?)
+                    .is_some(),
+                None => instances.replace(part.parse().ok()?).is_some(),
+            };
+            if known {
+                return None;
+            }
+        }
+        Some(Self::AtMost {
+            instances: instances.unwrap_or_default(),
+            share: share.or(Percent::new(0))?,
+        })
+    }
+}
+
+/// Returns how many of so many instances may go in a minute; `None` when that is not limited.
+pub(in crate::snapshot) fn limit_of(budget: RemovalBudget, total: usize) -> Option<usize> {
+    match budget {
+        RemovalBudget::Unlimited => None,
+        RemovalBudget::AtMost { instances, share } => {
+            (total > instances).then(|| instances.max(share.of(total)).max(1))
+        }
+    }
+}
+
+/// The removals of the last minute, by add-on.
+#[derive(Debug, Default)]
+pub(in crate::snapshot) struct Removals {
+    pub(in crate::snapshot) lately: BTreeMap<Name, VecDeque<(Timestamp, usize)>>,
+    /// Since when this program writes, if it can be that another one wrote just before.
+    pub(in crate::snapshot) since: Option<Timestamp>,
+}
+
+/// Returns whether what happened at a moment counts no more.
+pub(in crate::snapshot) fn is_over(at: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(at) >= WINDOW
+}
