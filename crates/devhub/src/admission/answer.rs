@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     decode::{Answered, Response},
-    review::Protocol,
+    protocol::Protocol,
 };
 use crate::ApiError;
 
@@ -158,7 +158,7 @@ mod tests {
     use super::{Phase, Question, check};
     use crate::{
         ApiError,
-        admission::{decode, review::Protocol},
+        admission::{decode, protocol::Protocol},
     };
 
     fn answered(response: &Value) -> decode::Answered {

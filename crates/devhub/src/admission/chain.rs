@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::{
     answer::{self, Answer, Phase, Question},
     attributes::Attributes,
+    configuration::{FailurePolicy, ReinvocationPolicy, SideEffects},
     decode,
-    hook::{FailurePolicy, Hook, Hooks, ReinvocationPolicy, SideEffects},
+    hook::{Hook, Hooks},
     matching::{self, Invocation, Seen},
     patching,
     policy::Policies,

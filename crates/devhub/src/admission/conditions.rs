@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::attributes::Attributes;
 use super::authority;
-use super::hook::FailurePolicy;
+use super::configuration::FailurePolicy;
 
 /// Units that one condition may spend.
 const UNITS: u64 = 1_000_000;
@@ -91,7 +91,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Condition, Scene, all_hold};
-    use crate::admission::hook::FailurePolicy;
+    use crate::admission::configuration::FailurePolicy;
 
     #[track_caller]
     fn check(expressions: &[&str], policy: FailurePolicy, expected: Result<bool, &str>) {

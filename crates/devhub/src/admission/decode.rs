@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{review::Protocol, status_text};
+use super::{protocol::Protocol, status_text};
 
 /// A webhook's HTTP answer.
 #[derive(Clone, Debug)]
@@ -133,7 +133,7 @@ fn unreadable(cause: &serde_json::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::{HttpAnswer, answered};
-    use crate::admission::review::Protocol;
+    use crate::admission::protocol::Protocol;
 
     #[track_caller]
     fn check(body: &str, expected: Result<bool, &str>) {

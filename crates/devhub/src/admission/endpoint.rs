@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::Uri;
 
-use super::{client::Client, decode::HttpAnswer, hook::ClientConfig};
+use super::{client::Client, configuration::ClientConfig, decode::HttpAnswer};
 
 /// Addresses of Services, by `namespace/name`: the hub has no cluster network, so it must be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::{
     conditions::Condition,
+    configuration::{FailurePolicy, MatchPolicy, ReinvocationPolicy, Rule, SideEffects, Spec},
     endpoint::{Endpoint, Services},
 };
 
@@ -107,117 +108,12 @@ impl Hook {
     }
 }
 
-/// Which requests a hook wants to see.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Rule {
-    pub(super) operations: Vec<String>,
-    pub(super) api_groups: Vec<String>,
-    pub(super) api_versions: Vec<String>,
-    pub(super) resources: Vec<String>,
-    pub(super) scope: RuleScope,
-}
-
-impl Default for Rule {
-    fn default() -> Self {
-        Self {
-            operations: Vec::new(),
-            api_groups: Vec::new(),
-            api_versions: Vec::new(),
-            resources: Vec::new(),
-            scope: RuleScope::All,
-        }
-    }
-}
-
-/// Which objects a rule means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub(super) enum RuleScope {
-    #[serde(rename = "*")]
-    All,
-    Namespaced,
-    Cluster,
-}
-
-/// Whether a rule for one version of a resource also means the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub(super) enum MatchPolicy {
-    Exact,
-    Equivalent,
-}
-
-/// What happens when a hook cannot be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub(super) enum FailurePolicy {
-    Ignore,
-    Fail,
-}
-
-/// Whether a mutating hook is asked again after a later one changed the object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub(super) enum ReinvocationPolicy {
-    Never,
-    IfNeeded,
-}
-
-/// What else a call of the hook does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub(super) enum SideEffects {
-    Unknown,
-    None,
-    Some,
-    NoneOnDryRun,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Spec {
-    name: String,
-    client_config: ClientConfig,
-    #[serde(default)]
-    rules: Vec<Rule>,
-    match_policy: Option<MatchPolicy>,
-    failure_policy: Option<FailurePolicy>,
-    reinvocation_policy: Option<ReinvocationPolicy>,
-    side_effects: Option<SideEffects>,
-    timeout_seconds: Option<u64>,
-    #[serde(default)]
-    admission_review_versions: Vec<String>,
-    namespace_selector: Option<Selector>,
-    object_selector: Option<Selector>,
-    #[serde(default)]
-    match_conditions: Vec<MatchCondition>,
-}
-
-#[derive(Debug, Deserialize)]
-struct MatchCondition {
-    expression: String,
-}
-
-/// Where a hook listens and whom to trust there.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ClientConfig {
-    pub(super) url: Option<String>,
-    pub(super) service: Option<ServiceReference>,
-    /// Base64 of PEM certificates.
-    pub(super) ca_bundle: Option<String>,
-}
-
-/// A Service of the cluster.
-#[derive(Debug, Deserialize)]
-pub(crate) struct ServiceReference {
-    pub(super) namespace: String,
-    pub(super) name: String,
-    pub(super) path: Option<String>,
-    pub(super) port: Option<u16>,
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{FailurePolicy, Hooks, MatchPolicy, ReinvocationPolicy, RuleScope};
+    use super::{FailurePolicy, Hooks, MatchPolicy, ReinvocationPolicy};
+    use crate::admission::configuration::RuleScope;
     use crate::admission::endpoint::Services;
 
     fn configuration(name: &str, hooks: &[&str]) -> Value {

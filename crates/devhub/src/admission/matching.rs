@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::{
     attributes::{Attributes, Kind, Operation},
     conditions::{self, Scene},
-    hook::{Hook, MatchPolicy, Rule, RuleScope},
+    configuration::{MatchPolicy, Rule, RuleScope},
+    hook::Hook,
 };
 use crate::ApiError;
 use apimachinery::labels::Selector;

@@ -8,24 +8,8 @@ use super::{
     attributes::Attributes,
     hook::Hook,
     matching::{Invocation, Seen},
+    protocol::Protocol,
 };
-
-/// A version of the `AdmissionReview` protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Protocol {
-    V1,
-    V1Beta1,
-}
-
-impl Protocol {
-    /// Returns the version as written in `apiVersion`, without the group.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::V1 => "v1",
-            Self::V1Beta1 => "v1beta1",
-        }
-    }
-}
 
 /// A request body and what the answer has to refer to.
 #[derive(Debug)]

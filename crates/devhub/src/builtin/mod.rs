@@ -12,6 +12,7 @@ pub mod go_time;
 pub mod kinds;
 mod list_types;
 mod managers;
+mod members;
 pub mod metadata;
 pub mod names;
 pub mod owners;

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value, json};
 
+use super::members::carry;
 use super::workloads::prepare as workloads;
 use super::{policies, requests};
 use crate::Resource;
@@ -180,14 +181,6 @@ fn put(object: &mut Value, member: &str, value: Value) {
     if let Value::Object(map) = object {
         map.insert(member.to_owned(), value);
     }
-}
-
-pub(super) fn carry(new: &mut Value, old: &Value, member: &str) {
-    let Value::Object(map) = new else { return };
-    match old.get(member) {
-        Some(value) => map.insert(member.to_owned(), value.clone()),
-        None => map.remove(member),
-    };
 }
 
 #[cfg(test)]

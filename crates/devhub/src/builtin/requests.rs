@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::prelude::FromDer as _;
 
-use super::prepare::carry;
+use super::members::carry;
 
 /// The API group.
 pub const GROUP: &str = "certificates.k8s.io";

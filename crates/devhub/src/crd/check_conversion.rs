@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject as _;
 use schema::ErrorClass;
 use serde_json::{Value, json};
 
-use super::check::{Findings, text};
+use super::findings::{Findings, text};
 use super::status::is_true;
 use crate::builtin::validate::{validate_service, validate_url};
 use apimachinery::names::{Unit, dns1035_label_faults};

@@ -6,7 +6,7 @@
 use schema::{ErrorClass, Schema};
 use serde_json::{Value, json};
 
-use super::check::{Findings, text};
+use super::findings::{Findings, text};
 
 /// Checks every version.
 pub(super) fn check_versions(definition: &Value, findings: &mut Findings, warnings: &mut Vec<String>) {

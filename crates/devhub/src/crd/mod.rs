@@ -5,6 +5,7 @@
 mod check;
 mod check_conversion;
 mod check_version;
+mod findings;
 mod prepare;
 mod react;
 mod recover;

@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::call::{Call, Incoming};
 use super::errors::not_found;
-use super::update::{Part, replace};
+use super::part::Part;
+use super::update::replace;
 use super::{collection, create, delete, list, patch, represent, review, scale, token, watch};
 use crate::admission::Warnings;
 use crate::builtin;

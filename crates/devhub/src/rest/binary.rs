@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::call::Call;
-use super::decode::{unrecognized, unsupported};
+use super::unreadable::{unrecognized, unsupported};
 use crate::error::ApiError;
 use crate::http::Decoded;
 use crate::protobuf::{self, Envelope, Message};

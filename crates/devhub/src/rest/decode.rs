@@ -2,8 +2,6 @@
 //!
 //! Decides whether a body can be read as an object of the asked kind, in the words of Kubernetes' decoders.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 use super::binary;
@@ -12,6 +10,7 @@ use super::errors::invalid_kind;
 use super::metadata::{self, text};
 use super::options::FieldValidation;
 use super::shape;
+use super::unreadable::{unrecognized, unsupported};
 use crate::admission::Warnings;
 use crate::builtin::Dialect;
 use crate::error::ApiError;
@@ -23,20 +22,6 @@ use schema::{ErrorClass, FieldError};
 const GO_TYPE_META: &str =
     r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-
-/// Returns the answer to a body of a type that is not read.
-pub(super) fn unsupported(accepted: &str) -> ApiError {
-    let text = "the body of the request was in an unknown format - accepted media types include: ";
-    ApiError::new(415, "UnsupportedMediaType", format!("{text}{accepted}"))
-}
-
-/// Returns the answer to a body of which not even the kind can be read.
-pub(super) fn unrecognized(call: &Call, fault: &str) -> ApiError {
-    let (kind, shown) = (&call.served.resource.kind, summary(&call.body));
-    ApiError::bad_request(format!(
-        "the object provided is unrecognized (must be of type {kind}): {fault} ({shown})"
-    ))
-}
 
 /// Reads the body in any of the forms that are read.
 pub(super) fn body(call: &Call) -> Result<Decoded, ApiError> {
@@ -255,22 +240,4 @@ pub(super) enum Place {
     Collection,
     /// An object: the name is the path's.
     Object,
-}
-
-fn summary(body: &[u8]) -> String {
-    const LIMIT: usize = 30;
-    let head = body.get(..LIMIT).unwrap_or(body);
-    let tail = if body.len() > LIMIT { " ..." } else { "" };
-    match body.first() {
-        None => "<empty>".to_owned(),
-        Some(b'{') => format!("{}{tail}", String::from_utf8_lossy(head)),
-        Some(_) => {
-            let mut hex = String::with_capacity(head.len() * 2 + tail.len());
-            for byte in head {
-                // Writing into memory has no way to fail.
-                write!(hex, "{byte:02x}").unwrap_or_default();
-            }
-            hex + tail
-        }
-    }
 }

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::binary;
 use super::call::Call;
-use super::decode;
 use super::errors::{conflict, not_found, precondition, unkept};
 use super::finish::{commit, outcome};
 use super::flow::Flow;
 use super::lifecycle;
 use super::metadata::{self, text};
 use super::options::{DeleteOptions, Propagation};
+use super::unreadable::unsupported;
 use crate::admission::{Operation, Warnings};
 use crate::builtin::DeleteAnswer;
 use crate::crd;
@@ -45,7 +45,7 @@ pub(super) fn options(call: &Call) -> Result<DeleteOptions, ApiError> {
         "application/yaml" => crate::http::decode_yaml(&call.body).map_err(unreadable)?.value,
         MEDIA_TYPE => binary::delete_options(&call.body)?,
         _ => {
-            return Err(decode::unsupported(
+            return Err(unsupported(
                 "application/json, application/yaml, application/vnd.kubernetes.protobuf",
             ));
         }

@@ -9,8 +9,10 @@ use super::call::Call;
 use super::decode::{self, Place};
 use super::errors::not_found;
 use super::options::{FieldValidation, WriteOptions};
+use super::part::Part;
 use super::represent;
-use super::update::{Part, change};
+use super::unreadable::unsupported;
+use super::update::change;
 use crate::admission::Warnings;
 use crate::builtin;
 use crate::error::ApiError;
@@ -36,7 +38,7 @@ impl Dialect {
             "application/merge-patch+json" => Ok(Self::Merge),
             "application/json-patch+json" => Ok(Self::Json),
             "application/strategic-merge-patch+json" if !call.is_custom() => Ok(Self::Strategic),
-            _ if call.is_custom() => Err(decode::unsupported(
+            _ if call.is_custom() => Err(unsupported(
                 "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
             )),
             _ => Err(

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::addresses;
 use super::call::Call;
 use super::metadata;
-use super::update::Part;
+use super::part::Part;
 use crate::admission::{Warnings, match_condition_faults, policy_faults};
 use crate::builtin::Dialect;
 use crate::hub::timestamp;

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 use super::binary;
 use super::call::Call;
-use super::decode::{self, unsupported};
+use super::decode;
 use super::errors::{conflict_because, invalid_kind, not_found};
 use super::metadata::text;
 use super::options::WriteOptions;
+use super::unreadable::unsupported;
 use crate::admission::Warnings;
 use crate::builtin::{self, Dialect};
 use crate::error::ApiError;

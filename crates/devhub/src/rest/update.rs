@@ -11,6 +11,7 @@ use super::finish::{commit, outcome};
 use super::flow::Flow;
 use super::metadata::{self, text};
 use super::options::{How, WriteOptions};
+use super::part::Part;
 use super::{create, lifecycle, represent, shape};
 use crate::admission::{Operation, Warnings};
 use crate::builtin::traits::Unconditional;
@@ -22,31 +23,6 @@ use schema::{ErrorClass, FieldError};
 
 /// How often a change is proposed anew when somebody else was faster.
 const ATTEMPTS: usize = 64;
-
-/// Which part of an object a write may change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// Everything that is not the status.
-    Object,
-    /// The status.
-    Status,
-    /// The finalizers of a namespace's spec.
-    Finalize,
-    /// The verdict on a certificate signing request.
-    Approval,
-}
-
-impl Part {
-    /// Returns the name of the subresource.
-    pub(super) fn subresource(self) -> &'static str {
-        match self {
-            Self::Object => "",
-            Self::Status => "status",
-            Self::Finalize => "finalize",
-            Self::Approval => "approval",
-        }
-    }
-}
 
 /// From the object as it is to the object as it should be.
 pub(super) type Propose<'a> = &'a (dyn Fn(&Value, &mut Warnings) -> Result<Value, ApiError> + Send + Sync);

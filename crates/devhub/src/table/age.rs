@@ -3,7 +3,9 @@
 //! Decides the rounding, which is that of Kubernetes; never reads the clock.
 
 use jiff::Timestamp;
+use serde_json::Value;
 
+use super::values::text;
 use crate::builtin::go_time;
 
 /// Returns how long a span of seconds is in words; a span that lies in the future is `<invalid>`.
@@ -40,6 +42,11 @@ pub(super) fn age(stamp: &str, now: Timestamp) -> Option<String> {
     let exact = go_time::check(stamp, go_time::TIME);
     let then: Timestamp = exact.ok().and_then(|()| stamp.parse().ok())?;
     Some(human_duration(now.as_second() - then.as_second()))
+}
+
+/// Returns the age of the time at `pointer`, or `<unknown>`.
+pub(super) fn age_at(object: &Value, pointer: &str, now: Timestamp) -> String {
+    age(text(object, pointer), now).unwrap_or_else(|| "<unknown>".to_owned())
 }
 
 #[cfg(test)]

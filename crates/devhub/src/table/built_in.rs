@@ -5,42 +5,12 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::age::age;
+use super::age::{age, age_at};
+use super::columns::{AGE, BuiltIn, CREATED, NAME, column, wide};
+use super::values::{size, text};
 use crate::Resource;
 
-/// One column of a built-in kind.
-pub(super) struct BuiltIn {
-    pub(super) name: &'static str,
-    pub(super) kind: &'static str,
-    pub(super) priority: i32,
-    pub(super) description: &'static str,
-    pub(super) cell: fn(&Value, Timestamp) -> Value,
-}
-
-pub(super) const fn column(
-    name: &'static str,
-    kind: &'static str,
-    description: &'static str,
-    cell: fn(&Value, Timestamp) -> Value,
-) -> BuiltIn {
-    BuiltIn {
-        name,
-        kind,
-        priority: 0,
-        description,
-        cell,
-    }
-}
-
-pub(super) const fn wide(mut column: BuiltIn) -> BuiltIn {
-    column.priority = 1;
-    column
-}
-
-pub(super) const AGE: BuiltIn = column("Age", "string", super::layout::CREATED, |object, now| {
-    json!(age_at(object, "/metadata/creationTimestamp", now))
-});
-const CREATED_AT: BuiltIn = column("Created At", "date", super::layout::CREATED, |object, _| {
+const CREATED_AT: BuiltIn = column("Created At", "date", CREATED, |object, _| {
     object
         .pointer("/metadata/creationTimestamp")
         .cloned()
@@ -227,7 +197,7 @@ static EVENT: &[BuiltIn] = &[
         "How many times the event was seen since its first time until now",
         |event, _| json!(count(event)),
     )),
-    wide(column("Name", "string", super::layout::NAME, |event, _| {
+    wide(column("Name", "string", NAME, |event, _| {
         json!(text(event, "/metadata/name"))
     })),
 ];
@@ -285,21 +255,6 @@ fn verdict(object: &Value) -> String {
     words.join(",")
 }
 
-pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    object
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
-pub(super) fn size(object: &Value, pointer: &str) -> usize {
-    match object.pointer(pointer) {
-        Some(Value::Array(items)) => items.len(),
-        Some(Value::Object(map)) => map.len(),
-        _ => 0,
-    }
-}
-
 fn unset() -> String {
     "<unset>".to_owned()
 }
@@ -342,10 +297,6 @@ fn selector(selector: &Value) -> String {
     format!(
         "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
     )
-}
-
-fn age_at(object: &Value, pointer: &str, now: Timestamp) -> String {
-    age(text(object, pointer), now).unwrap_or_else(|| "<unknown>".to_owned())
 }
 
 fn subjects(binding: &Value, kind: &str) -> String {

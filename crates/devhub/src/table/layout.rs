@@ -6,77 +6,12 @@ use apimachinery::json_path::JsonPath;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::built_in::{self, BuiltIn};
+use super::built_in;
 use super::cells::cell;
+use super::columns::{BuiltIn, CREATED, NAME, definition};
 use super::partial::partial_object;
-use crate::{ApiError, Resource};
-
-/// Marks descriptions that come from the schema of metadata.
-pub(super) const NAME: &str = "\0name";
-pub(super) const CREATED: &str = "\0creationTimestamp";
-
-/// Version of `meta.k8s.io` that a client asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MetaVersion {
-    /// `meta.k8s.io/v1`.
-    V1,
-    /// `meta.k8s.io/v1beta1`.
-    V1Beta1,
-}
-
-impl MetaVersion {
-    /// Returns the version that the `v` parameter of a media type names.
-    pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "v1" => Some(Self::V1),
-            "v1beta1" => Some(Self::V1Beta1),
-            _ => None,
-        }
-    }
-
-    /// Returns the `apiVersion`.
-    pub fn api_version(self) -> &'static str {
-        match self {
-            Self::V1 => "meta.k8s.io/v1",
-            Self::V1Beta1 => "meta.k8s.io/v1beta1",
-        }
-    }
-}
-
-/// What a row carries besides its cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Include {
-    /// Nothing.
-    None,
-    /// The metadata of the object.
-    Metadata,
-    /// The whole object.
-    Object,
-}
-
-impl Include {
-    /// Reads the `includeObject` parameter; absent and empty mean metadata.
-    pub fn parse(text: &str) -> Result<Self, ApiError> {
-        match text {
-            "" | "Metadata" => Ok(Self::Metadata),
-            "Object" => Ok(Self::Object),
-            "None" => Ok(Self::None),
-            other => Err(ApiError::bad_request(format!(
-                "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be 'Metadata', 'Object', 'None', or empty",
-                apimachinery::print::quote(other)
-            ))),
-        }
-    }
-}
-
-/// How a client wants its tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    /// Version of the document.
-    pub version: MetaVersion,
-    /// What rows carry.
-    pub include: Include,
-}
+use super::style::{Include, Style};
+use crate::Resource;
 
 /// The columns of one resource.
 #[derive(Debug)]
@@ -285,26 +220,11 @@ fn from_built_in(column: &BuiltIn) -> Column {
     }
 }
 
-fn definition(name: &str, kind: &str, format: &str, description: &str, priority: i32) -> Value {
-    let description = match description.strip_prefix('\0') {
-        Some(member) => metadata_description(member),
-        None => description,
-    };
-    json!({ "name": name, "type": kind, "format": format, "description": description, "priority": priority })
-}
-
-fn metadata_description(member: &str) -> &'static str {
-    let definition = crate::builtin::schema::definition(crate::builtin::schema::OBJECT_META);
-    let member = definition.and_then(|(_, definition)| definition.get("properties")?.get(member));
-    member
-        .and_then(|member| member.get("description")?.as_str())
-        .unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::builtin;
+    use crate::table::style::MetaVersion;
 
     const STYLE: Style = Style {
         version: MetaVersion::V1,

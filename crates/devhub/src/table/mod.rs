@@ -7,13 +7,17 @@
 mod age;
 mod built_in;
 mod cells;
+mod columns;
 mod layout;
 mod neighbours;
 mod partial;
 mod pod_cells;
+mod style;
+mod values;
 mod workload_cells;
 mod workloads;
 
 pub use age::human_duration;
-pub use layout::{Include, Layout, MetaVersion, Style};
+pub use layout::Layout;
 pub use partial::{partial_list, partial_object};
+pub use style::{Include, MetaVersion, Style};

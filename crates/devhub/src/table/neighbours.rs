@@ -4,9 +4,9 @@
 
 use serde_json::json;
 
-use super::built_in::{AGE, BuiltIn, column, size, text, wide};
+use super::columns::{AGE, BuiltIn, column, wide};
+use super::values::{number, size, text};
 use super::workload_cells as cells;
-use super::workloads::number;
 use crate::Resource;
 use apimachinery::labels::written;
 

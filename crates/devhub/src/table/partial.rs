@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::layout::MetaVersion;
+use super::style::MetaVersion;
 
 /// Returns the metadata of `object` as an object of its own.
 pub fn partial_object(object: &Value, version: MetaVersion) -> Value {

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::age::age;
-use super::built_in::{size, text};
-use super::workload_cells::{condition, list, number, or};
+use super::values::{list, number, size, text};
+use super::workload_cells::{condition, or};
 
 /// What the containers of a pod are doing.
 pub(super) struct Doing {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::age::age;
-use super::built_in::text;
+use super::values::{list, number, text};
 
 /// Returns the text, or `<none>`.
 pub(super) fn or_none(text: &str) -> String {
@@ -25,18 +25,6 @@ pub(super) fn or_unknown(text: &str) -> String {
 
 pub(super) fn or(text: &str, other: &str) -> String {
     if text.is_empty() { other } else { text }.to_owned()
-}
-
-pub(super) fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
-    let found = object.pointer(pointer).and_then(Value::as_array);
-    found.map_or(&[], Vec::as_slice)
-}
-
-pub(super) fn number(object: &Value, pointer: &str) -> i64 {
-    object
-        .pointer(pointer)
-        .and_then(Value::as_i64)
-        .unwrap_or_default()
 }
 
 fn texts<'a>(items: &'a [Value], pointer: &str) -> Vec<&'a str> {

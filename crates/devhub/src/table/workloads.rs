@@ -2,11 +2,12 @@
 //!
 //! Decides what `kubectl get` shows of what is stored; nobody runs anything, so most of it stays at nought until a client writes it.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::age::age;
-use super::built_in::{AGE, BuiltIn, column, size, text, wide};
+use super::columns::{AGE, BuiltIn, column, wide};
 use super::pod_cells;
+use super::values::{number, size, text};
 use super::{neighbours, workload_cells as cells};
 use crate::Resource;
 use apimachinery::labels::written;
@@ -29,13 +30,6 @@ const SELECTOR: BuiltIn = wide(column(
     "Labels of the pods that belong to the object",
     |object, _| json!(cells::or_none(&written(&object["spec"]["selector"]))),
 ));
-
-pub(super) fn number(object: &Value, pointer: &str) -> i64 {
-    object
-        .pointer(pointer)
-        .and_then(Value::as_i64)
-        .unwrap_or_default()
-}
 
 static POD: &[BuiltIn] = &[
     column(
@@ -293,6 +287,7 @@ pub(super) fn columns(resource: &Resource) -> Option<&'static [BuiltIn]> {
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
+    use serde_json::Value;
 
     use super::*;
 

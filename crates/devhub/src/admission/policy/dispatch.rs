@@ -10,7 +10,7 @@ use super::params;
 use super::spec::Action;
 use crate::ApiError;
 use crate::admission::attributes::Attributes;
-use crate::admission::hook::FailurePolicy;
+use crate::admission::configuration::FailurePolicy;
 use crate::admission::matching::{self, Invocation};
 use crate::admission::warnings::Warnings;
 

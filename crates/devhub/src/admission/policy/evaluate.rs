@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::install::{Expression, Policy, Validation};
 use crate::admission::attributes::Attributes;
 use crate::admission::authority;
-use crate::admission::hook::FailurePolicy;
+use crate::admission::configuration::FailurePolicy;
 use crate::admission::matching::Seen;
 
 /// Units that one policy may spend on one write.

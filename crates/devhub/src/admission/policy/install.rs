@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::spec::{BindingSpec, MatchResources, ParamKind, PolicySpec};
-use crate::admission::hook::FailurePolicy;
+use crate::admission::configuration::FailurePolicy;
 
 /// All policies of the hub that are bound.
 #[derive(Debug, Default)]

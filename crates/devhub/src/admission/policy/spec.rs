@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::admission::attributes::Attributes;
-use crate::admission::hook::{FailurePolicy, MatchPolicy, Rule};
+use crate::admission::configuration::{FailurePolicy, MatchPolicy, Rule};
 use crate::admission::matching::{self, Invocation};
 use apimachinery::labels::Selector;
 

@@ -5,9 +5,10 @@
 use schema::FieldError;
 use serde_json::{Map, Value, json};
 
-use super::pods::{at, choice, fill, items};
+use super::checks::choice;
 use super::quantity::size;
 use crate::builtin::faults::{forbidden, invalid_value, list, required, text, unsupported};
+use crate::builtin::members::{at, fill, items};
 
 const MODES: [&str; 4] = [
     "ReadOnlyMany",

@@ -5,9 +5,10 @@
 use schema::FieldError;
 use serde_json::{Map, Value, json};
 
-use super::pods::{choice, duplicates, fill, items, label_name};
+use super::checks::{choice, duplicates, label_name, not_negative};
 use super::quantity::size;
 use crate::builtin::faults::{duplicate, invalid, invalid_value, list, not_found, required, text};
+use crate::builtin::members::{fill, items};
 use apimachinery::names::{Named, qualified_name_faults};
 
 const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
@@ -326,7 +327,7 @@ fn validate_probe(probe: &Value, at: &str) -> Vec<FieldError> {
         "successThreshold",
         "failureThreshold",
     ] {
-        errors.extend(super::pods::not_negative(probe, at, member));
+        errors.extend(not_negative(probe, at, member));
     }
     errors
 }

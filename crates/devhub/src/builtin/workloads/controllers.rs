@@ -5,8 +5,10 @@
 use schema::FieldError;
 use serde_json::{Map, Value, json};
 
-use super::pods::{self, at, choice, fill, items, not_negative};
+use super::checks::{choice, not_negative};
+use super::pods;
 use crate::builtin::faults::{forbidden, invalid_value, required, text, unsupported};
+use crate::builtin::members::{at, fill, items};
 use crate::builtin::validate::validate_selector;
 use apimachinery::labels::Selector;
 

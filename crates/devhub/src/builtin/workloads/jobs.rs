@@ -5,9 +5,11 @@
 use schema::FieldError;
 use serde_json::{Value, json};
 
+use super::checks::{choice, not_negative};
 use super::controllers::immutable;
-use super::pods::{self, at, choice, fill, not_negative};
+use super::pods;
 use crate::builtin::faults::{invalid, required, text};
+use crate::builtin::members::{self, at, fill};
 
 const CONTROLLER: &str = "batch.kubernetes.io/controller-uid";
 const NAME: &str = "batch.kubernetes.io/job-name";
@@ -232,7 +234,7 @@ pub(super) fn validate_change(new: &Value, old: &Value) -> Vec<FieldError> {
 
 fn carry(object: &mut Value, from: &Value, parent: &str, member: &str) {
     if let (Some(object), Some(from)) = (object.pointer_mut(parent), from.pointer(parent)) {
-        crate::builtin::prepare::carry(object, from, member);
+        members::carry(object, from, member);
     }
 }
 

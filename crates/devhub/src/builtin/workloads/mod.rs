@@ -2,6 +2,7 @@
 //!
 //! Decides what they look like, what is filled in and what is refused; nothing runs them.
 
+mod checks;
 mod claims;
 mod containers;
 mod controllers;

@@ -5,8 +5,9 @@
 use schema::FieldError;
 use serde_json::{Map, Value, json};
 
-use super::pods::{at, choice, fill, items};
+use super::checks::{choice, not_negative};
 use crate::builtin::faults::{invalid, invalid_value, list, required, text};
+use crate::builtin::members::{at, fill, items};
 use crate::builtin::validate::validate_selector;
 
 /// Fills in the policy types and protocols of a network policy.
@@ -179,7 +180,7 @@ pub(super) fn validate_budget(object: &Value) -> Vec<FieldError> {
 fn share_fault(spec: &Value, member: &str) -> Option<FieldError> {
     let field = format!("spec.{member}");
     match spec.get(member)? {
-        Value::Number(_) => super::pods::not_negative(spec, "spec", member),
+        Value::Number(_) => not_negative(spec, "spec", member),
         Value::String(text) => {
             let digits = text.strip_suffix('%').unwrap_or_default();
             let legal = !digits.is_empty() && digits.chars().all(|letter| letter.is_ascii_digit());

@@ -5,33 +5,12 @@
 use schema::FieldError;
 use serde_json::{Map, Value, json};
 
+use super::checks::{choice, not_negative};
 use super::{containers, quantity, volumes};
-use crate::builtin::faults::{
-    duplicate, forbidden, invalid, invalid_value, list, required, text, unsupported,
-};
+use crate::builtin::faults::{forbidden, invalid, invalid_value, list, text};
+use crate::builtin::members::{at, carry, fill, items};
 use crate::builtin::metadata::{validate_annotations_at, validate_labels};
 use crate::builtin::names::{NameRule, label_faults};
-
-/// Fills in a member that is absent or null.
-pub(super) fn fill(map: &mut Map<String, Value>, member: &str, value: Value) {
-    if map.get(member).is_none_or(Value::is_null) {
-        map.insert(member.to_owned(), value);
-    }
-}
-
-/// Returns the object at `pointer`.
-pub(super) fn at<'a>(value: &'a mut Value, pointer: &str) -> Option<&'a mut Map<String, Value>> {
-    value.pointer_mut(pointer)?.as_object_mut()
-}
-
-/// Returns the objects of a list.
-pub(super) fn items<'a>(
-    map: &'a mut Map<String, Value>,
-    member: &str,
-) -> impl Iterator<Item = &'a mut Map<String, Value>> {
-    let list = map.get_mut(member).and_then(Value::as_array_mut);
-    list.into_iter().flatten().filter_map(Value::as_object_mut)
-}
 
 /// Fills in the description of a pod, alone or in a template.
 pub(super) fn fill_spec(spec: &mut Map<String, Value>) {
@@ -207,30 +186,6 @@ fn validate_numbers(spec: &Value, field: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Refuses a negative number.
-pub(super) fn not_negative(object: &Value, field: &str, member: &str) -> Option<FieldError> {
-    let number = object
-        .get(member)
-        .and_then(Value::as_i64)
-        .filter(|number| *number < 0)?;
-    Some(invalid_value(
-        &format!("{field}.{member}"),
-        &json!(number),
-        "must be greater than or equal to 0",
-    ))
-}
-
-/// Refuses a text that is none of the legal ones, which are sorted when they are shown.
-pub(super) fn choice(object: &Value, field: &str, member: &str, legal: &[&str]) -> Option<FieldError> {
-    let given = text(object, &format!("/{member}"));
-    if given.is_empty() || legal.contains(&given) {
-        return None;
-    }
-    let mut legal = legal.to_vec();
-    legal.sort_unstable();
-    Some(unsupported(&format!("{field}.{member}"), given, &legal))
-}
-
 fn validate_tolerations(tolerations: &[Value], field: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, toleration) in tolerations.iter().enumerate() {
@@ -266,36 +221,6 @@ fn validate_tolerations(tolerations: &[Value], field: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Refuses names that stand twice in a list.
-pub(super) fn duplicates(items: &[Value], field: &str, member: &str) -> Vec<FieldError> {
-    let name = |item: &Value| text(item, &format!("/{member}")).to_owned();
-    let mut errors = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        let name = name(item);
-        let before = items.iter().take(index);
-        if !name.is_empty()
-            && before
-                .into_iter()
-                .any(|other| text(other, &format!("/{member}")) == name)
-        {
-            errors.push(duplicate(&format!("{field}[{index}].{member}"), &name));
-        }
-    }
-    errors
-}
-
-/// Refuses a name that is missing or no label.
-pub(super) fn label_name(item: &Value, field: &str) -> Vec<FieldError> {
-    let field = format!("{field}.name");
-    match text(item, "/name") {
-        "" => vec![required(&field, "")],
-        name => {
-            let faults = label_faults(name);
-            faults.iter().map(|fault| invalid(&field, name, fault)).collect()
-        }
-    }
-}
-
 /// Returns the faults of a change of a pod: next to nothing of one can be changed.
 pub(super) fn validate_change(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut allowed = new.get("spec").cloned().unwrap_or_default();
@@ -320,7 +245,7 @@ pub(super) fn validate_change(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut kept = vec!["activeDeadlineSeconds", "schedulingGates"];
     kept.extend(grown.then_some("tolerations"));
     for member in kept {
-        crate::builtin::prepare::carry(&mut allowed, &before, member);
+        carry(&mut allowed, &before, member);
     }
     if allowed == before {
         return Vec::new();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{claims, controllers, facts, jobs, network, pods, services};
 use crate::Resource;
-use crate::builtin::prepare::carry;
+use crate::builtin::members::carry;
 
 /// Tells whether a resource is a workload kind.
 pub(in crate::builtin) fn is_workload(resource: &Resource) -> bool {

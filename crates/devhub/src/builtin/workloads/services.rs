@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use schema::FieldError;
 use serde_json::{Map, Value, json};
 
+use super::checks::choice;
 use super::containers::{port_fault, port_name_faults};
-use super::pods::{at, choice, fill, items};
 use crate::builtin::faults::{duplicate, forbidden, invalid, invalid_value, list, required, text};
+use crate::builtin::members::{at, fill, items};
 use crate::builtin::metadata::validate_labels;
 use crate::builtin::names::{NameRule, label_faults};
 

@@ -5,8 +5,9 @@
 use schema::FieldError;
 use serde_json::{Map, Value, json};
 
-use super::pods::{duplicates, fill, items, label_name};
+use super::checks::{duplicates, label_name};
 use crate::builtin::faults::{forbidden, required, text};
+use crate::builtin::members::{fill, items};
 
 /// Fills in a volume. One that says nothing is an empty folder.
 pub(super) fn fill_in(volume: &mut Map<String, Value>) {
