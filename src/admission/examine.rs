@@ -216,7 +216,8 @@ mod tests {
             body: HubConfig::read(&object),
             old: None,
             facts: &facts,
-            rulebook: &rulebook,
+            blast_radius: rulebook.blast_radius,
+            hub_namespaces: &rulebook.hub_namespaces,
             doubts: &Doubts::default(),
             effort: &Effort::default(),
         };

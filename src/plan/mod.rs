@@ -35,6 +35,7 @@ mod progress;
 mod quiet;
 mod registration;
 mod render;
+mod report;
 mod rollout;
 mod rollup;
 mod room;

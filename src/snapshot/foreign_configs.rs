@@ -134,7 +134,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::model::MOST_CONFIG_TYPES;
+    use crate::snapshot::parts::config_watch::Seen;
     use crate::snapshot::{Event, Settings};
+    use serde_json::Value;
 
     fn config(resource: &str, name: &str) -> ConfigRef {
         ConfigRef {

@@ -45,19 +45,13 @@ pub use kind::{ADDON_GROUP, Address, Kind, Lane, ObjectKey, Owner, Place, Touche
 pub use label_map::Pairs;
 pub use name::{Name, order};
 pub use names::Names;
-pub use parts::config_watch::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
-pub use parts::expectations::Expected;
-pub use parts::removals::RemovalBudget;
+pub use parts::{Absence, Answer, Expected, Lookout, RemovalBudget, Seen, Sight, TypeFault, absence};
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
     DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, OwnerReference, Paused, Placement,
     PlacementUse, Progression, ProgressionReference, Reference, Said, Signal, Status, Work, Workload,
 };
-pub use registration::{
-    AgentIdentity, Asked, Danger, Grant, GrantContent, Holders, KUBE_CLIENT_SIGNER, Permission, Purpose,
-    Registered, Registration, Request, RoleFacts, Stage, Subject, Unbindable, agent_groups, agent_user,
-    agent_user_prefix, cluster_groups, read_request, role_key, rules_digest, token_account, token_role,
-};
+pub use registration::*;
 pub use removal::{Absences, FailedHook, Farewell, HookTimeout, Pace, TimeoutPolicy};
 pub use settings::{AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Settings, Vocabulary};
 pub use store::Store;

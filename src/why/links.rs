@@ -6,9 +6,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::answer::Link;
-use super::chain::Case;
+use super::case::Case;
 use super::seats::{Seat, place};
-use super::turn::{Stage, deadline, mandatory_text, stage, under_way_since};
+use super::stages::Stage;
+use super::turn::{deadline, mandatory_text, stage, under_way_since};
 use crate::api::names::conditions;
 use crate::model::{ConfigRollout, RolloutStrategy};
 use crate::snapshot::{

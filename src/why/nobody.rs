@@ -5,8 +5,8 @@
 use serde_json::Value;
 
 use super::answer::{Cause, Grade};
+use super::case::Case;
 use super::causes;
-use super::chain::Case;
 use super::command::{self, quoted};
 use super::seats::place;
 use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF};

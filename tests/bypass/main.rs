@@ -225,8 +225,8 @@ async fn storable(rig: &Rig, rules: Vec<Candidates>, others: &[Value]) -> (Vec<C
     (cases, unseen)
 }
 
-/// These only warn: nothing is denied that could be stored.
-const ADVICE: [&str; 37] = [
+/// These only warn, or deny what stores nothing, which is to delete: nothing is denied that could be stored.
+const ADVICE: [&str; 38] = [
     "annotation/unknown",
     "annotation/value",
     "blast-radius/move",
@@ -241,6 +241,7 @@ const ADVICE: [&str; 37] = [
     "deletion/binding-in-use",
     "deletion/comes-back",
     "deletion/config-in-use",
+    "deletion/guarded",
     "deletion/placement-in-use",
     "install/namespace-ignored",
     "install/overlap",

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::files::{documents, files, read_all};
 use super::form::Form;
 use super::hub::{Extent, facts};
-use super::run::{DOES_NOT_COMPILE, Said, faults};
+use super::said::{DOES_NOT_COMPILE, Said, faults};
 use super::{BenchArgs, files};
 use crate::admission::{Circumstances, Operation, Rulebook, try_policies};
 use crate::cli::CliError;

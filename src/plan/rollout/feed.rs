@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use super::bar::Bar;
+use super::candidate::Candidate;
 use super::course::course;
 use super::engine::{Breach, Counts, Course, Group, Hold, Standing, Unit, Verdict, decide, decide_beside};
-use super::members::Candidate;
 use super::notice::{Notice, listed};
 use super::rolling::Rolling;
 use super::stages::Stages;
@@ -19,36 +20,6 @@ use crate::plan::few::Few;
 use crate::plan::install::{Known, Missing, Selected};
 use crate::plan::quiet::Others;
 use crate::snapshot::{Name, PlacementUse, View, order};
-
-/// Why no change can travel, or none of `spec.configuration`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::plan) struct Bar {
-    /// The reason, in one word.
-    pub reason: &'static str,
-    /// The whole sentence.
-    pub message: Name,
-}
-
-impl Bar {
-    /// A strategy that has no meaning.
-    pub(super) fn fault(fault: &Name) -> Self {
-        Self {
-            reason: "RolloutStrategyInvalid",
-            message: fault.clone(),
-        }
-    }
-
-    /// A placement that `spec.configuration` names and that does not exist.
-    pub(super) fn nowhere(what: &str) -> Self {
-        let message = format!(
-            "{what} does not exist; changes of spec.configuration reach only its clusters, so nobody"
-        );
-        Self {
-            reason: "PlacementNotFound",
-            message: Name::from(message),
-        }
-    }
-}
 
 /// The rollout over one placement.
 #[derive(Debug, Default)]

@@ -9,15 +9,19 @@
 //! | `health` | what goes wrong there |
 //! | `rolling` | whom a change of `spec.configuration` reaches |
 //! | `feed` | the engine's units, placement by placement |
+//! | `candidate`, `member` | one instance before and after its step is decided |
 //! | `members` | every instance with its next step |
 //! | `references` | what an instance is assigned |
 //! | `record` | since when it is assigned |
 //! | `notice`, `notices` | what waiting clusters say, and which of them |
 
+mod bar;
+mod candidate;
 mod course;
 mod engine;
 mod feed;
 mod health;
+mod member;
 mod members;
 mod notice;
 mod notices;
@@ -34,6 +38,7 @@ mod engine_tests;
 
 pub(super) use engine::{Breach, Counts};
 pub(super) use feed::Placed;
-pub(super) use members::{Member, Step, Trial, next};
+pub(super) use member::{Member, Step, Trial};
+pub(super) use members::next;
 pub(super) use notice::{Attention, Notice, blamed};
 pub(super) use record::assigned;

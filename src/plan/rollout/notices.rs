@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::candidate::{Candidate, OwnEdits};
 use super::engine::{Course, Hold, Verdict};
 use super::feed::{Feed, Placed, Refusal};
-use super::members::{Candidate, OwnEdits};
 use super::notice::{Awaited, Notice};
 use super::rolling::Rolling;
 

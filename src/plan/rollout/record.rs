@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::engine::end;
-use super::members::{Member, Step};
+use super::member::{Member, Step};
 use crate::plan::conditions::Wish;
 use crate::plan::judge::PROGRESSING;
 use crate::plan::state::State;

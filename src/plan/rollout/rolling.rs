@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use super::bar::Bar;
 use super::engine::Course;
-use super::feed::Bar;
 use super::notice::Notice;
 use super::references::is_settled;
 use crate::model::{ConfigRollout, Limit};
