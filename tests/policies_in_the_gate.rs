@@ -3,7 +3,7 @@
 //! Decides nothing about single policies; their semantics stand beside their room.
 
 use serde_json::{Value, json};
-use tidegate::admission::{Circumstances, Door, Enforcement, Operation, Request, Rulebook, Verdict, decide};
+use tidegate::admission::{Door, Enforcement, Operation, Request, RequestContext, Rulebook, Verdict, decide};
 use tidegate::check::judge;
 use tidegate::field::Violation;
 use tidegate::offline::Knowledge;
@@ -75,9 +75,9 @@ fn asked_by(name: Option<&str>, object: &Value, old: Option<&Value>, rulebook: &
         object: Some(&new),
         old: was.as_deref(),
         dry_run: false,
-        circumstances: Circumstances {
+        circumstances: RequestContext {
             user: user.as_deref(),
-            ..Circumstances::default()
+            ..RequestContext::default()
         },
     };
     decide(&request, &Facts::default(), rulebook)
@@ -288,7 +288,7 @@ fn parting(stored: &Value, rulebook: &Rulebook) -> Verdict {
         object: None,
         old: Some(&raw),
         dry_run: false,
-        circumstances: Circumstances::default(),
+        circumstances: RequestContext::default(),
     };
     decide(&request, &Facts::default().completed(), rulebook)
 }

@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 use asked::{Asked, DEFINITIONS, resource};
 use pages::{Example, pages};
 use serde_json::Value;
-use tidegate::admission::{Circumstances, Door, Rulebook, UnknownFacts, Verdict, catalogue};
+use tidegate::admission::{Door, RequestContext, Rulebook, UnknownFacts, Verdict, catalogue};
 use tidegate::field::{Path, Segment, Violation};
 
 #[test]
@@ -83,9 +83,9 @@ fn every_path_leads_to_a_field_of_the_schema() {
 
 #[test]
 fn what_an_author_may_do_is_open_where_nobody_can_be_asked() {
-    let alone = Circumstances {
+    let alone = RequestContext {
         unknown: UnknownFacts::SetAside,
-        ..Circumstances::default()
+        ..RequestContext::default()
     };
     let mut open = 0;
     for page in pages() {

@@ -20,7 +20,7 @@ pub(super) struct Known {
 
 /// What a document is to the gate.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Standing {
+pub(super) enum FileKind {
     /// It can be judged.
     Known(&'static Known),
     /// The kind has a definition, but not in this version.
@@ -48,7 +48,7 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
 });
 
 /// Returns what a document is to the gate.
-pub(super) fn standing(object: &Value) -> Standing {
+pub(super) fn standing(object: &Value) -> FileKind {
     let text = |name: &str| {
         object
             .get(name)
@@ -56,7 +56,7 @@ pub(super) fn standing(object: &Value) -> Standing {
             .filter(|text| !text.is_empty())
     };
     let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
-        return Standing::NoObject;
+        return FileKind::NoObject;
     };
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     let mut ours = KNOWN
@@ -64,10 +64,10 @@ pub(super) fn standing(object: &Value) -> Standing {
         .filter(|known| known.group == group && known.kind == kind)
         .peekable();
     if ours.peek().is_none() {
-        return Standing::Foreign;
+        return FileKind::Foreign;
     }
     ours.find(|known| known.version == version)
-        .map_or(Standing::OtherVersion, Standing::Known)
+        .map_or(FileKind::OtherVersion, FileKind::Known)
 }
 
 impl Known {

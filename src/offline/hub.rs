@@ -128,7 +128,7 @@ impl Hub {
     /// Answers what a store asks about configurations of foreign kinds; returns those that nobody knows anything of.
     pub fn answer_all(&self, store: &mut Store) -> Vec<ConfigRef> {
         let mut open = Vec::new();
-        while let Some(lookout) = store.take_lookout() {
+        while let Some(lookout) = store.take_watch_list() {
             for config in lookout.begin {
                 let known = self.answers.get(&config).cloned().or_else(|| self.found(&config));
                 match known {

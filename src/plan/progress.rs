@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests, refused};
+use super::change_event::Note;
 use super::conditions::{Wish, merge};
 use super::config::{Configs, Trouble, set_aside, trouble};
-use super::judge::{PROGRESSING, state};
-use super::note::Note;
+use super::instance_state::{PROGRESSING, state};
 use super::registration::Registering;
 use super::report::Report;
 use super::rollout::{Attention, Member, Step, assigned};

@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::census::Standing;
-use super::note::Note;
+use super::census::InstanceTally;
+use super::change_event::Note;
 use super::registration::Registering;
 use super::types::WaitOn;
 use super::version::Memory;
@@ -28,7 +28,7 @@ pub(super) struct Report<'v> {
     /// `conditions`
     pub conditions: Cow<'v, [Condition]>,
     /// How it counts for the add-on.
-    pub standing: Standing,
+    pub standing: InstanceTally,
     /// Whether it has just arrived, so that the next plan hands its slot on.
     pub arrives: bool,
     /// What to tell a spectator.

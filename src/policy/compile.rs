@@ -363,7 +363,7 @@ impl Parts {
                 expression,
                 fitting,
                 form: match raw.form.as_str() {
-                    "Pairs" => Form::Pairs,
+                    "LabelMap" => Form::LabelMap,
                     _ => Form::Value,
                 },
                 path: field,

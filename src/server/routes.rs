@@ -20,15 +20,15 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 use tracing::error;
 
+use super::admission_queue::AdmissionQueue;
 use super::bench::Bench;
 use super::body::{self, Broken};
 use super::callers::PathSecrets;
+use super::existence::{Asker, ExistenceReader};
 use super::health::{Health, Word};
 use super::limits::Limits;
 use super::peer::Life;
 use super::shares::{Reserve, Share, Shares};
-use super::turnstile::Turnstile;
-use super::witness::{Asker, Witness};
 use crate::admission::wire::{self, DecodeError, Review, Unjudged};
 use crate::admission::{self, Door, Facts, MUTATE_PATH, Rulebook, Stop, VALIDATE_PATH, Verdict};
 use crate::telemetry::{Metrics, Outcome};
@@ -37,17 +37,17 @@ use crate::telemetry::{Metrics, Outcome};
 pub(super) type Decide = fn(&admission::Request<'_>, &Facts, &Rulebook) -> Verdict;
 
 /// What every request shares.
-pub(super) struct Desk {
+pub(super) struct AppState {
     pub(super) facts: Arc<ArcSwap<Facts>>,
     rulebook: Arc<ArcSwap<Rulebook>>,
     decide: Decide,
     health: Health,
     pub(super) secrets: ArcSwapOption<PathSecrets>,
-    witness: Option<Witness>,
+    witness: Option<ExistenceReader>,
     limits: Limits,
     bench: Bench,
     /// Requests that wait for the hub's word; nobody queues here.
-    confirming: Turnstile,
+    confirming: AdmissionQueue,
     /// Bytes of bodies.
     buffering: Arc<Shares>,
     /// Requests under way.
@@ -62,11 +62,11 @@ pub(super) struct Furniture {
     pub(super) decide: Decide,
     pub(super) health: Health,
     pub(super) secrets: Option<PathSecrets>,
-    pub(super) witness: Option<Witness>,
+    pub(super) witness: Option<ExistenceReader>,
     pub(super) metrics: Metrics,
 }
 
-impl Desk {
+impl AppState {
     pub(super) fn new(furniture: Furniture, limits: Limits, reserve: Reserve) -> std::io::Result<Self> {
         let Furniture {
             facts,
@@ -86,7 +86,7 @@ impl Desk {
             secrets: ArcSwapOption::from_pointee(secrets),
             witness,
             limits,
-            confirming: Turnstile::new(limits.confirming, 0, limits.patience),
+            confirming: AdmissionQueue::new(limits.confirming, 0, limits.patience),
             buffering: Shares::new(limits.buffered_bytes, reserve),
             requests: Shares::new(limits.requests, reserve),
             metrics,
@@ -95,7 +95,7 @@ impl Desk {
 }
 
 /// Returns the router of the gate.
-pub(super) fn router(desk: Arc<Desk>) -> Router {
+pub(super) fn router(desk: Arc<AppState>) -> Router {
     let mut router = Router::new()
         .route("/healthz", get(alive))
         .route("/readyz", get(ready));
@@ -108,11 +108,11 @@ pub(super) fn router(desk: Arc<Desk>) -> Router {
     router.with_state(desk)
 }
 
-async fn alive(State(desk): State<Arc<Desk>>) -> Response<Body> {
+async fn alive(State(desk): State<Arc<AppState>>) -> Response<Body> {
     spoken(desk.health.alive(Instant::now()))
 }
 
-async fn ready(State(desk): State<Arc<Desk>>) -> Response<Body> {
+async fn ready(State(desk): State<Arc<AppState>>) -> Response<Body> {
     spoken(desk.health.ready(Timestamp::now()))
 }
 
@@ -124,7 +124,7 @@ pub(super) fn spoken(word: Word) -> Response<Body> {
     }
 }
 
-async fn answer(State(desk): State<Arc<Desk>>, door: Door, request: Request<Body>) -> Response<Body> {
+async fn answer(State(desk): State<Arc<AppState>>, door: Door, request: Request<Body>) -> Response<Body> {
     let Some(life) = admitted(&desk, &request) else {
         desk.metrics.door().wrong_path();
         // As at any other path: nobody learns from it that there is one.
@@ -139,7 +139,7 @@ async fn answer(State(desk): State<Arc<Desk>>, door: Door, request: Request<Body
 }
 
 /// Returns the connection of a request, if its path has the secret that it needs.
-fn admitted(desk: &Desk, request: &Request<Body>) -> Option<Arc<Life>> {
+fn admitted(desk: &AppState, request: &Request<Body>) -> Option<Arc<Life>> {
     let life = request.extensions().get::<Arc<Life>>()?;
     let path = request.uri().path();
     let offered = path.rsplit('/').next().filter(|_| path.matches('/').count() == 2);
@@ -160,7 +160,7 @@ fn label(door: Door) -> &'static str {
 }
 
 async fn question(
-    desk: &Desk,
+    desk: &AppState,
     (door, life): (Door, &Arc<Life>),
     request: Request<Body>,
 ) -> Result<Response<Body>, Response<Body>> {
@@ -236,7 +236,12 @@ struct Spoken {
 
 /// Judges a question on a thread for decisions. Facts, rulebook and request are only read, so that a panic leaves nothing half-done
 /// behind.
-async fn judged(desk: &Desk, life: &Arc<Life>, asked: &Asked, facts: Arc<Facts>) -> Result<Judged, Unjudged> {
+async fn judged(
+    desk: &AppState,
+    life: &Arc<Life>,
+    asked: &Asked,
+    facts: Arc<Facts>,
+) -> Result<Judged, Unjudged> {
     let work = {
         let (decide, rulebook, asked) = (desk.decide, desk.rulebook.load_full(), asked.clone());
         move |stop: &Stop| {
@@ -267,7 +272,7 @@ async fn judged(desk: &Desk, life: &Arc<Life>, asked: &Asked, facts: Arc<Facts>)
 /// Decides again with what the hub says of the objects in doubt, and of what the user may do. Where it says nothing in time, the
 /// first verdict stands: it refuses nothing that rests on an object, and everything that rests on a right.
 async fn confirmed(
-    desk: &Desk,
+    desk: &AppState,
     life: &Arc<Life>,
     asked: &Asked,
     first: Box<Spoken>,
@@ -371,7 +376,7 @@ impl Counted<'_> {
 }
 
 async fn read(
-    desk: &Desk,
+    desk: &AppState,
     request: Request<Body>,
     (held, life): (&mut Share, &Life),
 ) -> Result<Bytes, Response<Body>> {

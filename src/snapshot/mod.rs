@@ -26,12 +26,12 @@ mod names;
 mod parts;
 mod record;
 mod registration;
+mod rejected_writes;
 mod removal;
 mod settings;
 mod store;
 pub mod terms;
 mod tombstones;
-mod troubles;
 mod versions;
 mod view;
 
@@ -41,11 +41,11 @@ pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use events::Event;
 pub use facts::*;
 pub use identity::{Identity, Mark, marks};
-pub use kind::{ADDON_GROUP, Address, Kind, Lane, ObjectKey, Owner, Place, Touched};
-pub use label_map::Pairs;
+pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey, Owner, Place, Touched, WriteQueue};
+pub use label_map::LabelMap;
 pub use name::{Name, order};
 pub use names::Names;
-pub use parts::{Absence, Answer, Expected, Lookout, RemovalBudget, Seen, Sight, TypeFault, absence};
+pub use parts::{Absence, Answer, ConfigWatchList, Expected, RemovalBudget, Seen, Sight, TypeFault, absence};
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
     DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, OwnerReference, Paused, Placement,

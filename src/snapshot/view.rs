@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, btree_map};
 
 use super::kind::Owner;
 use super::name::{Name, order};
-use super::parts::config_watch::Sights;
+use super::parts::config_watch::ConfigWatch;
 use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Placement, Work};
 use super::settings::Settings;
 use super::store::Store;
@@ -149,7 +149,7 @@ impl<'s> View<'s> {
         all
     }
 
-    pub(super) fn sights(&self) -> &'s Sights {
+    pub(super) fn sights(&self) -> &'s ConfigWatch {
         &self.store.sights
     }
 

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use crate::admission::body::Node;
-use crate::admission::effort::Effort;
 use crate::admission::rules::config::listed_types;
 use crate::admission::rules::install_strategy::place_of;
+use crate::admission::step_budget::StepBudget;
 use crate::admission::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF};
 use crate::field::{Class, Fault, Findings, nearest, quoted};
@@ -95,7 +95,7 @@ fn unknown(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
 fn warn_unknown(
     annotations: Option<&Node<'_>>,
     known: &'static [&'static str],
-    effort: &Effort<'_>,
+    effort: &StepBudget<'_>,
     findings: &mut Findings,
 ) {
     let Some(annotations) = annotations else { return };

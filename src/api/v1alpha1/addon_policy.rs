@@ -269,13 +269,13 @@ pub struct SchemaCheck {
     #[schemars(length(min = 1))]
     pub expression: String,
 
-    /// Pairs reads a list of names and values as one object; Value (the default) takes the value as it is.
+    /// LabelMap reads a list of names and values as one object; Value (the default) takes the value as it is.
     #[serde(
         rename = "as",
         deserialize_with = "null_is_default",
         skip_serializing_if = "String::is_empty"
     )]
-    #[schemars(extend("enum" = ["Value", "Pairs"]))]
+    #[schemars(extend("enum" = ["Value", "LabelMap"]))]
     pub form: String,
 
     /// The JSON schema.

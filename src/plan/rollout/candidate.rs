@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::engine::{Standing, Verdict};
-use super::standing::Seen;
+use super::unit_state::Seen;
 use crate::plan::config::{Desired, Effective};
-use crate::plan::quiet::Done;
+use crate::plan::settled::Done;
 use crate::snapshot::{Instance, Site};
 
 /// What becomes of edits of an instance's own configurations.

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::notice::Notice;
+use super::hold_message::Notice;
 use crate::plan::config::{Desired, Effective};
-use crate::plan::quiet::Done;
+use crate::plan::settled::Done;
 use crate::snapshot::{Cluster, Instance, Reference, Work};
 
 /// What the rollout says about one instance.

@@ -13,17 +13,17 @@ use jiff::Timestamp;
 
 use super::candidate::{Candidate, OwnEdits};
 use super::engine::{Hold, Standing, Verdict};
-use super::feed::{Feed, Placed, decide_others, decide_rolling};
+use super::hold_message::Notice;
+use super::hold_messages::Notices;
 use super::member::{Member, Step, Trial};
-use super::notice::Notice;
-use super::notices::Notices;
 use super::references::{assign, is_exact, is_settled};
 use super::rolling::{Rolling, is_gone};
-use super::standing::{Seen, seen};
+use super::unit_state::{Seen, seen};
+use super::units::{Feed, Placed, decide_others, decide_rolling};
 use crate::plan::config::{Configs, Desired, Effective};
 use crate::plan::install::{Stand, Wanted};
-use crate::plan::judge::{carries, is_deployed};
-use crate::plan::quiet::{Done, Others};
+use crate::plan::instance_state::{carries, is_deployed};
+use crate::plan::settled::{Done, Others};
 use crate::plan::types::earliest;
 use crate::snapshot::{ClusterConfigs, Instance, Site, View};
 

@@ -15,6 +15,6 @@ pub(super) mod slot;
 pub(super) mod tombstones;
 pub(super) mod unpublished;
 
-pub use config_watch::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
+pub use config_watch::{Absence, Answer, ConfigWatchList, Seen, Sight, TypeFault, absence};
 pub use expectations::Expected;
 pub use removals::RemovalBudget;

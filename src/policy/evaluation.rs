@@ -22,9 +22,9 @@ const REQUEST_UNITS: u64 = 3_000_000;
 
 /// What the policies of one request may still spend.
 #[derive(Debug)]
-pub(super) struct Purse(u64);
+pub(super) struct Budget(u64);
 
-impl Purse {
+impl Budget {
     /// Returns a full purse.
     pub(super) const fn full() -> Self {
         Self(REQUEST_UNITS)
@@ -116,7 +116,7 @@ impl<'s, 'v> Act<'s, 'v> {
         policy: &'v Policy,
         params: &'v Value,
         shared: &'s Shared<'_, 'v>,
-        purse: &Purse,
+        purse: &Budget,
     ) -> Self {
         let granted = purse.0.min(POLICY_UNITS);
         let mut stage = shared.stage.inner(granted);
@@ -132,7 +132,7 @@ impl<'s, 'v> Act<'s, 'v> {
     }
 
     /// Takes what was spent out of the purse.
-    pub(super) fn end(self, purse: &mut Purse) {
+    pub(super) fn end(self, purse: &mut Budget) {
         purse.0 = purse
             .0
             .saturating_sub(self.granted.saturating_sub(self.stage.left()));

@@ -18,7 +18,7 @@ const COMPLIANT: &str = "Compliant";
 
 /// Who tells of changes of standing.
 #[derive(Debug)]
-pub(super) struct Crier {
+pub(super) struct ComplianceEvents {
     recorder: Option<EventRecorder>,
     /// How objects stood before they were judged anew in this turn.
     fresh: BTreeMap<ObjectKey, Bearing>,
@@ -26,7 +26,7 @@ pub(super) struct Crier {
     ripe: BTreeMap<ObjectKey, Bearing>,
 }
 
-impl Crier {
+impl ComplianceEvents {
     pub(super) fn new(recorder: Option<EventRecorder>) -> Self {
         Self {
             recorder,

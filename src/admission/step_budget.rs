@@ -18,19 +18,19 @@ const HINTS: usize = 20;
 
 /// What is left of the steps of one rule.
 #[derive(Debug)]
-pub(super) struct Effort<'a> {
+pub(super) struct StepBudget<'a> {
     left: Cell<Option<usize>>,
     hints: Cell<usize>,
     stop: &'a Stop,
 }
 
-impl Default for Effort<'_> {
+impl Default for StepBudget<'_> {
     fn default() -> Self {
         Self::until(Default::default())
     }
 }
 
-impl<'a> Effort<'a> {
+impl<'a> StepBudget<'a> {
     /// Returns all steps, which end when `stop` is flipped.
     pub(super) fn until(stop: &'a Stop) -> Self {
         Self {
@@ -95,7 +95,7 @@ pub(super) struct Items<T>(Vec<T>);
 
 impl<T> Items<T> {
     /// Returns the items one after another, each for a step; ends early when there are no steps left.
-    pub(super) fn each<'s>(&'s self, effort: &'s Effort<'_>) -> impl Iterator<Item = &'s T> {
+    pub(super) fn each<'s>(&'s self, effort: &'s StepBudget<'_>) -> impl Iterator<Item = &'s T> {
         self.0.iter().take_while(|_| effort.spend(1))
     }
 
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn steps_run_out_and_stay_so() {
-        let effort = Effort::default();
+        let effort = StepBudget::default();
         assert!(effort.spend(STEPS - 1) && effort.spend(1) && !effort.is_exceeded());
         assert!(!effort.spend(1) && effort.is_exceeded());
         assert!(!effort.spend(0), "what is exceeded stays exceeded");
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn whoever_stops_it_ends_it_in_the_middle_of_a_list() {
         let (stop, items) = (Stop::new(), (0..10).collect::<Items<i32>>());
-        let effort = Effort::until(&stop);
+        let effort = StepBudget::until(&stop);
         let seen = items.each(&effort).inspect(|item| {
             if **item == 3 {
                 stop.stop();
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_item_costs_a_step_and_a_long_text_several() {
-        let effort = Effort::default();
+        let effort = StepBudget::default();
         let items: Items<usize> = (0..=STEPS).collect();
         assert_eq!(items.each(&effort).count(), STEPS);
         assert!(effort.is_exceeded());
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn comparing_is_paid_for() {
-        let effort = Effort::default();
+        let effort = StepBudget::default();
         let big = json!({"a": vec![json!({"b": "c"}); 1000]});
         assert!(effort.same(&big, &big.clone()));
         assert!(!effort.same(&big, &json!({"a": 1})));
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn only_the_first_findings_look_for_what_was_meant() {
-        let effort = Effort::default();
+        let effort = StepBudget::default();
         let found = (0..HINTS * 2).filter_map(|number| effort.hint(|| Some(number)));
         assert_eq!(found.count(), HINTS);
     }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::census::Standing;
+use super::census::InstanceTally;
 use super::types::Plan;
 use crate::snapshot::{Kind, Name};
 
@@ -44,16 +44,16 @@ pub(super) struct Quiet {
 
 impl Quiet {
     /// Returns what an instance counts for that is done and healthy; `None` for one that the add-on's status names.
-    pub(super) fn of(done: Done, standing: Standing) -> Option<Self> {
+    pub(super) fn of(done: Done, standing: InstanceTally) -> Option<Self> {
         let reachable = match standing {
-            Standing::Ready => true,
-            Standing::Unreachable => false,
-            Standing::Kept { .. }
-            | Standing::Unavailable
-            | Standing::Moving
-            | Standing::Leaving { .. }
-            | Standing::Waiting(_)
-            | Standing::Stalled(_) => return None,
+            InstanceTally::Ready => true,
+            InstanceTally::Unreachable => false,
+            InstanceTally::Kept { .. }
+            | InstanceTally::Unavailable
+            | InstanceTally::Moving
+            | InstanceTally::Leaving { .. }
+            | InstanceTally::Waiting(_)
+            | InstanceTally::Stalled(_) => return None,
         };
         Some(Self { done, reachable })
     }

@@ -13,7 +13,7 @@ use crate::snapshot::{MayBind, ObjectKey};
 
 /// The doubts that the rules of one question have.
 #[derive(Debug, Default)]
-pub(super) struct Doubts {
+pub(super) struct Unconfirmed {
     objects: RefCell<Vec<Doubt>>,
     rights: RefCell<Vec<Right>>,
 }
@@ -46,7 +46,7 @@ struct Doubt {
     object: Option<ObjectKey>,
 }
 
-impl Doubts {
+impl Unconfirmed {
     /// Notes that what a rule says about a path rests on the absence of an object.
     pub(super) fn note(&self, rule: &'static str, path: &Path, object: Option<ObjectKey>) {
         self.objects.borrow_mut().push(Doubt {
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn what_is_in_doubt_warns_and_is_asked_for() {
         let violation = |path: &str| Fault::bare(Class::NotFound, "x").at(Path::parse(path), "a/b");
-        let doubts = Doubts::default();
+        let doubts = Unconfirmed::default();
         let key = |name: &str| ObjectKey::new(Kind::Placement, "n", name);
         for name in ["one", "two", "three"] {
             doubts.note("a/b", &Path::parse(name), Some(key(name)));

@@ -16,7 +16,7 @@ const ROOM: usize = 512;
 
 /// The end at which the watches tell.
 #[derive(Clone, Debug)]
-pub struct Tap {
+pub struct WatchTap {
     sender: mpsc::UnboundedSender<Sighting>,
     room: Arc<Semaphore>,
 }
@@ -52,13 +52,13 @@ pub(super) struct Carried {
 }
 
 /// Returns both ends.
-pub fn tap() -> (Tap, Sightings) {
+pub fn tap() -> (WatchTap, Sightings) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let room = Arc::new(Semaphore::new(ROOM));
-    (Tap { sender, room }, Sightings(receiver))
+    (WatchTap { sender, room }, Sightings(receiver))
 }
 
-impl Tap {
+impl WatchTap {
     /// Tells of an event, if it is about a kind that is audited. Never waits.
     pub(in crate::controllers) fn see(&self, event: &Event) {
         let sighting = match event {

@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tracing::debug;
 
-use super::one_type::{Order, TypeWatch};
 use super::served::Discovery;
-use crate::snapshot::{ConfigRef, ConfigType, Event, Lookout};
+use super::type_watch::{Order, TypeWatch};
+use crate::snapshot::{ConfigRef, ConfigType, ConfigWatchList, Event};
 
 /// The watch of one type.
 #[derive(Debug)]
@@ -24,13 +24,13 @@ struct Watched {
 /// Looks at everything that is asked for, until nobody asks any more.
 pub(in crate::controllers) async fn look_out(
     client: Client,
-    mut lookouts: mpsc::UnboundedReceiver<Lookout>,
+    mut watch_lists: mpsc::UnboundedReceiver<ConfigWatchList>,
     events: mpsc::Sender<Event>,
 ) {
     let discovery = Discovery::new(client.clone());
     let mut types: BTreeMap<ConfigType, Watched> = BTreeMap::new();
     let mut tasks = JoinSet::new();
-    while let Some(Lookout { begin, end }) = lookouts.recv().await {
+    while let Some(ConfigWatchList { begin, end }) = watch_lists.recv().await {
         while tasks.try_join_next().is_some() {}
         for config in begin {
             let watched = types.entry(config.of.clone()).or_insert_with(|| {

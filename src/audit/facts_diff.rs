@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::footprint::{Footprint, Part};
+use super::inputs::{Inputs, Part};
 use crate::admission::{Facts, Rulebook};
 use crate::policy::Fact;
 use crate::snapshot::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts};
@@ -94,14 +94,14 @@ impl Shift {
     }
 
     /// Tells whether the judgement of an object may differ now.
-    pub fn concerns(&self, key: &ObjectKey, footprint: &Footprint) -> bool {
-        let Footprint {
+    pub fn concerns(&self, key: &ObjectKey, inputs: &Inputs) -> bool {
+        let Inputs {
             addon,
             cluster,
             configs,
             placements,
             whole,
-        } = footprint;
+        } = inputs;
         let addon = addon.as_ref().is_some_and(|name| {
             self.addons.contains(name) || self.versions.contains(name) || self.peers.contains(name)
         });

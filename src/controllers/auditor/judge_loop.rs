@@ -14,14 +14,14 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tracing::{info, warn};
 
-use super::board::Board;
-use super::crier::Crier;
+use super::compliance_events::ComplianceEvents;
 use super::fetch::{FEW, page, some};
-use super::outlet::News;
+use super::report_watch::News;
+use super::standing_reports::StandingReports;
 use super::start::AuditOptions;
-use super::tap::{Carried, Sighting, Sightings, Spotted, seen};
+use super::watch_tap::{Carried, Sighting, Sightings, Spotted, seen};
 use crate::audit::{
-    Asks, Facts, Finding, Footprint, KINDS, Ledger, ObjectKey, Rulebook, Shift, is_going, judge,
+    Asks, Facts, Finding, Inputs, KINDS, Ledger, ObjectKey, Rulebook, Shift, is_going, judge,
 };
 use crate::controllers::runtime::error_root::root;
 use crate::snapshot::Kind;
@@ -30,12 +30,12 @@ use crate::snapshot::Kind;
 const BATCH: usize = 64;
 
 /// Everything that the auditor keeps.
-pub(super) struct Desk {
+pub(super) struct JudgeLoop {
     client: Client,
     options: AuditOptions,
     ledger: Ledger,
-    board: Board,
-    crier: Crier,
+    board: StandingReports,
+    crier: ComplianceEvents,
     listed: BTreeSet<Kind>,
     /// Objects to be judged that must be read first.
     stale: BTreeSet<ObjectKey>,
@@ -53,12 +53,12 @@ pub(super) struct Desk {
 }
 
 /// What came of one object.
-type Judged = (ObjectKey, Vec<Finding>, Footprint);
+type Judged = (ObjectKey, Vec<Finding>, Inputs);
 
-impl Desk {
+impl JudgeLoop {
     pub(super) fn new(client: Client, options: AuditOptions) -> Self {
-        let board = Board::new(client.clone(), &options);
-        let crier = Crier::new(options.events.clone());
+        let board = StandingReports::new(client.clone(), &options);
+        let crier = ComplianceEvents::new(options.events.clone());
         Self {
             client,
             board,
@@ -301,8 +301,8 @@ impl Desk {
             let now = Timestamp::now();
             let one = |(key, object): (ObjectKey, Value)| -> Judged {
                 let findings = judge(key.kind, &object, &facts, &rulebook, now);
-                let footprint = Footprint::of(&key, &object, &facts);
-                (key, findings, footprint)
+                let inputs = Inputs::of(&key, &object, &facts);
+                (key, findings, inputs)
             };
             objects.into_iter().map(one).collect::<Vec<Judged>>()
         });
@@ -310,9 +310,9 @@ impl Desk {
             tracing::error!("judging stored objects panicked; these are left out until they change");
             return;
         };
-        for (key, findings, footprint) in judged {
+        for (key, findings, inputs) in judged {
             let was = self.ledger.bearing(&key);
-            if self.ledger.judge(&key, &findings, footprint) {
+            if self.ledger.judge(&key, &findings, inputs) {
                 self.crier.note(&key, was);
                 self.board.mark(&key.namespace);
                 self.news = true;

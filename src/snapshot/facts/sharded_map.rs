@@ -12,18 +12,18 @@ type Part<T> = Arc<BTreeMap<Arc<str>, T>>;
 
 /// Values by name, in parts that are shared until they change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spread<T> {
+pub struct ShardedMap<T> {
     /// Empty while nothing was ever put in.
     parts: Arc<[Part<T>]>,
 }
 
-impl<T> Default for Spread<T> {
+impl<T> Default for ShardedMap<T> {
     fn default() -> Self {
         Self { parts: Arc::from([]) }
     }
 }
 
-impl<T> Spread<T> {
+impl<T> ShardedMap<T> {
     /// Returns the value of a name.
     pub fn get(&self, name: &str) -> Option<&T> {
         self.parts.get(part_of(name))?.get(name)
@@ -50,7 +50,7 @@ impl<T> Spread<T> {
     }
 }
 
-impl<T: PartialEq> Spread<T> {
+impl<T: PartialEq> ShardedMap<T> {
     /// Returns the names whose values differ in another map; parts that both share are not looked at.
     pub fn changed(&self, other: &Self) -> BTreeSet<Arc<str>> {
         let none = Part::default();
@@ -69,7 +69,7 @@ impl<T: PartialEq> Spread<T> {
     }
 }
 
-impl<T: Clone + PartialEq> Spread<T> {
+impl<T: Clone + PartialEq> ShardedMap<T> {
     /// Gives a name a value, or takes it away; tells whether that changed anything.
     pub fn set(&mut self, name: &Arc<str>, value: Option<T>) -> bool {
         if self.get(name) == value.as_ref() {
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_change_leaves_earlier_copies_and_other_parts_alone() {
-        let mut map: Spread<u32> = Spread::default();
+        let mut map: ShardedMap<u32> = ShardedMap::default();
         let name = |n: u32| Arc::from(format!("cluster{n}"));
         for n in 0..1000 {
             assert!(map.set(&name(n), Some(n)));
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn names_spread_over_the_parts() {
-        let mut map: Spread<()> = Spread::default();
+        let mut map: ShardedMap<()> = ShardedMap::default();
         for n in 0..10_000 {
             map.set(&Arc::from(format!("cluster{n}")), Some(()));
         }
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn an_empty_map_costs_nothing() {
-        let mut map: Spread<()> = Spread::default();
+        let mut map: ShardedMap<()> = ShardedMap::default();
         assert!(map.is_empty() && !map.contains("a"));
         assert!(!map.set(&Arc::from("a"), None));
         assert_eq!(map.parts.len(), 0);

@@ -38,7 +38,7 @@ pub(super) enum News {
     /// It is not served.
     Absent(Form),
     /// It is, and these reports of ours stand there, by namespace.
-    Standing(Form, Vec<(Name, Seen)>),
+    ReportState(Form, Vec<(Name, Seen)>),
     /// A report of ours was written, by whomever.
     Written(Form, Name, Seen),
     /// A report of ours is gone.
@@ -105,7 +105,7 @@ async fn follow_reports(client: &Client, form: Form, news: &mpsc::UnboundedSende
             }
         };
         if let Some(shown) = shown {
-            if matches!(shown, News::Standing(..)) {
+            if matches!(shown, News::ReportState(..)) {
                 info!(kind = form.kind(), "reports are written");
             }
             if news.send(shown).is_err() {
@@ -129,7 +129,7 @@ fn translate(form: Form, event: Shown, listing: &mut Vec<(Name, Seen)>) -> Optio
             listing.extend(ours(&object));
             None
         }
-        watcher::Event::InitDone => Some(News::Standing(form, std::mem::take(listing))),
+        watcher::Event::InitDone => Some(News::ReportState(form, std::mem::take(listing))),
         watcher::Event::Apply(object) => ours(&object).map(|(place, seen)| News::Written(form, place, seen)),
         watcher::Event::Delete(object) => ours(&object).map(|(place, _)| News::Removed(form, place)),
     }

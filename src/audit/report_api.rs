@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::sheet::{Entry, Sheet};
+use super::report::{Entry, Sheet};
 use crate::snapshot::Kind;
 
 /// Name of every report; a namespace has one.

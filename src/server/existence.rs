@@ -29,7 +29,7 @@ type Vouch = dyn Fn(Arc<str>, MayBind) -> BoxFuture<'static, Option<bool>> + Sen
 
 /// Whoever can tell what the hub has, and what somebody may do there.
 #[derive(Clone)]
-pub struct Witness {
+pub struct ExistenceReader {
     ask: Arc<Ask>,
     vouch: Option<Arc<Vouch>>,
     memory: Arc<Mutex<Memory>>,
@@ -81,13 +81,13 @@ impl Answers {
     }
 }
 
-impl std::fmt::Debug for Witness {
+impl std::fmt::Debug for ExistenceReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Witness")
+        f.write_str("ExistenceReader")
     }
 }
 
-impl Witness {
+impl ExistenceReader {
     /// Makes a witness of a question to the hub; nothing is the answer of a hub that does not say.
     pub fn new(ask: impl Fn(ObjectKey) -> BoxFuture<'static, Option<Told>> + Send + Sync + 'static) -> Self {
         Self {
@@ -204,7 +204,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_said_in_time_counts_and_nobody_is_waited_for() {
-        let witness = Witness::new(|object: ObjectKey| {
+        let witness = ExistenceReader::new(|object: ObjectKey| {
             async move {
                 match &*object.name {
                     "there" => Some(Told::Exists),
@@ -232,7 +232,7 @@ mod tests {
     async fn a_request_asks_for_few_and_a_stranger_for_no_more_than_his_share() {
         let asked = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&asked);
-        let witness = Witness::new(move |_| {
+        let witness = ExistenceReader::new(move |_| {
             counted.fetch_add(1, Ordering::Relaxed);
             async { Some(Told::Exists) }.boxed()
         });

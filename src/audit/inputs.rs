@@ -1,7 +1,7 @@
 //! What the judgement of one object may rest on, beside the object itself.
 //!
 //! Decides too much rather than too little: an object that is judged once too often costs a moment, one that is forgotten
-//! keeps a wrong report. `tests/audit_footprint.rs` holds it to the rules: facts outside of a footprint change no verdict.
+//! keeps a wrong report. `tests/audit_footprint.rs` holds it to the rules: facts outside of a inputs change no verdict.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub enum Part {
 
 /// What the judgement of one object may rest on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Footprint {
+pub struct Inputs {
     /// The add-on: what it says, its versions, where it is installed.
     pub addon: Option<Name>,
     /// The cluster.
@@ -41,7 +41,7 @@ pub struct Footprint {
     pub whole: BTreeSet<Part>,
 }
 
-impl Footprint {
+impl Inputs {
     /// Returns what the judgement of an object may rest on.
     pub fn of(key: &ObjectKey, object: &Value, facts: &Facts) -> Self {
         let own = references(object);
@@ -96,7 +96,7 @@ impl Footprint {
         found
     }
 
-    /// Returns the footprint with the names that others hold too: thousands of instances rest on the same things.
+    /// Returns the inputs with the names that others hold too: thousands of instances rest on the same things.
     pub(super) fn shared(self, names: &mut Names) -> Self {
         let places = self.placements.iter();
         Self {

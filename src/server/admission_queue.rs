@@ -9,13 +9,13 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// A bounded number of places, with a bounded queue before them.
 #[derive(Debug)]
-pub(super) struct Turnstile {
+pub(super) struct AdmissionQueue {
     places: Semaphore,
     queue: Semaphore,
     patience: Duration,
 }
 
-impl Turnstile {
+impl AdmissionQueue {
     pub(super) fn new(places: usize, queue: usize, patience: Duration) -> Self {
         Self {
             places: Semaphore::new(places),
@@ -44,29 +44,29 @@ mod tests {
 
     #[tokio::test]
     async fn those_who_wait_too_long_are_sent_away() {
-        let turnstile = Turnstile::new(1, 1, Duration::from_millis(20));
-        let inside = turnstile.enter(1).await;
+        let queue = AdmissionQueue::new(1, 1, Duration::from_millis(20));
+        let inside = queue.enter(1).await;
         assert!(inside.is_some());
-        assert!(turnstile.enter(1).await.is_none());
+        assert!(queue.enter(1).await.is_none());
         drop(inside);
-        assert!(turnstile.enter(1).await.is_some());
+        assert!(queue.enter(1).await.is_some());
     }
 
     #[tokio::test]
     async fn those_who_wait_get_the_place_that_becomes_free() {
-        let turnstile = Turnstile::new(1, 1, Duration::from_mins(1));
-        let inside = turnstile.enter(1).await;
-        let (next, ()) = tokio::join!(turnstile.enter(1), async { drop(inside) });
+        let queue = AdmissionQueue::new(1, 1, Duration::from_mins(1));
+        let inside = queue.enter(1).await;
+        let (next, ()) = tokio::join!(queue.enter(1), async { drop(inside) });
         assert!(next.is_some());
     }
 
     #[tokio::test]
     async fn a_full_queue_sends_away_at_once() {
-        let turnstile = Turnstile::new(1, 1, Duration::from_mins(1));
-        let inside = turnstile.enter(1).await;
-        let (waited, ()) = tokio::join!(turnstile.enter(1), async {
+        let queue = AdmissionQueue::new(1, 1, Duration::from_mins(1));
+        let inside = queue.enter(1).await;
+        let (waited, ()) = tokio::join!(queue.enter(1), async {
             // Would wait for a minute if there were room in the queue.
-            assert!(turnstile.enter(1).await.is_none());
+            assert!(queue.enter(1).await.is_none());
             drop(inside);
         });
         assert!(waited.is_some());

@@ -14,12 +14,12 @@
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::change_event::Note;
 use super::conditions::Wish;
 use super::config::is_template;
 use super::hook::{finalizers, is_pre_delete};
 use super::hook_body::Recipes;
 use super::hook_run::{self, Pending, Run, delete, stored};
-use super::note::Note;
 use super::state::{Outcome, Phase};
 use super::types::{Action, Plan, Revision, Wait, WaitOn, earliest};
 use super::work::is_deploy_work;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::candidate::{Candidate, OwnEdits};
 use super::engine::{Course, Hold, Verdict};
-use super::feed::{Feed, Placed, Refusal};
-use super::notice::{Awaited, Notice};
+use super::hold_message::{Awaited, Notice};
 use super::rolling::Rolling;
+use super::units::{Feed, Placed, Refusal};
 
 /// The notices of an add-on.
 pub(super) struct Notices<'a> {

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use super::apply::{Put, apply_report};
-use super::outlet::{News, Seen};
+use super::report_watch::{News, Seen};
 use super::start::AuditOptions;
 use crate::audit::{Form, Ledger, ObjectKey, content_of, report};
 use crate::controllers::runtime::error_root::root;
@@ -32,13 +32,13 @@ const PAUSE: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_mins(5);
 
 /// What is known of reports.
-pub(super) struct Board {
+pub(super) struct StandingReports {
     client: Client,
     leading: watch::Receiver<bool>,
     metrics: Metrics,
     at_once: usize,
     /// The kinds that are served, with the reports of ours that stand there.
-    standing: BTreeMap<Form, BTreeMap<Name, Standing>>,
+    standing: BTreeMap<Form, BTreeMap<Name, ReportState>>,
     /// Namespaces whose report may have to change.
     marked: BTreeSet<Name>,
     /// Those that were marked before this turn.
@@ -51,7 +51,7 @@ pub(super) struct Board {
 
 /// A report that stands there.
 #[derive(Debug)]
-struct Standing {
+struct ReportState {
     /// The hash of what it says, by its own account.
     content: String,
     /// The revision that was written or looked at last.
@@ -60,7 +60,7 @@ struct Standing {
     suspect: bool,
 }
 
-impl Standing {
+impl ReportState {
     fn of(seen: Seen) -> Self {
         Self {
             content: seen.content,
@@ -85,7 +85,7 @@ struct Job {
     body: Option<Value>,
 }
 
-impl Board {
+impl StandingReports {
     pub(super) fn new(client: Client, options: &AuditOptions) -> Self {
         Self {
             client,
@@ -114,9 +114,9 @@ impl Board {
             News::Absent(form) => {
                 self.standing.remove(&form);
             }
-            News::Standing(form, reports) => {
+            News::ReportState(form, reports) => {
                 let reports = reports.into_iter();
-                let standing = reports.map(|(namespace, seen)| (namespace, Standing::of(seen)));
+                let standing = reports.map(|(namespace, seen)| (namespace, ReportState::of(seen)));
                 self.standing.insert(form, standing.collect());
                 self.check_all(ledger);
             }
@@ -127,7 +127,7 @@ impl Board {
                 };
                 let is_known = known.get(&namespace).is_some_and(|one| one.knows(&seen.version));
                 if !is_known {
-                    let mut standing = Standing::of(seen);
+                    let mut standing = ReportState::of(seen);
                     // While this replica leads, nobody else should write: who takes a field away leaves no trace of himself.
                     standing.suspect |= leads;
                     known.insert(namespace.clone(), standing);
@@ -259,7 +259,7 @@ impl Board {
                 };
                 match content {
                     Some(content) => {
-                        let standing = Standing {
+                        let standing = ReportState {
                             content: content.to_owned(),
                             version,
                             suspect: false,

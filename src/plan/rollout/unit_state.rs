@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::engine::{Standing, end};
 use super::health::{Trouble, after_success, under_way};
 use super::record::{assigned_at, confirmed_at, is_open};
-use crate::plan::judge::{PROGRESSING, is_confirmed};
+use crate::plan::instance_state::{PROGRESSING, is_confirmed};
 use crate::plan::state::State;
 use crate::snapshot::{Instance, Reference, View};
 

@@ -4,12 +4,12 @@
 
 use jiff::Timestamp;
 
-use super::census::Standing;
+use super::census::InstanceTally;
 use super::config::Configs;
-use super::quiet::{Heard, Quiet};
 use super::rollout::Member;
+use super::settled::{Heard, Quiet};
 use super::types::{Plan, Wait, earliest};
-use super::{diff, farewell, hook, hook_body, kit, progress, registration};
+use super::{diff, hook, hook_body, progress, registration, render_cache, uninstall};
 use crate::snapshot::View;
 
 /// Goes round the instances of an add-on.
@@ -18,7 +18,7 @@ pub(super) struct Rounds<'v> {
     view: &'v View<'v>,
     now: Timestamp,
     reporter: progress::Reporter<'v>,
-    renderer: kit::Renderer<'v, 'v>,
+    renderer: render_cache::Renderer<'v, 'v>,
     finalizers: hook::Finalizers<'v, 'v>,
     registrar: registration::Registrar<'v>,
     recipes: hook_body::Recipes,
@@ -30,7 +30,7 @@ pub(super) struct Rounds<'v> {
 
 impl<'v> Rounds<'v> {
     pub(super) fn new(view: &'v View<'v>, configs: &'v Configs, now: Timestamp) -> Self {
-        let remains = farewell::remains(view);
+        let remains = uninstall::remains(view);
         let mut heard = Heard::default();
         for cluster in remains.clusters {
             heard.note_loud(cluster);
@@ -39,7 +39,7 @@ impl<'v> Rounds<'v> {
             view,
             now,
             reporter: progress::Reporter::new(view, configs, now),
-            renderer: kit::Renderer::new(view),
+            renderer: render_cache::Renderer::new(view),
             finalizers: hook::Finalizers::new(view),
             registrar: registration::Registrar::new(view),
             recipes: hook_body::Recipes::default(),
@@ -53,7 +53,7 @@ impl<'v> Rounds<'v> {
     }
 
     /// Sees to one instance; returns how it counts, if it does.
-    pub(super) fn see_to(&mut self, member: &'v Member<'v>) -> Option<Standing> {
+    pub(super) fn see_to(&mut self, member: &'v Member<'v>) -> Option<InstanceTally> {
         let before = (self.plan.actions.len(), self.plan.waits.len());
         let standing = if member.instance.meta.deleting {
             Some(self.see_off(member))
@@ -76,23 +76,23 @@ impl<'v> Rounds<'v> {
     }
 
     /// What is going away gets nothing any more, and is not done before it is gone.
-    fn see_off(&mut self, member: &Member<'v>) -> Standing {
+    fn see_off(&mut self, member: &Member<'v>) -> InstanceTally {
         let instance = member.instance;
-        let goodbye = farewell::instance(self.view, &mut self.recipes, instance, self.now);
+        let goodbye = uninstall::instance(self.view, &mut self.recipes, instance, self.now);
         self.plan.actions.extend(goodbye.actions);
         let wait = goodbye.wait.map(|on| Wait::cluster(&instance.cluster, on));
         self.plan.waits.extend(wait);
         self.plan.recheck_at = earliest(self.plan.recheck_at, goodbye.recheck_at);
         let cluster = self.view.cluster(&instance.cluster);
         match goodbye.stuck {
-            Some(reason) => Standing::Stalled(reason),
-            None => Standing::Leaving {
+            Some(reason) => InstanceTally::Stalled(reason),
+            None => InstanceTally::Leaving {
                 reachable: cluster.is_some_and(|found| found.unknown.is_none()),
             },
         }
     }
 
-    fn look_after(&mut self, member: &'v Member<'v>) -> Standing {
+    fn look_after(&mut self, member: &'v Member<'v>) -> InstanceTally {
         let actions = &mut self.plan.actions;
         // Before the works: what they put on a cluster must not go without its hooks.
         actions.extend(self.finalizers.keep(member));

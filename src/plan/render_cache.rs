@@ -23,7 +23,7 @@ use crate::snapshot::{
 pub(super) struct Renderer<'v, 'm> {
     view: &'m View<'v>,
     prefix: String,
-    kits: Vec<Kit>,
+    kits: Vec<RenderedTemplate>,
     known: BTreeMap<KitKey, usize>,
     /// Neighbours mostly share a kit; comparing is cheaper than looking up.
     last: Option<(&'m Member<'v>, &'v str, usize)>,
@@ -34,7 +34,7 @@ type KitKey = (Vec<(ConfigRef, Name)>, Name, Name);
 
 /// What instances with the same assignment share.
 #[derive(Debug)]
-enum Kit {
+enum RenderedTemplate {
     Waiting(WaitOn),
     Refused(String),
     Ready(Box<Ready>),
@@ -90,9 +90,9 @@ impl<'v, 'm> Renderer<'v, 'm> {
         let index = self.kit(member);
         match self.kits.get_mut(index) {
             None => Rendering::NotOurs,
-            Some(Kit::Waiting(on)) => Rendering::Waiting(on.clone()),
-            Some(Kit::Refused(error)) => Rendering::Refused(error.clone()),
-            Some(Kit::Ready(ready)) => {
+            Some(RenderedTemplate::Waiting(on)) => Rendering::Waiting(on.clone()),
+            Some(RenderedTemplate::Refused(error)) => Rendering::Refused(error.clone()),
+            Some(RenderedTemplate::Ready(ready)) => {
                 let portions = ready.portions(&self.prefix, &stored, &instance.cluster);
                 let body = |portion: &Portion| Body {
                     name: Arc::clone(&portion.name),
@@ -263,17 +263,22 @@ fn share_a_kit(one: &Member<'_>, other: &Member<'_>) -> bool {
         && (std::ptr::eq(assigned, same) || is_assigned_the_same())
 }
 
-fn kit(view: &View<'_>, assigned: &[Reference], install_namespace: &str, image_registries: &str) -> Kit {
+fn kit(
+    view: &View<'_>,
+    assigned: &[Reference],
+    install_namespace: &str,
+    image_registries: &str,
+) -> RenderedTemplate {
     if let Some(superseded) = superseded(view, assigned) {
-        return Kit::Waiting(WaitOn::Content(superseded.config.clone()));
+        return RenderedTemplate::Waiting(WaitOn::Content(superseded.config.clone()));
     }
     let (template, config) = contents(view, assigned);
     let Some(template) = template else {
-        return Kit::Refused(RenderFault::NoTemplate.to_string());
+        return RenderedTemplate::Refused(RenderFault::NoTemplate.to_string());
     };
     let addon = &*view.addon.name;
     if *template.addon != *addon {
-        return Kit::Refused(foreign(template, addon));
+        return RenderedTemplate::Refused(foreign(template, addon));
     }
     let subject = Subject {
         addon,
@@ -285,8 +290,8 @@ fn kit(view: &View<'_>, assigned: &[Reference], install_namespace: &str, image_r
     let ready = rendered(&subject)
         .and_then(|rendered| Ready::new(head(view, assigned), rendered, &deploy_prefix(addon)));
     match ready {
-        Ok(ready) => Kit::Ready(Box::new(ready)),
-        Err(fault) => Kit::Refused(fault.to_string()),
+        Ok(ready) => RenderedTemplate::Ready(Box::new(ready)),
+        Err(fault) => RenderedTemplate::Refused(fault.to_string()),
     }
 }
 

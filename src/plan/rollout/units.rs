@@ -10,15 +10,15 @@ use jiff::Timestamp;
 
 use super::bar::Bar;
 use super::candidate::Candidate;
-use super::course::course;
 use super::engine::{Breach, Counts, Course, Group, Hold, Standing, Unit, Verdict, decide, decide_beside};
-use super::notice::{Notice, listed};
+use super::hold_message::{Notice, listed};
+use super::pacing::course;
 use super::rolling::Rolling;
 use super::stages::Stages;
 use crate::model::Rest;
 use crate::plan::few::Few;
 use crate::plan::install::{Known, Missing, Selected};
-use crate::plan::quiet::Others;
+use crate::plan::settled::Others;
 use crate::snapshot::{Name, PlacementUse, View, order};
 
 /// The rollout over one placement.

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::stamp::TIME;
+use super::first_seen::TIME;
 
 /// Tells whether the report that stands there says what is wanted, whatever its own annotations claim.
 pub fn is_intact(standing: &Value, wanted: &Value) -> bool {
