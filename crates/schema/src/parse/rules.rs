@@ -3,7 +3,7 @@
 //! Decides whether a rule is well formed, compiles, and may use `oldSelf` where it stands. An expression that this
 //! server cannot evaluate is a fault of class `Internal`: the schema must not be accepted as if it were checked.
 
-use super::reader::Level;
+use super::level::Level;
 use crate::cel::{Program, Wanted, check, is_typed};
 use crate::error::{ErrorClass, FieldError};
 use crate::fault;
