@@ -17,6 +17,7 @@ mod defaults;
 mod embedded;
 mod error;
 mod fault;
+mod formats;
 mod lists;
 mod node;
 mod objectmeta;

@@ -7,9 +7,9 @@ use super::keywords::{is_given, is_true};
 use super::level::Level;
 use super::{defaults, limits, lists, metadata, nested, rules};
 use crate::cel::is_typed;
-use crate::check::Format;
 use crate::error::FieldError;
 use crate::fault;
+use crate::formats::Format;
 use crate::node::{Additional, Flags, Junctors, Kind, ListType, Node};
 use crate::path::Path;
 use crate::prune::is_resource_field;
@@ -272,7 +272,7 @@ impl Reader {
         };
         let known = Format::find(name);
         let is_known = known.is_some();
-        node.format = known.filter(|format| format.is_of(node.kind));
+        node.format = known.filter(|format| node.kind.meets(format));
         if !is_known {
             self.warnings.push(format!(
                 "unrecognized format {}",

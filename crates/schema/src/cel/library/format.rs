@@ -2,7 +2,7 @@
 //!
 //! Decides with the name rules of Kubernetes, in its words. A valid text has no faults: `optional.none()`.
 
-use crate::check::Format as Named;
+use crate::formats::Format as Named;
 use ::cel::common::types::{CelList, CelOptional, CelString, Kind, Type};
 use ::cel::common::value::{CowVal, StaticVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError, add_member_overload, add_overload};
