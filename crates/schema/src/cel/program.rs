@@ -1,7 +1,6 @@
 //! One compiled expression.
 //!
-//! Decides what compiles and how failures are told; evaluation goes through [`super::scope`], [`super::stage`] or
-//! [`Program::eval`].
+//! Decides what compiles and how failures are told. Never decides what the variables are: those who evaluate bind them.
 
 use super::ast::{bare_name, children};
 use super::budget::Budget;
@@ -9,17 +8,17 @@ use super::diagnose::{self, CompileError};
 use super::engine::engine;
 use super::library::Pattern;
 use super::lower::lower;
+use super::misuse::{Misuse, Purpose};
 use super::names::{self, Known};
 use super::reads::{Needs, needs};
-use super::stage::Stage;
-use super::{budget, meter, objects, run, stack, texts};
+use super::{meter, objects, run, stack, texts};
 use ::cel::common::ast::{Expr, IdedExpr, SourceInfo};
 use ::cel::common::value::CowVal;
 use ::cel::{Context, ExecutionError};
-use serde_json::Value;
 
 /// Longest expression that is compiled, in bytes.
 const LONGEST: usize = 10 * 1024;
+
 /// Why an expression has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvalError {
@@ -31,15 +30,6 @@ pub enum EvalError {
     Stopped,
     /// Everything else: `no such key: x`, `division by zero`.
     Failed(String),
-}
-
-/// What an expression is written for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// A rule, a condition, a message.
-    Judgement,
-    /// A mutation: it may make `Object{}` and `JSONPatch{}` values.
-    Mutation,
 }
 
 /// A compiled expression: cheap to evaluate any number of times, from any thread.
@@ -123,15 +113,6 @@ impl Program {
     /// Returns the expression as it was written.
     pub fn source(&self) -> &str {
         &self.source
-    }
-
-    /// Evaluates with JSON values as variables, typed by their JSON types.
-    pub fn eval(&self, vars: &[(&str, &Value)]) -> Result<Value, String> {
-        let mut stage = Stage::new(budget::EXPRESSION_UNITS);
-        for (name, value) in vars {
-            stage.bind(name, value);
-        }
-        stage.eval(self).map_err(|error| error.words().to_owned())
     }
 
     /// Evaluates in a context that has all variables, as part of an expression that is running already.
@@ -243,13 +224,6 @@ fn explain(error: &ExecutionError) -> EvalError {
         other => other.to_string(),
     };
     EvalError::Failed(words)
-}
-
-/// A use of something that does not exist, and where.
-pub(super) struct Misuse {
-    pub(super) id: u64,
-    pub(super) words: String,
-    pub(super) unsupported: bool,
 }
 
 fn check_functions(expr: &IdedExpr, purpose: Purpose) -> Option<Misuse> {
