@@ -25,7 +25,6 @@ mod parse;
 mod path;
 mod prune;
 mod regexp;
-mod rule;
 mod rules;
 mod schema;
 mod stop;

@@ -4,7 +4,7 @@
 
 use crate::formats::Format;
 use crate::regexp::Pattern;
-use crate::rule::Rules;
+use crate::rules::Rules;
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;
 

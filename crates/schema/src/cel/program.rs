@@ -38,17 +38,13 @@ pub enum EvalError {
 /// fails when it would need more.
 #[derive(Debug)]
 pub struct Program {
-    pub(super) source: String,
+    source: String,
     /// The expression as written, for checks.
     pub(super) parsed: IdedExpr,
-    pub(super) places: SourceInfo,
+    places: SourceInfo,
     /// The expression as evaluated: lowered and metered.
     metered: IdedExpr,
     patterns: Vec<Pattern>,
-    /// What it reads of `self`; `None` when nothing.
-    pub(super) reads_self: Option<Needs>,
-    /// What it reads of `oldSelf`.
-    pub(super) reads_old: Option<Needs>,
 }
 
 impl Program {
@@ -98,15 +94,12 @@ impl Program {
             let words = "expression is nested too deeply".to_owned();
             return Err(CompileError::whole(source, words));
         }
-        let (reads_self, reads_old) = (needs(&parsed, "self"), needs(&parsed, "oldSelf"));
         Ok(Self {
             source: source.to_owned(),
             parsed,
             places,
             metered,
             patterns: lowered.patterns,
-            reads_self,
-            reads_old,
         })
     }
 
@@ -126,7 +119,7 @@ impl Program {
     }
 
     /// Evaluates in a context that has all variables.
-    pub(super) fn start<T>(
+    pub(crate) fn start<T>(
         &self,
         scope: Context<'_, '_>,
         budget: &Budget,
@@ -143,9 +136,19 @@ impl Program {
         result.map_err(|error| explain(&error))
     }
 
-    /// Tells whether the expression reads `oldSelf`.
-    pub(crate) fn reads_old(&self) -> bool {
-        self.reads_old.is_some()
+    /// Returns the expression as written, for checks.
+    pub(crate) fn ast(&self) -> &IdedExpr {
+        &self.parsed
+    }
+
+    /// Makes the error of several faults: each is at a part of the expression, so many bytes before its place.
+    pub(crate) fn error_at(&self, faults: impl IntoIterator<Item = (u64, usize, String)>) -> CompileError {
+        CompileError::all(&self.source, &self.places, faults)
+    }
+
+    /// Returns what the expression reads of a variable; `None` when nothing.
+    pub(crate) fn needs(&self, variable: &str) -> Option<Needs> {
+        needs(&self.parsed, variable)
     }
 
     /// Returns the line and column of a part of the expression.
@@ -159,12 +162,12 @@ impl Program {
 
     /// Tells whether the expression reads a variable.
     pub fn reads(&self, variable: &str) -> bool {
-        needs(&self.parsed, variable).is_some()
+        self.needs(variable).is_some()
     }
 
     /// Returns the members that the expression reads of a variable; `None` when it uses the variable as a whole.
     pub fn members_read(&self, variable: &str) -> Option<Vec<String>> {
-        match needs(&self.parsed, variable) {
+        match self.needs(variable) {
             None => Some(Vec::new()),
             Some(Needs::Fields(fields)) => Some(fields.into_iter().collect()),
             Some(Needs::All) => None,

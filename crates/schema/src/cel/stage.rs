@@ -10,6 +10,7 @@ use super::convert;
 use super::detach::detach;
 use super::engine::engine;
 use super::library::{Authority, Authorizer};
+use super::plain;
 use super::program::{EvalError, Program};
 use super::typed::Typed;
 use super::variables::Seen;
@@ -79,9 +80,7 @@ impl<'v> Stage<'_, 'v> {
 
     /// Binds a JSON value. A name with dots stands for a member that is known beforehand: `facts.cluster`.
     pub fn bind(&mut self, name: &str, value: &'v Value) {
-        self.seen
-            .context
-            .add_variable_as_val(name, convert::untyped(value));
+        self.seen.context.add_variable_as_val(name, plain::untyped(value));
     }
 
     /// Binds what an expression has made.

@@ -142,7 +142,7 @@ fn named(name: &CelString<'_>) -> CelOptional<'static> {
 
 /// What `format.dns1123Label()` is evaluated as.
 fn constant(name: &CelString<'_>) -> Result<Format, ExecutionError> {
-    find(name.inner()).ok_or_else(|| super::no_overload("format"))
+    find(name.inner()).ok_or_else(|| super::errors::no_overload("format"))
 }
 
 fn validate(this: &Format, text: &CelString<'_>) -> CelOptional<'static> {
