@@ -1,7 +1,7 @@
 //! Table of contents of the one door to the CEL engine: compile, check, evaluate within a budget.
 //!
-//! `ast`, `convert`, `names` and `plain` are open to the rules of schemas, which type and bind by schema what others bind
-//! by their JSON types.
+//! `ast`, `convert`, `names` and `plain` are open to the rules of schemas, which type by schema what others bind by its
+//! JSON type.
 
 pub(crate) mod ast;
 mod budget;

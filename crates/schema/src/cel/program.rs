@@ -40,7 +40,7 @@ pub enum EvalError {
 pub struct Program {
     source: String,
     /// The expression as written, for checks.
-    pub(super) parsed: IdedExpr,
+    parsed: IdedExpr,
     places: SourceInfo,
     /// The expression as evaluated: lowered and metered.
     metered: IdedExpr,

@@ -39,7 +39,7 @@ fn insert<'v>(entries: &mut Entries<'v>, key: CelMapKey<'v>, value: Box<dyn Val 
     if entries.contains_key(&key) {
         // Keys are scalars.
         let shown = scalar_to_json(key.inner())
-            .and_then(|key| key.ok())
+            .and_then(std::result::Result::ok)
             .unwrap_or_default();
         return Err(ExecutionError::function_error(
             "transformMap",
