@@ -2,11 +2,8 @@
 //!
 //! Decides how the two are bound; converts each at most once, and only the members that some rule reads.
 
-use super::budget::Budget;
-use super::convert;
-use super::engine::engine;
-use super::program::{EvalError, Program};
-use super::reads::Needs;
+use super::values;
+use crate::cel::{Budget, EvalError, Needs, Program, engine};
 use crate::node::{Kind, Node};
 use ::cel::Context;
 use ::cel::ExecutionError;
@@ -36,8 +33,8 @@ impl<'v> Scope<'v> {
     ) -> Self {
         let mut context = Context::with_env(Arc::clone(engine()));
         let convert = |value: &'v Value, needs: &Needs| match place {
-            Place::Root if node.kind == Kind::Object => convert::resource(node, value, needs),
-            Place::Root | Place::Below => convert::typed(node, value, needs),
+            Place::Root if node.kind == Kind::Object => values::resource(node, value, needs),
+            Place::Root | Place::Below => values::typed(node, value, needs),
         };
         if let Some(needs) = &node.rules.reading.of_self {
             context.add_variable_as_val("self", convert(value, needs));
@@ -100,24 +97,4 @@ impl<'v> Scope<'v> {
 pub(crate) enum Place {
     Root,
     Below,
-}
-
-/// What all rules of one schema read together.
-#[derive(Debug, Default)]
-pub(crate) struct Reading {
-    of_self: Option<Needs>,
-    of_old: Option<Needs>,
-}
-
-impl Reading {
-    /// Adds what one program reads.
-    pub(crate) fn add(&mut self, program: &Program) {
-        let join = |all: Option<Needs>, more: &Option<Needs>| match (all, more) {
-            (Some(all), Some(more)) => Some(all.join(more)),
-            (None, more) => more.clone(),
-            (all, None) => all,
-        };
-        self.of_self = join(self.of_self.take(), &program.reads_self);
-        self.of_old = join(self.of_old.take(), &program.reads_old);
-    }
 }

@@ -2,7 +2,8 @@
 //!
 //! Holds the programs and what they need; never evaluates them.
 
-use crate::cel::{Program, Reading};
+use super::reading::Reading;
+use crate::cel::Program;
 use crate::error::ErrorClass;
 
 /// A compiled rule.

@@ -1,9 +1,8 @@
 //! The formats of strings that Kubernetes checks, and the names of those of numbers.
 //!
-//! Decides whether a text has a format; never decides how a mismatch reads.
+//! Decides whether a text has a format; never decides how a mismatch reads, nor which values meet one.
 
 use super::names;
-use crate::node::Kind;
 use apimachinery::duration::GoDuration;
 use apimachinery::names::{is_dns1123_label, is_dns1123_subdomain};
 use base64::Engine as _;
@@ -56,14 +55,9 @@ impl Format {
         })
     }
 
-    /// Tells whether values of a kind are checked against the format; Kubernetes ignores it with other kinds.
-    pub(crate) fn is_of(&self, kind: Kind) -> bool {
-        match kind {
-            Kind::Any | Kind::String | Kind::IntOrString => self.test.is_some(),
-            Kind::Integer => matches!(self.name.as_str(), "int32" | "int64"),
-            Kind::Number => matches!(self.name.as_str(), "float" | "double"),
-            Kind::Object | Kind::Array | Kind::Boolean => false,
-        }
+    /// Tells whether it is one of texts; formats of numbers are names only.
+    pub(crate) fn is_of_texts(&self) -> bool {
+        self.test.is_some()
     }
 
     /// Returns the name as the schema spells it.
@@ -83,7 +77,7 @@ fn digits(text: &str, count: usize) -> Option<i16> {
 }
 
 /// Reads `2024-02-29`.
-pub(crate) fn parse_date(text: &str) -> Option<Date> {
+fn parse_date(text: &str) -> Option<Date> {
     let mut parts = text.splitn(3, '-');
     let year = digits(parts.next()?, 4)?;
     let month = i8::try_from(digits(parts.next()?, 2)?).ok()?;
@@ -136,7 +130,7 @@ fn is_offset(zone: &str) -> bool {
 }
 
 /// Reads a duration: Go's form (`1h30m`) or a count and a unit in words (`3 days`). The result is in nanoseconds.
-pub(crate) fn parse_duration(text: &str) -> Option<i64> {
+fn parse_duration(text: &str) -> Option<i64> {
     let read = GoDuration::parse(text).map(GoDuration::nanos);
     read.ok().or_else(|| worded_duration(text))
 }

@@ -3,15 +3,20 @@
 //! Decides which rules apply where, what a violation says, and when it is only a warning. An expression that fails
 //! to evaluate is a violation: nothing passes because a rule broke.
 
-use crate::cel::{Budget, EvalError, Place, Scope, is_typed};
+use super::rule::{Member, Rule};
+use super::scope::{Place, Scope};
+use super::typing::is_typed;
+use crate::cel::{Budget, EvalError};
 use crate::correlate::{ByKey, unchanged};
 use crate::error::{ErrorClass, FieldError};
 use crate::fault;
 use crate::node::{Flags, Kind, Node};
 use crate::path::Path;
-use crate::rule::{Member, Rule};
 use crate::stop::Stop;
 use serde_json::Value;
+
+/// Units for all rules of one object. A unit is about one step of the evaluator, well below a microsecond.
+const OBJECT_UNITS: u64 = 5_000_000;
 
 /// What rules found.
 #[derive(Debug, Default)]
@@ -40,7 +45,7 @@ impl Old<'_> {
 /// Evaluates all rules below `node`.
 pub(crate) fn check(root: &Node, (value, old): (&Value, Option<&Value>), stop: &Stop, out: &mut Findings) {
     let mut walk = Walk {
-        budget: Budget::for_object(stop),
+        budget: Budget::until(OBJECT_UNITS, stop),
         out,
     };
     let old = Old {
@@ -59,7 +64,7 @@ pub(crate) fn check_default(
     out: &mut Findings,
 ) {
     let mut walk = Walk {
-        budget: Budget::for_object(&Stop::never()),
+        budget: Budget::until(OBJECT_UNITS, &Stop::never()),
         out,
     };
     let old = Old {

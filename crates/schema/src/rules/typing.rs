@@ -3,11 +3,10 @@
 //! Decides only what it is sure of: unknown variables and fields, fields of scalars, results of the wrong type.
 //! Whatever it cannot type passes here and is checked at evaluation.
 
-use super::ast::{bare_name, children};
-use super::diagnose::CompileError;
-use super::names;
+use super::escaping::escape;
 use super::overloads;
-use super::program::Program;
+use crate::cel::ast::{bare_name, children};
+use crate::cel::{Program, names};
 use crate::node::{Additional, Flags, Kind, Node};
 use ::cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, SelectExpr, operators};
 
@@ -46,7 +45,7 @@ struct Typing<'n> {
 }
 
 /// Checks the expression of a rule; `Err` holds the words of a compilation error.
-pub(crate) fn check(
+pub(crate) fn check_expression(
     program: &Program,
     node: &Node,
     (at_root, optional_old): (bool, bool),
@@ -62,13 +61,13 @@ pub(crate) fn check(
         variables: vec![("self".to_owned(), own), ("oldSelf".to_owned(), old)],
         misfits: Vec::new(),
     };
-    let shape = typing.infer(&program.parsed);
+    let shape = typing.infer(program.ast());
     if !typing.misfits.is_empty() {
         let faults = typing
             .misfits
             .into_iter()
             .map(|misfit| (misfit.id, misfit.back, misfit.words));
-        let error = CompileError::all(&program.source, &program.places, faults);
+        let error = program.error_at(faults);
         return Err(format!("compilation failed: {error}"));
     }
     if fits(shape, wanted) {
@@ -301,7 +300,7 @@ fn field<'n>(node: &'n Node, name: &str, id: u64) -> Result<Shape<'n>, Misfit> {
     match node.kind {
         Kind::Any | Kind::IntOrString | Kind::Array => Ok(Shape::Unknown),
         Kind::Object => {
-            let spelled = |property: &str| names::escape(property).is_some_and(|spelled| spelled == name);
+            let spelled = |property: &str| escape(property).is_some_and(|spelled| spelled == name);
             if let Some((_, schema)) = node.properties.iter().find(|(property, _)| spelled(property)) {
                 return if is_typed(schema) {
                     Ok(Shape::Node(schema))
