@@ -363,7 +363,7 @@ impl Parts {
                 expression,
                 fitting,
                 form: match raw.form.as_str() {
-                    "LabelMap" => Form::LabelMap,
+                    "Pairs" => Form::Pairs,
                     _ => Form::Value,
                 },
                 path: field,

@@ -27,7 +27,7 @@ pub(super) enum Form {
     /// As it is.
     Value,
     /// A list of names and values, as one object.
-    LabelMap,
+    Pairs,
 }
 
 /// A part of a value that does not fit.
@@ -76,7 +76,7 @@ impl Fitting {
     pub(super) fn misfits(&self, value: &Value, form: Form) -> Vec<Misfit> {
         match form {
             Form::Value => self.faults_of(value, &|path| path),
-            Form::LabelMap => {
+            Form::Pairs => {
                 let (object, places) = paired(value);
                 self.faults_of(&object, &|path| restored(&path, &places))
             }
@@ -171,7 +171,7 @@ mod tests {
         let schema = json!({"type": "object", "additionalProperties": false, "required": ["IMAGE"],
             "properties": {"LOG_LEVEL": {"enum": ["debug", "info"]}, "IMAGE": {"type": "string"}}});
         let pairs = json!([{"name": "LOG_LVEL", "value": "x"}, {"name": "LOG_LEVEL", "value": "loud"}]);
-        let mut found = told(&schema, &pairs, Form::LabelMap);
+        let mut found = told(&schema, &pairs, Form::Pairs);
         found.sort();
         assert_eq!(
             found,

@@ -269,13 +269,13 @@ pub struct SchemaCheck {
     #[schemars(length(min = 1))]
     pub expression: String,
 
-    /// LabelMap reads a list of names and values as one object; Value (the default) takes the value as it is.
+    /// Pairs reads a list of names and values as one object; Value (the default) takes the value as it is.
     #[serde(
         rename = "as",
         deserialize_with = "null_is_default",
         skip_serializing_if = "String::is_empty"
     )]
-    #[schemars(extend("enum" = ["Value", "LabelMap"]))]
+    #[schemars(extend("enum" = ["Value", "Pairs"]))]
     pub form: String,
 
     /// The JSON schema.
