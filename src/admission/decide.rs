@@ -20,6 +20,7 @@ use super::shape::{self, Shape};
 use super::subject::{
     Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template,
 };
+use super::v1beta1;
 use super::verdict::Verdict;
 use crate::api::v1alpha1::GROUP;
 use crate::field::{Class, Fault, Findings, Identity, Path, Violation};
@@ -32,7 +33,14 @@ use crate::snapshot::Facts;
 /// the hub decides again with facts that say so.
 pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let is_stored = request.operation != Operation::Create;
-    decided(request, facts, rulebook).of_stored(is_stored)
+    let verdict = match v1beta1::Read::of(request) {
+        Some(read) => {
+            let verdict = decided(&read.request(request), facts, rulebook);
+            read.told(verdict, request.resource)
+        }
+        None => decided(request, facts, rulebook),
+    };
+    verdict.of_stored(is_stored)
 }
 
 fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {

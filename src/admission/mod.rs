@@ -29,6 +29,7 @@ mod step_budget;
 mod subject;
 mod template_body;
 mod unconfirmed;
+mod v1beta1;
 mod verdict;
 mod webhook_configurations;
 pub mod wire;

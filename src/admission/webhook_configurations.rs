@@ -20,6 +20,7 @@ use super::subject::{
     Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template,
 };
 use crate::api::v1alpha1::{GROUP, VERSION};
+use crate::conversion::Version;
 use crate::model::RolloutKind;
 
 /// Path of the mutating webhook.
@@ -147,7 +148,7 @@ fn configuration(kind: &str, name: &str, webhooks: &[Value]) -> Value {
 fn rule(resources: &[&str], operations: &[&str]) -> Value {
     json!({
         "apiGroups": [GROUP],
-        "apiVersions": [VERSION],
+        "apiVersions": [VERSION, Version::V1beta1.name()],
         "operations": operations,
         "resources": resources,
         "scope": "*",
@@ -269,7 +270,7 @@ mod tests {
 
     fn yaml(value: &Value) -> String {
         let body = serde_saphyr::to_string(value).expect("a configuration is plain data");
-        format!("# Generated from src/admission/registration.rs; change that instead.\n{body}")
+        format!("# Generated from src/admission/webhook_configurations.rs; change that instead.\n{body}")
     }
 
     #[test]
