@@ -5,8 +5,8 @@
 
 mod addon;
 mod auditor;
+mod certificate;
 mod config_watch;
-mod der;
 mod election;
 mod existence;
 mod policies;
