@@ -22,24 +22,36 @@ const DOORS: &[(&str, &[&str])] = &[
     ("api", &[]),
     ("hash", &[]),
     ("model", &["field", "api"]),
+    ("conversion", &["field", "api", "hash"]),
     ("snapshot", &["field", "api", "model", "hash"]),
     ("plan", &["api", "model", "snapshot", "hash"]),
     ("policy", &["field", "api"]),
-    ("admission", &["api", "model", "field", "snapshot", "policy"]),
+    (
+        "admission",
+        &["api", "conversion", "model", "field", "snapshot", "policy"],
+    ),
     ("audit", &["admission", "field", "model", "policy", "snapshot"]),
     (
         "controllers",
         &["api", "audit", "snapshot", "plan", "policy", "telemetry"],
     ),
-    ("server", &["admission", "files", "telemetry"]),
+    ("server", &["admission", "conversion", "files", "telemetry"]),
     ("files", &[]),
     ("telemetry", &["field"]),
     ("source", &["field"]),
     ("report", &["field"]),
-    ("offline", &["snapshot", "hash"]),
+    ("offline", &["conversion", "snapshot", "hash"]),
     (
         "check",
-        &["admission", "api", "field", "offline", "report", "source"],
+        &[
+            "admission",
+            "api",
+            "conversion",
+            "field",
+            "offline",
+            "report",
+            "source",
+        ],
     ),
     ("forecast", &["api", "field", "offline", "plan", "snapshot"]),
     ("why", &["api", "field", "model", "offline", "plan", "snapshot"]),
@@ -73,6 +85,7 @@ const DOORS: &[(&str, &[&str])] = &[
 
 /// Rooms that compute values and nothing else.
 const PURE: &[&str] = &[
+    "conversion",
     "field",
     "api",
     "hash",

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use crate::api;
+use crate::conversion::{KINDS, Version};
 
 /// A kind with a definition, in one version.
 #[derive(Debug)]
@@ -37,9 +38,12 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
         .flat_map(|spec| {
             let served = spec.versions.into_iter().filter(|version| version.served);
             let (group, names) = (spec.group, spec.names);
-            served.map(move |version| Known {
+            let has_both = KINDS.iter().any(|(kind, _)| *kind == names.kind);
+            let newer = has_both.then(|| Version::V1beta1.name().to_owned());
+            let versions = served.map(|version| version.name).chain(newer);
+            versions.map(move |version| Known {
                 group: group.clone(),
-                version: version.name,
+                version,
                 kind: names.kind.clone(),
                 resource: names.plural.clone(),
             })

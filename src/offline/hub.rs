@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use crate::conversion::{Version, convert};
 use crate::snapshot::{
     ADDON_GROUP, Absence, Answer, Completeness, ConfigRef, Event, Facts, Identity, Kind, ObjectKey, Seen,
     Settings, Store,
@@ -34,8 +35,10 @@ pub struct Hub {
 impl Hub {
     /// Puts an object in, in place of the one of its name; returns its key if its kind is one that the store knows.
     ///
-    /// What a file does not say and a hub does stays as it was: identity, revision and status.
-    pub fn put(&mut self, mut object: Value) -> Option<ObjectKey> {
+    /// What a file does not say and a hub does stays as it was: identity, revision and status. It is kept in the version that hubs
+    /// store.
+    pub fn put(&mut self, object: Value) -> Option<ObjectKey> {
+        let mut object = convert(object, Version::V1alpha1);
         let Some(kind) = kind_of(&object) else {
             self.others.insert(Identity::of(&object), object);
             return None;

@@ -10,6 +10,7 @@ mod body;
 mod callers;
 mod certificate;
 mod connection;
+mod convert;
 mod existence;
 mod gate;
 mod header_timeout;

@@ -1,4 +1,4 @@
-//! The four addresses of the gate.
+//! The five addresses of the gate.
 //!
 //! Decides what is a well-formed question and which HTTP status everything else gets. An API server takes every other status than
 //! 200 for a webhook that failed, and stores the object where that is ignored: so whatever is a question, and too large, or cannot be
@@ -24,6 +24,7 @@ use super::admission_queue::AdmissionQueue;
 use super::bench::Bench;
 use super::body::{self, Broken};
 use super::callers::PathSecrets;
+use super::convert::{Converting, convert};
 use super::existence::{Asker, ExistenceReader};
 use super::health::{Health, Word};
 use super::limits::Limits;
@@ -31,6 +32,7 @@ use super::peer::Life;
 use super::shares::{Reserve, Share, Shares};
 use crate::admission::wire::{self, DecodeError, Review, Unjudged};
 use crate::admission::{self, Door, Facts, MUTATE_PATH, Rulebook, Stop, VALIDATE_PATH, Verdict};
+use crate::conversion::CONVERT_PATH;
 use crate::telemetry::{Metrics, Outcome};
 
 /// The function that answers a question.
@@ -44,15 +46,16 @@ pub(super) struct AppState {
     health: Health,
     pub(super) secrets: ArcSwapOption<PathSecrets>,
     witness: Option<ExistenceReader>,
-    limits: Limits,
+    pub(super) limits: Limits,
     bench: Bench,
     /// Requests that wait for the hub's word; nobody queues here.
     confirming: AdmissionQueue,
     /// Bytes of bodies.
-    buffering: Arc<Shares>,
+    pub(super) buffering: Arc<Shares>,
     /// Requests under way.
-    requests: Arc<Shares>,
-    metrics: Metrics,
+    pub(super) requests: Arc<Shares>,
+    pub(super) converting: Converting,
+    pub(super) metrics: Metrics,
 }
 
 /// What a desk is made of.
@@ -89,6 +92,7 @@ impl AppState {
             confirming: AdmissionQueue::new(limits.confirming, 0, limits.patience),
             buffering: Shares::new(limits.buffered_bytes, reserve),
             requests: Shares::new(limits.requests, reserve),
+            converting: Converting::default(),
             metrics,
         })
     }
@@ -104,6 +108,9 @@ pub(super) fn router(desk: Arc<AppState>) -> Router {
         router = router
             .route(path, asked.clone())
             .route(&format!("{path}/{{secret}}"), asked);
+    }
+    for path in [CONVERT_PATH.to_owned(), format!("{CONVERT_PATH}/{{secret}}")] {
+        router = router.route(&path, post(convert));
     }
     router.with_state(desk)
 }
@@ -139,7 +146,7 @@ async fn answer(State(desk): State<Arc<AppState>>, door: Door, request: Request<
 }
 
 /// Returns the connection of a request, if its path has the secret that it needs.
-fn admitted(desk: &AppState, request: &Request<Body>) -> Option<Arc<Life>> {
+pub(super) fn admitted(desk: &AppState, request: &Request<Body>) -> Option<Arc<Life>> {
     let life = request.extensions().get::<Arc<Life>>()?;
     let path = request.uri().path();
     let offered = path.rsplit('/').next().filter(|_| path.matches('/').count() == 2);
@@ -393,7 +400,7 @@ async fn read(
     })
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let text = headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
@@ -420,7 +427,7 @@ fn too_large() -> Response<Body> {
     plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
 }
 
-fn busy() -> Response<Body> {
+pub(super) fn busy() -> Response<Body> {
     let mut response = plain(StatusCode::TOO_MANY_REQUESTS, "too many requests at once");
     response
         .headers_mut()
@@ -428,11 +435,11 @@ fn busy() -> Response<Body> {
     response
 }
 
-fn plain(status: StatusCode, text: &str) -> Response<Body> {
+pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
     respond(status, "text/plain; charset=utf-8", format!("{text}\n").into())
 }
 
-fn json(status: StatusCode, bytes: Vec<u8>) -> Response<Body> {
+pub(super) fn json(status: StatusCode, bytes: Vec<u8>) -> Response<Body> {
     respond(status, "application/json", bytes.into())
 }
 
