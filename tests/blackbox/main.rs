@@ -25,4 +25,5 @@ mod seeds;
 mod serve;
 mod server_side;
 mod tools;
+mod v1beta1;
 mod versions;
