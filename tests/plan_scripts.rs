@@ -29,7 +29,8 @@ use serde_json::Value;
 use tidegate::model::HubNamespaces;
 use tidegate::plan::{Action, Plan};
 use tidegate::snapshot::{
-    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Kind, ObjectKey, Settings, Vocabulary,
+    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Kind, Managing, ObjectKey, Settings,
+    Vocabulary,
 };
 use words::{condition_line, expand, reference_line, shape};
 use world::World;
@@ -89,6 +90,7 @@ fn settings(script: &str) -> Settings {
             ["setting", "hub-namespaces", names] => {
                 settings.hub_namespaces = HubNamespaces::of(names.split(','));
             }
+            ["setting", "manage", "marked"] => settings.managing = Managing::Marked,
             ["setting", "empty-lifecycle", "self"] => settings.empty_lifecycle = EmptyLifecycle::Own,
             ["setting", ..] => unknown(&words),
             _ => {}

@@ -45,6 +45,9 @@ pub fn timeless(view: &View<'_>, now: Timestamp) -> Plan {
 
 /// Returns the plan, and what it found out about the clusters that it looked at where that will help the next one.
 fn made(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Option<Heard>) {
+    if view.is_anothers() {
+        return (Plan::default(), None);
+    }
     let (mut plan, mut heard) = if view.addon.meta.deleting {
         let mut plan = uninstall::addon(view, now);
         if !outlives_its_addon(view) {

@@ -79,7 +79,7 @@ pub(super) fn timeless<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
 pub(super) fn unmanaged<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
     let said = match &view.addon.lifecycle {
         Lifecycle::Own(value) => format!("{:?}", &**value),
-        Lifecycle::Empty | Lifecycle::Managed => "empty".to_owned(),
+        Lifecycle::Empty | Lifecycle::Managed | Lifecycle::Tidegate => "empty".to_owned(),
     };
     let message = format!(
         "the lifecycle annotation is {said}, so the add-on manages itself; remove the annotation to let the hub manage it"

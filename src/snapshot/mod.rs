@@ -53,7 +53,9 @@ pub use record::{
 };
 pub use registration::*;
 pub use removal::{Absences, FailedHook, Farewell, HookTimeout, Pace, TimeoutPolicy};
-pub use settings::{AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Settings, Vocabulary};
+pub use settings::{
+    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Managing, Settings, Vocabulary,
+};
 pub use store::Store;
 pub use versions::{MOST_VERSIONS, Oddity, Offer, Versions};
 pub use view::{Scope, Site, View};

@@ -26,6 +26,10 @@ impl Case<'_> {
             return Link::new(format!("ClusterManagementAddOn {}", addon.name), "is gone");
         }
         let managed = match &addon.lifecycle {
+            Lifecycle::Tidegate => "managed by Tidegate".to_owned(),
+            Lifecycle::Managed | Lifecycle::Empty if self.view.is_anothers() => {
+                "managed by another program (--manage marked)".to_owned()
+            }
             Lifecycle::Managed => "managed by the hub".to_owned(),
             Lifecycle::Empty if addon.managed => "managed by the hub".to_owned(),
             Lifecycle::Empty => "manages itself".to_owned(),

@@ -10,7 +10,9 @@ use crate::admission::rules::config::listed_types;
 use crate::admission::rules::install_strategy::place_of;
 use crate::admission::step_budget::StepBudget;
 use crate::admission::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
-use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF};
+use crate::api::names::annotations::{
+    LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE,
+};
 use crate::field::{Class, Fault, Findings, nearest, quoted};
 use crate::model::{ConfigType, KNOWN_TYPES, protected_types};
 use crate::snapshot::{HookTimeout, TimeoutPolicy, terms};
@@ -55,7 +57,7 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
               `tidegate.io/paused` lists placements of this add-on as `<namespace>/<name>`, or is `*`; \
               `tidegate.io/deletion-guard` is `true` or `false`; `tidegate.io/removals-allowed-until` is a time such as `2026-01-31T12:00:00Z`; \
               `tidegate.io/protected-configs` lists types as `<resource>.<group>`; \
-              `addon.open-cluster-management.io/lifecycle` is `addon-manager` or `self`, and with anything else nobody manages the \
+              `addon.open-cluster-management.io/lifecycle` is `addon-manager`, `tidegate` or `self`, and with anything else nobody manages the \
               add-on. On a ManagedClusterAddOn, `tidegate.io/hook-timeout` is a duration such as `10m`, \
               `tidegate.io/hook-timeout-policy` is `release` or `block`, and `tidegate.io/skip-hooks` is `true` or `false`. Warns.",
         check: values_on_addon,
@@ -150,7 +152,7 @@ fn values_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     };
     let mut warn = |key: &str, fault: Fault| findings.warn(fault.at(annotations.path.entry(key), VALUE));
     if let Some(text) = annotations.text(LIFECYCLE) {
-        let known = [LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF];
+        let known = [LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE];
         if !text.is_empty() && !known.contains(&text) {
             warn(LIFECYCLE, one_of(text, &known));
         }

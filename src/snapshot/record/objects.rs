@@ -111,6 +111,8 @@ pub enum InstallStrategy {
 pub enum Lifecycle {
     /// The hub manages the add-on: it says so, or there is no annotation.
     Managed,
+    /// Tidegate manages the add-on, whoever else manages others.
+    Tidegate,
     /// The annotation has no value.
     Empty,
     /// Anything else: the add-on manages itself.
