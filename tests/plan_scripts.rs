@@ -81,11 +81,8 @@ fn settings(script: &str) -> Settings {
                 settings.startup = time.try_into().expect("not negative");
             }
             ["setting", "decision-grace", time] => {
-                settings.decision_grace = time
-                    .parse::<jiff::SignedDuration>()
-                    .ok()
-                    .and_then(|time| time.try_into().ok())
-                    .expect("a length of time");
+                let time: jiff::SignedDuration = time.parse().expect("a length of time");
+                settings.decision_grace = time.try_into().expect("not negative");
             }
             ["setting", "hub-namespaces", names] => {
                 settings.hub_namespaces = HubNamespaces::of(names.split(','));

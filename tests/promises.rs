@@ -163,7 +163,10 @@ fn one_field_is_ever_filled_in() {
             );
         }
     }
-    assert_eq!(paths.into_iter().collect::<Vec<_>>(), ["/spec/installNamespace"]);
+    // In `v1beta1` the field is an annotation.
+    let annotation = "/metadata/annotations/addon.open-cluster-management.io~1v1alpha1-install-namespace";
+    let expected = ["/metadata/annotations", annotation, "/spec/installNamespace"];
+    assert_eq!(paths.into_iter().collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -36,7 +36,13 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
     let verdict = match v1beta1::Read::of(request) {
         Some(read) => {
             let verdict = decided(&read.request(request), facts, rulebook);
-            read.told(verdict, request.resource)
+            let unconverted = read.unconverted(request);
+            let unconverted = unconverted.map(|request| decided(&request, facts, rulebook));
+            let verdict = read.told(verdict, request.resource);
+            match unconverted {
+                Some(other) => verdict.refusing_as_well(other),
+                None => verdict,
+            }
         }
         None => decided(request, facts, rulebook),
     };

@@ -14,7 +14,7 @@ use super::shape::UNKNOWN_FIELD;
 use super::verdict::Verdict;
 use crate::api::v1alpha1::{GROUP, VERSION};
 use crate::conversion::{
-    KINDS, OLD_NAMES, Version, convert, place_in_v1beta1, read_as_written, words_of_v1beta1,
+    KINDS, OLD_NAMES, Version, convert, place_in_v1beta1, read_as_written, speaks_v1alpha1, words_of_v1beta1,
 };
 use crate::field::{Class, Fault, Path, Violation};
 
@@ -24,6 +24,8 @@ pub(super) struct Read {
     old: Option<Box<RawValue>>,
     /// What the author wrote that `v1beta1` does not have.
     strays: Vec<Violation>,
+    /// Whether anything in the object means something in `v1alpha1` as it stands.
+    speaks_v1alpha1: bool,
 }
 
 impl Read {
@@ -46,6 +48,9 @@ impl Read {
             .iter()
             .flat_map(|object| strays(request.resource, object))
             .collect();
+        let speaks_v1alpha1 = object
+            .as_ref()
+            .map_or_else(|| request.object.is_some(), speaks_v1alpha1);
         let alpha = |raw: Option<&RawValue>, parsed: Option<Value>| match parsed {
             Some(object) => to_raw_value(&read_as_written(object)).ok(),
             None => raw.map(ToOwned::to_owned),
@@ -54,6 +59,7 @@ impl Read {
             object: alpha(request.object, object),
             old: alpha(request.old, parsed(request.old)),
             strays,
+            speaks_v1alpha1,
         })
     }
 
@@ -65,6 +71,16 @@ impl Read {
             old: self.old.as_deref(),
             ..*request
         }
+    }
+
+    /// Returns the request about what is stored where the hub's definition converts nothing, if that means anything else: nobody gets
+    /// past a rule by writing a field of the one version into an object of the other.
+    pub(super) fn unconverted<'a>(&self, request: &Request<'a>) -> Option<Request<'a>> {
+        let request = Request {
+            version: VERSION,
+            ..*request
+        };
+        self.speaks_v1alpha1.then_some(request)
     }
 
     /// Tells a verdict about what was read as one about what was written.

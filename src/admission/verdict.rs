@@ -88,6 +88,25 @@ impl Verdict {
         }
     }
 
+    /// Returns the verdict with what another one refuses, or leaves open.
+    pub(super) fn refusing_as_well(mut self, other: Self) -> Self {
+        self.violations.extend(other.violations);
+        self.violations.sort();
+        self.violations.dedup();
+        self.undecided.extend(other.undecided);
+        self.undecided.sort();
+        self.undecided.dedup();
+        self.asks.extend(other.asks);
+        self.rights.extend(other.rights);
+        if !self.allowed() {
+            self.patch = Patch::default();
+            if self.identity == Identity::default() {
+                self.identity = other.identity;
+            }
+        }
+        self
+    }
+
     /// Returns the verdict with what policies want to be recorded.
     pub(super) fn noting(self, annotations: BTreeMap<String, String>) -> Self {
         Self { annotations, ..self }

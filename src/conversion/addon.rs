@@ -40,17 +40,10 @@ pub(super) fn map(whole: &mut Value, to: Version) -> Fidelity {
     if let Some(spec) = object(whole, "spec") {
         fidelity = renamed(spec, SPEC, to);
         let name = if to == Version::V1alpha1 { SPEC.0 } else { SPEC.1 };
-        match spec.get_mut(name) {
-            Some(Value::Array(entries)) => {
-                for entry in entries {
-                    fidelity = fidelity.and(
-                        entry
-                            .as_object_mut()
-                            .map_or(Fidelity::Exact, |entry| moved(entry, to)),
-                    );
-                }
+        if let Some(Value::Array(entries)) = spec.get_mut(name) {
+            for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+                fidelity = fidelity.and(moved(entry, to));
             }
-            Some(_) | None => {}
         }
     }
     if let Some(status) = object(whole, "status") {

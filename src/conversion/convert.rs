@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::fields::Fidelity;
 use super::kept::{Kept, parts};
+use super::places::OLD_NAMES;
 use super::version::Version;
 use super::{addon, cluster_addon};
 
@@ -26,6 +27,39 @@ pub fn read_as_written(object: Value) -> Value {
     match Version::of(&object) {
         Some(Version::V1beta1) => converted(object, Version::V1alpha1, Reading::Written),
         Some(Version::V1alpha1) | None => object,
+    }
+}
+
+/// Tells whether an object has a field in the place and by the name of `v1alpha1` alone: where a hub's definition converts nothing, it
+/// is stored so, whatever version was written.
+#[must_use]
+pub fn speaks_v1alpha1(object: &Value) -> bool {
+    let Some(kind) = kind_of(object) else { return false };
+    let old_names = OLD_NAMES.iter().map(|(_, [part, name], _)| [*part, *name]);
+    let mut old_names = old_names.filter(|[_, name]| kind.known.contains(name));
+    old_names.any(|[part, name]| object.get(part).is_some_and(|part| part.get(name).is_some()))
+        || kind.only.iter().any(|path| is_there(object, path))
+}
+
+fn is_there(object: &Value, path: &str) -> bool {
+    let (step, rest) = path.split_once('.').unwrap_or((path, ""));
+    let name = step.strip_suffix("[]").unwrap_or(step);
+    let Some(next) = object.get(name) else {
+        return false;
+    };
+    match next {
+        _ if rest.is_empty() => true,
+        Value::Array(items) => items.iter().any(|item| is_there(item, rest)),
+        Value::Object(_) => is_there(next, rest),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+fn kind_of(object: &Value) -> Option<Kind> {
+    match object.get("kind").and_then(Value::as_str) {
+        Some("ClusterManagementAddOn") => Some(ADDON),
+        Some("ManagedClusterAddOn") => Some(CLUSTER_ADDON),
+        Some(_) | None => None,
     }
 }
 
@@ -55,11 +89,7 @@ const CLUSTER_ADDON: Kind = Kind {
 };
 
 fn converted(mut object: Value, to: Version, reading: Reading) -> Value {
-    let kind = match object.get("kind").and_then(Value::as_str) {
-        Some("ClusterManagementAddOn") => Some(ADDON),
-        Some("ManagedClusterAddOn") => Some(CLUSTER_ADDON),
-        Some(_) | None => None,
-    };
+    let kind = kind_of(&object);
     if let Some(fields) = object.as_object_mut() {
         fields.insert("apiVersion".to_owned(), Value::from(to.api_version()));
     }

@@ -193,20 +193,17 @@ fn annotate(whole: &mut Value, name: &str, text: Option<String>) {
     let Some(metadata) = metadata.as_object_mut() else {
         return;
     };
-    match text {
-        Some(text) => {
-            let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
-            if let Some(annotations) = annotations.as_object_mut() {
-                annotations.insert(name.to_owned(), Value::from(text));
-            }
+    if let Some(text) = text {
+        let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(name.to_owned(), Value::from(text));
         }
-        None => {
-            let annotations = metadata.get_mut("annotations").and_then(Value::as_object_mut);
-            let is_empty = annotations.is_some_and(|all| all.remove(name).is_some() && all.is_empty());
-            if is_empty {
-                metadata.remove("annotations");
-            }
-        }
+        return;
+    }
+    let annotations = metadata.get_mut("annotations").and_then(Value::as_object_mut);
+    let is_empty = annotations.is_some_and(|all| all.remove(name).is_some() && all.is_empty());
+    if is_empty {
+        metadata.remove("annotations");
     }
 }
 

@@ -24,6 +24,9 @@ pub const KINDS: [(&str, &str); 4] = [
 ];
 
 impl Version {
+    /// Both.
+    pub const EVERY: [Self; 2] = [Self::V1alpha1, Self::V1beta1];
+
     /// Returns its name, as `v1beta1`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,7 +56,7 @@ impl Version {
     }
 
     /// The annotation of an object of the other version for what only this one can hold.
-    pub(super) const fn kept_in(self) -> &'static str {
+    pub const fn kept_in(self) -> &'static str {
         match self {
             Self::V1alpha1 => "tidegate.io/v1alpha1-only",
             Self::V1beta1 => "tidegate.io/v1beta1-only",

@@ -36,7 +36,7 @@ mod versions;
 mod view;
 
 pub use content::{DeploymentConfig, NodePlacement, Template};
-pub use copied::{copied_digest, copied_record};
+pub use copied::*;
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use events::Event;
 pub use facts::*;
@@ -53,9 +53,7 @@ pub use record::{
 };
 pub use registration::*;
 pub use removal::{Absences, FailedHook, Farewell, HookTimeout, Pace, TimeoutPolicy};
-pub use settings::{
-    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Managing, Settings, Vocabulary,
-};
+pub use settings::*;
 pub use store::Store;
 pub use versions::{MOST_VERSIONS, Oddity, Offer, Versions};
 pub use view::{Scope, Site, View};

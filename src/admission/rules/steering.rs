@@ -13,6 +13,7 @@ use crate::admission::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use crate::api::names::annotations::{
     LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE,
 };
+use crate::conversion::Version;
 use crate::field::{Class, Fault, Findings, nearest, quoted};
 use crate::model::{ConfigType, KNOWN_TYPES, protected_types};
 use crate::snapshot::{HookTimeout, TimeoutPolicy, terms};
@@ -104,7 +105,9 @@ fn warn_unknown(
     let own = annotations
         .entries(effort)
         .filter(|(key, _)| key.starts_with(OWN));
-    for (key, _) in own.filter(|(key, _)| !known.contains(key)) {
+    // What the other version of the object says is nobody's to write, and in nobody's way.
+    let is_known = |key: &str| known.contains(&key) || Version::EVERY.iter().any(|one| one.kept_in() == key);
+    for (key, _) in own.filter(|(key, _)| !is_known(key)) {
         let near = effort.hint(|| nearest(key, known.iter().copied()));
         let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
         let fault = Fault::of_text(Class::NotFound, key, "nobody reads this annotation here");
