@@ -72,6 +72,7 @@ async fn authors_of_v1beta1_are_told_in_their_words_and_lose_nothing() {
         let author = Author(&kubeconfig);
         author.directs(&program.url, authority.ca_pem());
         addons(&author);
+        addons_come_and_go_between_versions(&author);
         addons_of_clusters(&author);
         program.end();
     });
@@ -99,7 +100,9 @@ fn addons(author: &Author<'_>) {
         assert!(refused.stderr.contains(place), "{place}: {}", refused.stderr);
     }
     assert!(!refused.stderr.contains("supportedConfigs"), "{}", refused.stderr);
+}
 
+fn addons_come_and_go_between_versions(author: &Author<'_>) {
     let right = json!({"defaultConfigs": [{"group": "a.b", "resource": "things", "name": "x"}, {"group": "a.b", "resource": "others",
         "name": "__reserved_no_default__"}], "installStrategy": {"type": "Manual"}});
     let stored = author.apply(&beta(
