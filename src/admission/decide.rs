@@ -36,17 +36,17 @@ pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verd
     let verdict = match v1beta1::Read::of(request) {
         Some(read) => {
             let verdict = decided(&read.request(request), facts, rulebook);
-            let unconverted = read.unconverted(request);
-            let unconverted = unconverted.map(|request| decided(&request, facts, rulebook));
-            let verdict = read.told(verdict, request.resource);
-            match unconverted {
-                Some(other) => verdict.refusing_as_well(other),
-                None => verdict,
-            }
+            read.told(verdict, request.resource)
         }
         None => decided(request, facts, rulebook),
     };
-    verdict.of_stored(is_stored)
+    let others = v1beta1::Other::of(request);
+    let others = others
+        .iter()
+        .map(|other| decided(&other.request(request), facts, rulebook));
+    others
+        .fold(verdict, Verdict::refusing_as_well)
+        .of_stored(is_stored)
 }
 
 fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {

@@ -14,7 +14,7 @@ use super::shape::UNKNOWN_FIELD;
 use super::verdict::Verdict;
 use crate::api::v1alpha1::{GROUP, VERSION};
 use crate::conversion::{
-    KINDS, OLD_NAMES, Version, convert, place_in_v1beta1, read_as_written, speaks_v1alpha1, words_of_v1beta1,
+    KINDS, OLD_NAMES, OtherReading, Version, convert, place_in_v1beta1, read_as_written, words_of_v1beta1,
 };
 use crate::field::{Class, Fault, Path, Violation};
 
@@ -24,8 +24,6 @@ pub(super) struct Read {
     old: Option<Box<RawValue>>,
     /// What the author wrote that `v1beta1` does not have.
     strays: Vec<Violation>,
-    /// Whether anything in the object means something in `v1alpha1` as it stands.
-    speaks_v1alpha1: bool,
 }
 
 impl Read {
@@ -48,9 +46,6 @@ impl Read {
             .iter()
             .flat_map(|object| strays(request.resource, object))
             .collect();
-        let speaks_v1alpha1 = object
-            .as_ref()
-            .map_or_else(|| request.object.is_some(), speaks_v1alpha1);
         let alpha = |raw: Option<&RawValue>, parsed: Option<Value>| match parsed {
             Some(object) => to_raw_value(&read_as_written(object)).ok(),
             None => raw.map(ToOwned::to_owned),
@@ -59,7 +54,6 @@ impl Read {
             object: alpha(request.object, object),
             old: alpha(request.old, parsed(request.old)),
             strays,
-            speaks_v1alpha1,
         })
     }
 
@@ -71,16 +65,6 @@ impl Read {
             old: self.old.as_deref(),
             ..*request
         }
-    }
-
-    /// Returns the request about what is stored where the hub's definition converts nothing, if that means anything else: nobody gets
-    /// past a rule by writing a field of the one version into an object of the other.
-    pub(super) fn unconverted<'a>(&self, request: &Request<'a>) -> Option<Request<'a>> {
-        let request = Request {
-            version: VERSION,
-            ..*request
-        };
-        self.speaks_v1alpha1.then_some(request)
     }
 
     /// Tells a verdict about what was read as one about what was written.
@@ -107,6 +91,54 @@ impl Read {
             Err(_) => Patch::default(),
         }
     }
+}
+
+/// What else a hub may make of the object of a request than what was read.
+pub(super) struct Other {
+    object: Box<RawValue>,
+    old: Option<Box<RawValue>>,
+}
+
+impl Other {
+    /// Returns everything else that may be made of it: nobody gets past a rule by what one conversion sees and another does not.
+    pub(super) fn of(request: &Request<'_>) -> Vec<Self> {
+        let is_ours =
+            request.group == GROUP && KINDS.iter().any(|(_, resource)| *resource == request.resource);
+        let raw = request.object.filter(|_| is_ours && !request.passes_unseen());
+        let raw = raw.filter(|raw| may_differ(request.version, raw.get()));
+        let Some(raw) = raw.filter(|_| bounds::excess(request).refused.is_empty()) else {
+            return Vec::new();
+        };
+        let parse = |raw: &RawValue| -> Option<Value> { serde_json::from_str(raw.get()).ok() };
+        let Some(object) = parse(raw) else {
+            return Vec::new();
+        };
+        let read = |reading: OtherReading| {
+            let old = request.old.and_then(parse).map(|old| reading.read(old));
+            Some(Self {
+                object: to_raw_value(&reading.read(object.clone())).ok()?,
+                old: old.and_then(|old| to_raw_value(&old).ok()),
+            })
+        };
+        OtherReading::of(&object).into_iter().filter_map(read).collect()
+    }
+
+    /// Returns the request about it.
+    pub(super) fn request<'a>(&'a self, request: &Request<'a>) -> Request<'a> {
+        Request {
+            version: VERSION,
+            object: Some(&self.object),
+            old: self.old.as_deref(),
+            ..*request
+        }
+    }
+}
+
+/// Tells by its text whether an object can have another reading: most of `v1alpha1` need not be parsed for it. What is escaped may be
+/// anything.
+fn may_differ(version: &str, text: &str) -> bool {
+    let signs = [Version::V1beta1.kept_in(), "\\u", "\\/"];
+    version != VERSION || signs.iter().any(|sign| text.contains(sign))
 }
 
 /// Returns the fields that only `v1alpha1` has.

@@ -30,10 +30,69 @@ pub fn read_as_written(object: Value) -> Value {
     }
 }
 
+/// How else a hub may read an object than this program does: everything that any hub may make of it has to be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherReading {
+    /// As it stands, where the definition converts nothing.
+    Unconverted,
+    /// Without what is kept in it: Open Cluster Management's conversion knows nothing of that.
+    WithoutKept,
+    /// As `v1beta1` will show it.
+    Shown,
+}
+
+impl OtherReading {
+    /// Returns the other readings of an object that may mean anything else.
+    #[must_use]
+    pub fn of(object: &Value) -> Vec<Self> {
+        let Some(version) = Version::of(object) else {
+            return Vec::new();
+        };
+        let is_beta = version == Version::V1beta1;
+        let all = [
+            (Self::Unconverted, is_beta && speaks_v1alpha1(object)),
+            (
+                Self::WithoutKept,
+                is_beta && Kept::is_in(object, Version::V1alpha1),
+            ),
+            (Self::Shown, Kept::is_in(object, Version::V1beta1)),
+        ];
+        all.into_iter()
+            .filter(|(_, differs)| *differs)
+            .map(|(one, _)| one)
+            .collect()
+    }
+
+    /// Reads an object as `v1alpha1` in this way.
+    #[must_use]
+    pub fn read(self, mut object: Value) -> Value {
+        match self {
+            Self::Unconverted => {
+                if let Some(fields) = object.as_object_mut() {
+                    fields.insert(
+                        "apiVersion".to_owned(),
+                        Value::from(Version::V1alpha1.api_version()),
+                    );
+                }
+                object
+            }
+            Self::WithoutKept => {
+                Kept::forget(&mut object, Version::V1alpha1);
+                read_as_written(object)
+            }
+            Self::Shown => {
+                let kept = Kept::text(&object, Version::V1beta1);
+                let mut stored = read_as_written(object);
+                Kept::set(&mut stored, Version::V1beta1, kept);
+                read_as_written(convert(stored, Version::V1beta1))
+            }
+        }
+    }
+}
+
 /// Tells whether an object has a field in the place and by the name of `v1alpha1` alone: where a hub's definition converts nothing, it
 /// is stored so, whatever version was written.
-#[must_use]
-pub fn speaks_v1alpha1(object: &Value) -> bool {
+fn speaks_v1alpha1(object: &Value) -> bool {
     let Some(kind) = kind_of(object) else { return false };
     let old_names = OLD_NAMES.iter().map(|(_, [part, name], _)| [*part, *name]);
     let mut old_names = old_names.filter(|[_, name]| kind.known.contains(name));
@@ -96,13 +155,13 @@ fn converted(mut object: Value, to: Version, reading: Reading) -> Value {
     let Some(kind) = kind else { return object };
     let mut back = Kept::read(&mut object, to);
     if back.restore(&mut object) {
+        Kept::forget(&mut object, to.other());
         return object;
     }
+    let from = to.other();
+    // Written by hand: a version keeps nothing for itself. Left there, it would come true on the way back.
+    Kept::forget(&mut object, from);
     let was = parts(&object);
-    let from = match to {
-        Version::V1alpha1 => Version::V1beta1,
-        Version::V1beta1 => Version::V1alpha1,
-    };
     // Such a field of a `v1beta1` object is none of its own, and means nothing.
     let mut kept = Kept::take(&mut object, kind.only);
     kept.note_unknown(&object, kind.known, &back);

@@ -137,6 +137,27 @@ impl Kept {
         true
     }
 
+    /// Returns the annotation for what only a version can hold.
+    pub(super) fn text(whole: &Value, of: Version) -> Option<String> {
+        let annotations = whole.get("metadata")?.get("annotations")?;
+        annotations.get(of.kept_in())?.as_str().map(str::to_owned)
+    }
+
+    /// Tells whether an object has that annotation.
+    pub(super) fn is_in(whole: &Value, of: Version) -> bool {
+        Self::text(whole, of).is_some()
+    }
+
+    /// Sets that annotation.
+    pub(super) fn set(whole: &mut Value, of: Version, text: Option<String>) {
+        annotate(whole, of.kept_in(), text);
+    }
+
+    /// Takes that annotation away.
+    pub(super) fn forget(whole: &mut Value, of: Version) {
+        annotate(whole, of.kept_in(), None);
+    }
+
     /// Takes what is kept out of the annotations of an object. What nobody can read is dropped: nothing of ours is in it.
     pub(super) fn read(whole: &mut Value, of: Version) -> Self {
         let metadata = object(whole, "metadata");

@@ -22,7 +22,7 @@ mod version;
 #[cfg(test)]
 mod round_trip_tests;
 
-pub use convert::{convert, read_as_written, speaks_v1alpha1};
+pub use convert::{OtherReading, convert, read_as_written};
 pub use places::{OLD_NAMES, place_in_v1beta1, words_of_v1beta1};
 pub use review::{CONVERT_PATH, ReviewError, answer};
 pub use version::{KINDS, Version};

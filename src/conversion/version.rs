@@ -40,6 +40,14 @@ impl Version {
         format!("{GROUP}/{}", self.name())
     }
 
+    /// Returns the other one.
+    pub(super) const fn other(self) -> Self {
+        match self {
+            Self::V1alpha1 => Self::V1beta1,
+            Self::V1beta1 => Self::V1alpha1,
+        }
+    }
+
     /// Reads `group/version`.
     pub fn parse(api_version: &str) -> Option<Self> {
         let name = api_version.strip_prefix(GROUP)?.strip_prefix('/')?;
