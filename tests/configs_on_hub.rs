@@ -3,11 +3,6 @@
 //!
 //! Every request of the controllers passes a gate that notes it, and that can refuse it as a hub without permissions does.
 
-#[path = "support/hub.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod support;
-
-use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -23,6 +18,9 @@ use tidegate::api::v1alpha1::ManagedClusterAddOn;
 use tidegate::api::work::ManifestWork;
 use tidegate::controllers::{Tide, TideOptions};
 use tidegate::hash::SpecHash;
+
+use crate::testkit::hubs;
+use crate::testkit::waiting::eventually;
 
 const ADDON: &str = "configured";
 const GROUP: &str = "addon.open-cluster-management.io";
@@ -90,10 +88,10 @@ struct Scene {
 
 /// A hub with two clusters; `left_out` are definitions that it lacks.
 async fn scene(gate: Gate, left_out: &[&str]) -> Scene {
-    let mut definitions = support::definitions();
+    let mut definitions = hubs::definitions();
     definitions.retain(|crd| !left_out.iter().any(|name| crd["metadata"]["name"] == **name));
-    let hub = support::hub_with(definitions).await;
-    let fleet = support::fleet(hub.client(), 2, &[]).await;
+    let hub = hubs::hub_with(definitions).await;
+    let fleet = hubs::fleet(hub.client(), 2, &[]).await;
     let tide = Tide::start(gate.client(&hub), TideOptions::default())
         .await
         .expect("the tide starts");
@@ -231,10 +229,6 @@ impl Scene {
         self.fleet.shutdown().await;
         self.hub.shutdown().await;
     }
-}
-
-async fn eventually<F: Future<Output = bool>>(what: &str, mut check: impl FnMut() -> F) {
-    assert!(support::comes(&mut check).await, "{what} never comes");
 }
 
 fn gadgets() -> Value {

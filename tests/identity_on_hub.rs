@@ -3,7 +3,6 @@
 //! The controllers run as a service account with the shipped roles; the agent has what Open Cluster Management gives it:
 //! certificates to ask for, statuses and works of its own namespace. The manifests are those of `tests/attacks/`.
 
-use std::future::Future;
 use std::path::Path;
 use std::process::Command;
 
@@ -18,9 +17,8 @@ use serde_json::{Value, json};
 use tidegate::controllers::{Tide, TideOptions};
 use tidegate::snapshot::{agent_groups, agent_user};
 
-#[path = "support/hub.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod support;
+use crate::testkit::hubs;
+use crate::testkit::waiting::{self, eventually};
 
 const HUB_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 const ADDONS: &str = "addon.open-cluster-management.io/v1alpha1";
@@ -94,7 +92,7 @@ fn fleet() -> Vec<Value> {
 
 impl Scene {
     async fn start() -> Self {
-        let definitions = support::definitions().into_iter();
+        let definitions = hubs::definitions().into_iter();
         let builder = definitions.fold(DevHub::builder().authz(Authz::Rbac), Builder::crd);
         let hub = builder.start().await.expect("a hub starts");
         let shipped = [
@@ -125,7 +123,7 @@ impl Scene {
         .await
         .expect("decided");
         let client = somebody(&hub, ACCOUNT, &[]);
-        let tide = support::tide(client, TideOptions::default()).await;
+        let tide = hubs::tide(client, TideOptions::default()).await;
         Self { hub, tide }
     }
 
@@ -162,7 +160,7 @@ impl Scene {
 
     async fn says(&self, (addon, cluster): (&str, &str), kind: &str, words: &str) {
         let comes =
-            support::comes(|| async { self.condition(addon, cluster, kind).await.contains(words) }).await;
+            waiting::comes(|| async { self.condition(addon, cluster, kind).await.contains(words) }).await;
         let said = self.condition(addon, cluster, kind).await;
         assert!(
             comes,
@@ -267,10 +265,6 @@ async fn honest(scene: &Scene, (addon, cluster): (&str, &str)) {
         )
         .await;
     eventually("the agent gets its own", || scene.is_answered(&name)).await;
-}
-
-async fn eventually<F: Future<Output = bool>>(what: &str, mut check: impl FnMut() -> F) {
-    assert!(support::comes(&mut check).await, "{what}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

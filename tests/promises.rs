@@ -1,21 +1,17 @@
 //! What `docs/promises.md` promises: every test that it names exists, and here are those that stood nowhere else.
 
-#[path = "admission/asked.rs"]
-#[expect(dead_code, reason = "pages need more of it than these questions")]
-mod asked;
-#[path = "admission/pages.rs"]
-mod pages;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use pages::{Example, pages};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use tidegate::admission::{Circumstances, Door, Endpoint, Request, Rulebook, configurations, decide, wire};
 use tidegate::offline::Hub;
 use tidegate::plan::{self, Action};
 use tidegate::snapshot::{Kind, Settings};
+
+use crate::testkit::asked;
+use crate::testkit::pages::{Example, pages};
 
 fn repository(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)

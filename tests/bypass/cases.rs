@@ -14,8 +14,8 @@ use tidegate::admission::{Circumstances, Door, Operation, Request, Rulebook, Ver
 use tidegate::policy::{Origin, PolicySet, Source};
 use tidegate::snapshot::Facts;
 
-use crate::asked::{WrittenFacts, resource};
-use crate::pages::pages;
+use crate::testkit::asked::{WrittenFacts, resource};
+use crate::testkit::pages::pages;
 
 /// One denied object, and the world in which it is denied.
 #[derive(Clone)]

@@ -119,46 +119,46 @@ impl Ruled for HubConfig {
 
 impl Ruled for Template {
     const RULES: &'static [&'static [Rule<Self>]] = {
-    let [
-        manifests,
-        owner,
-        pods,
-        same_object,
-        signers,
-        variables,
-        version,
-        withdrawn,
-    ] = template::FAMILIES;
-    &[
-        deletion::ON_TEMPLATES,
-        in_place::ON_TEMPLATES,
-        permission::ON_TEMPLATES,
-        manifests,
-        owner,
-        pods,
-        same_object,
-        signers,
-        variables,
-        version,
-        withdrawn,
-    ]
-};
+        let [
+            manifests,
+            owner,
+            pods,
+            same_object,
+            signers,
+            variables,
+            version,
+            withdrawn,
+        ] = template::FAMILIES;
+        &[
+            deletion::ON_TEMPLATES,
+            in_place::ON_TEMPLATES,
+            permission::ON_TEMPLATES,
+            manifests,
+            owner,
+            pods,
+            same_object,
+            signers,
+            variables,
+            version,
+            withdrawn,
+        ]
+    };
 }
 
 impl Ruled for DeploymentConfig {
     const RULES: &'static [&'static [Rule<Self>]] = {
-    let [nodes, proxy, registries, resources, variables] = deployment_config::FAMILIES;
-    &[
-        nodes,
-        proxy,
-        registries,
-        resources,
-        variables,
-        deletion::ON_DEPLOYMENT_CONFIGS,
-        in_place::ON_DEPLOYMENT_CONFIGS,
-        install_namespace::ON_DEPLOYMENT_CONFIGS,
-    ]
-};
+        let [nodes, proxy, registries, resources, variables] = deployment_config::FAMILIES;
+        &[
+            nodes,
+            proxy,
+            registries,
+            resources,
+            variables,
+            deletion::ON_DEPLOYMENT_CONFIGS,
+            in_place::ON_DEPLOYMENT_CONFIGS,
+            install_namespace::ON_DEPLOYMENT_CONFIGS,
+        ]
+    };
 }
 
 impl Ruled for Placement {

@@ -1,14 +1,12 @@
 //! The pages in `tests/admission/`, read: shared by the tests that ask their examples.
 
-#![expect(dead_code, reason = "each test that reads pages needs other parts of them")]
-
 use std::path::PathBuf;
 
 use serde_json::Value;
 use tidegate::admission::Operation;
 use tidegate::snapshot::Facts;
 
-use crate::asked::{Asked, WrittenFacts};
+use super::asked::{Asked, WrittenFacts};
 
 /// One example of a page.
 pub(crate) struct Example {
