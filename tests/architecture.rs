@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 mod checks;
+mod programs;
 
 use checks::{
     WRITERS, door_faults, header_fault, impurities, members, mutations, openings, outlets, production,

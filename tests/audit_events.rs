@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::testkit::audited::{A_WHILE, Audited, instance, objects, policy, started, store};
 use crate::testkit::hubs::hub;
-use crate::testkit::waiting::until;
+use crate::testkit::waiting::{self, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_that_begins_or_ceases_to_be_at_fault_gets_one_event() {
@@ -82,8 +82,7 @@ async fn whoever_does_not_lead_tells_nothing() {
     })
     .await;
     store(&hub, &instance("hallo")).await;
-    tokio::time::sleep(A_WHILE).await;
-    let all = events(&hub).await;
+    let all = waiting::at_rest(A_WHILE, || events(&hub)).await;
     assert!(all.len() == 1 && all[0].contains("c1/heloo"), "{all:?}");
     leader.stop().await;
     observer.stop().await;

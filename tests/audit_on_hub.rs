@@ -193,10 +193,9 @@ async fn a_report_that_somebody_edits_is_put_right_whatever_its_hash_says() {
         .patch("tidegate-audit", &PatchParams::default(), &Patch::Merge(note))
         .await
         .expect("noted");
-    tokio::time::sleep(A_WHILE).await;
-    let after = audited.report("policyreports", "c1").await.expect("it stands");
+    let after = waiting::at_rest(A_WHILE, || audited.report("policyreports", "c1")).await;
     assert_eq!(
-        after["metadata"]["resourceVersion"].as_str(),
+        after.expect("it stands")["metadata"]["resourceVersion"].as_str(),
         noted.metadata.resource_version.as_deref()
     );
     audited.stop().await;
@@ -244,10 +243,9 @@ async fn whoever_leads_next_writes_nothing_twice_and_takes_away_what_is_over() {
     }
     let second = Audited::start(hub.client()).await;
     gone(&second, "default", "the report that is over is gone").await;
-    tokio::time::sleep(A_WHILE).await;
-    let again = second.report("policyreports", "c1").await.expect("it stands");
+    let again = waiting::at_rest(A_WHILE, || second.report("policyreports", "c1")).await;
     assert_eq!(
-        again["metadata"]["resourceVersion"],
+        again.expect("it stands")["metadata"]["resourceVersion"],
         standing["metadata"]["resourceVersion"]
     );
     // Only what is over was written.
@@ -273,8 +271,8 @@ async fn wrote(audited: &Audited, wanted: u64) {
         (audited.writes() == wanted).then_some(())
     })
     .await;
-    tokio::time::sleep(A_WHILE).await;
-    assert_eq!(audited.writes(), wanted, "{}", audited.metrics());
+    let writes = waiting::at_rest(A_WHILE, async || audited.writes()).await;
+    assert_eq!(writes, wanted, "{}", audited.metrics());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -331,8 +329,7 @@ async fn whoever_does_not_lead_neither_judges_nor_writes() {
     let (leads, leading) = watch::channel(false);
     let audited = Audited::led(hub.client(), leading).await;
     let counted = || (audited.count("tidegate_audit_judgements_total"), audited.writes());
-    tokio::time::sleep(A_WHILE).await;
-    assert_eq!(counted(), (0, 0));
+    assert_eq!(waiting::at_rest(A_WHILE, async || counted()).await, (0, 0));
     leads.send_replace(true);
     until("a report", || audited.report("policyreports", "c1")).await;
     until("the other report", || audited.report("clusterpolicyreports", "")).await;
@@ -343,8 +340,8 @@ async fn whoever_does_not_lead_neither_judges_nor_writes() {
     .await;
     let (judged, written) = waiting::at_rest(A_WHILE, async || counted()).await;
     store(&hub, &instance("nobody")).await;
-    tokio::time::sleep(A_WHILE).await;
-    assert_eq!(counted(), (judged, written), "somebody else does it now");
+    let after = waiting::at_rest(A_WHILE, async || counted()).await;
+    assert_eq!(after, (judged, written), "somebody else does it now");
     leads.send_replace(true);
     until("both in the report", || async {
         let report = audited.report("policyreports", "c1").await?;

@@ -222,7 +222,7 @@ async fn storable(rig: &Rig, rules: Vec<Candidates>, others: &[Value]) -> (Vec<C
 }
 
 /// These only warn: nothing is denied that could be stored.
-const ADVICE: [&str; 37] = [
+const ADVICE: [&str; 38] = [
     "annotation/unknown",
     "annotation/value",
     "blast-radius/move",
@@ -237,6 +237,7 @@ const ADVICE: [&str; 37] = [
     "deletion/binding-in-use",
     "deletion/comes-back",
     "deletion/config-in-use",
+    "deletion/guarded",
     "deletion/placement-in-use",
     "install/namespace-ignored",
     "install/overlap",

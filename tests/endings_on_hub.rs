@@ -14,7 +14,7 @@ use tidegate::api::work::ManifestWork;
 use tidegate::controllers::{Tide, TideOptions};
 
 use crate::testkit::hubs;
-use crate::testkit::waiting::eventually_or;
+use crate::testkit::waiting::{self, eventually_or};
 
 const CLUSTERS: usize = 3;
 const LABEL: &str = "feature.open-cluster-management.io/addon-parting";
@@ -155,7 +155,7 @@ async fn an_uninstall_runs_the_hooks_and_leaves_nothing_behind() {
         .delete("parting", &DeleteParams::default())
         .await
         .expect("the template is deleted");
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    waiting::at_rest(Duration::from_millis(300), || scene.left()).await;
     scene.delete_addon(&DeleteParams::default()).await;
     eventually_or(
         "a hook fails",
@@ -208,9 +208,10 @@ async fn orphans_stay_until_somebody_deletes_them() {
         || async { !scene.left().await.contains_key("cma /parting") },
     )
     .await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(
-        scene.left().await.len(),
+        waiting::at_rest(Duration::from_secs(1), || scene.left())
+            .await
+            .len(),
         3 * CLUSTERS,
         "instances, works and labels stay"
     );

@@ -244,10 +244,9 @@ async fn shown(scene: &Scene, kind: Kind, fault: Fault, starts: bool) {
         tide
     };
     let deletions = scene.faulty.deletions();
-    tokio::time::sleep(BAD).await;
-    assert_eq!(
-        scene.faulty.deletions(),
-        deletions,
+    let nothing_goes = async || scene.faulty.deletions() == deletions;
+    assert!(
+        waiting::stays(BAD, nothing_goes).await,
         "{what}: something was deleted"
     );
     assert_eq!(scene.standing().await, before, "{what}: the fleet has changed");

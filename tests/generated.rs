@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use tidegate::api;
 
+use crate::testkit::manifests::repository;
+
 #[test]
 fn manifests_are_what_the_types_say() {
     let update = std::env::var_os("UPDATE_EXPECT").is_some();
@@ -70,5 +72,5 @@ fn files(folder: &Path) -> Vec<String> {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/crds")
+    repository("manifests/crds")
 }

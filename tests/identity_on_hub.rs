@@ -3,7 +3,6 @@
 //! The controllers run as a service account with the shipped roles; the agent has what Open Cluster Management gives it:
 //! certificates to ask for, statuses and works of its own namespace. The manifests are those of `tests/attacks/`.
 
-use std::path::Path;
 use std::process::Command;
 
 use base64::Engine as _;
@@ -18,6 +17,7 @@ use tidegate::controllers::{Tide, TideOptions};
 use tidegate::snapshot::{agent_groups, agent_user};
 
 use crate::testkit::hubs;
+use crate::testkit::manifests::{documents, repository};
 use crate::testkit::waiting::{self, eventually};
 
 const HUB_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
@@ -31,14 +31,6 @@ const ADMIN: (&str, &[&str]) = ("kubernetes-admin", &["kubeadm:cluster-admins"])
 struct Scene {
     hub: DevHub,
     tide: Tide,
-}
-
-fn manifests(path: &str) -> Vec<Value> {
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a manifest");
-    let documents = text.split("\n---\n");
-    documents
-        .map(|document| serde_saphyr::from_str(document).expect("YAML"))
-        .collect()
 }
 
 fn binding(name: &str, role: &str, subject: &Value) -> Value {
@@ -104,7 +96,7 @@ impl Scene {
         ];
         let shipped = shipped
             .iter()
-            .flat_map(|file| manifests(&format!("manifests/rbac/{file}.yaml")));
+            .flat_map(|file| documents(&format!("manifests/rbac/{file}.yaml")));
         for object in fleet().into_iter().chain(rights_of_agents()).chain(shipped) {
             hub.preload(&object).await.expect("it is good");
         }
@@ -128,7 +120,7 @@ impl Scene {
     }
 
     async fn load(&self, attack: &str) {
-        for object in manifests(&format!("tests/attacks/{attack}.yaml")) {
+        for object in documents(&format!("tests/attacks/{attack}.yaml")) {
             self.hub
                 .preload(&object)
                 .await
@@ -383,7 +375,7 @@ fn the_gate_refuses_what_asks_for_more_than_its_own() {
         ("foreign-template", Some(1), "[template/other-addon]"),
     ];
     for (attack, code, rule) in rows {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/attacks/{attack}.yaml"));
+        let file = repository(&format!("tests/attacks/{attack}.yaml"));
         let checked = Command::new(env!("CARGO_BIN_EXE_tidegate"))
             .arg("check")
             .arg(file)

@@ -137,9 +137,9 @@ async fn nobody_writes_while_nobody_leads() {
         .expect("it is stored");
     let tide = replica(hub.client(), "waiting").await;
     give(&client, "one").await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    let absent = async || !is_there(&client, "one").await;
     assert!(
-        !is_there(&client, "one").await,
+        waiting::stays(Duration::from_secs(3), absent).await,
         "a replica that does not lead has written"
     );
     tide.shutdown().await;

@@ -1,7 +1,6 @@
 //! The tide on a hub with Open Cluster Management's own definitions, which keep less of a status than ours: everything
 //! works, and what is not kept is not written again and again.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::controllers::TideOptions;
 
+use crate::testkit::manifests::repository;
 use crate::testkit::{hubs, manifests, waiting};
 
 const CLUSTERS: usize = 3;
@@ -20,7 +20,7 @@ const CLUSTERS: usize = 3;
 /// Upstream's definitions as our hub can serve them: without the version that needs a conversion. Kinds that upstream does
 /// not have are ours.
 fn older_definitions() -> Vec<Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ocm-crds");
+    let folder = repository("tests/data/ocm-crds");
     let ours = hubs::definitions().into_iter();
     ours.map(|ours| {
         let plural = ours["spec"]["names"]["plural"].as_str().expect("a plural");

@@ -25,11 +25,12 @@ use tidegate::snapshot::{
 };
 use words::{condition_line, expand, reference_line, shape};
 
+use crate::testkit::manifests::repository;
 use crate::testkit::world::World;
 
 #[test]
 fn every_story_ends_as_written() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plan");
+    let folder = repository("tests/plan");
     let mut stories: Vec<PathBuf> = std::fs::read_dir(&folder)
         .expect("the folder of stories")
         .map(|entry| entry.expect("an entry").path())

@@ -3,8 +3,10 @@
 //! Decides nothing about what is tested.
 
 pub(crate) mod agent;
+pub(crate) mod alone;
 pub(crate) mod asked;
 pub(crate) mod audited;
+pub(crate) mod clock;
 pub(crate) mod faulty;
 pub(crate) mod hubs;
 pub(crate) mod manifests;

@@ -7,6 +7,7 @@ use tidegate::admission::Operation;
 use tidegate::snapshot::Facts;
 
 use super::asked::{Asked, WrittenFacts};
+use super::manifests::repository;
 
 /// One example of a page.
 pub(crate) struct Example {
@@ -26,7 +27,7 @@ pub(crate) struct Page {
 
 /// Returns every page of `tests/admission`.
 pub(crate) fn pages() -> Vec<Page> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/admission");
+    let folder = repository("tests/admission");
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("the folder of the pages")
         .map(|entry| entry.expect("an entry").path())

@@ -58,6 +58,18 @@ pub(crate) async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut look
     tokio::time::timeout(PATIENCE, looking).await.expect(what)
 }
 
+/// Looks for so long; returns whether it was so all the time: what must not happen has had its time to.
+pub(crate) async fn stays<F: Future<Output = bool>>(quiet: Duration, mut check: impl FnMut() -> F) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < quiet {
+        if !check().await {
+            return false;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    check().await
+}
+
 /// Waits up to a minute; returns whether it came to be so.
 pub(crate) async fn comes<F: Future<Output = bool>>(mut check: impl FnMut() -> F) -> bool {
     let patience = Instant::now() + PATIENCE;
