@@ -3,7 +3,7 @@
 use divan::Bencher;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use tidegate::audit::{Asks, Digest, Footprint, Ledger, ObjectKey, Rulebook, Seen, Shift, judge};
+use tidegate::audit::{Asks, Digest, Inputs, Ledger, ObjectKey, Rulebook, Seen, Shift, judge};
 use tidegate::snapshot::{AddonFacts, Facts, Kind, Name};
 
 const CLUSTERS: usize = 5_000;
@@ -43,7 +43,7 @@ fn judge_every_instance(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| {
         let judged = objects.iter().enumerate().map(|(number, object)| {
             let findings = judge(Kind::Instance, object, &facts, &rulebook, Timestamp::UNIX_EPOCH);
-            findings.len() + Footprint::of(&key(number), object, &facts).configs.len()
+            findings.len() + Inputs::of(&key(number), object, &facts).configs.len()
         });
         judged.sum::<usize>()
     });
@@ -59,7 +59,7 @@ fn find_whom_a_placement_concerns(bencher: Bencher<'_, '_>) {
             uid: Name::from(format!("uid-{number}")),
             digest: Digest::of(&object),
         });
-        ledger.judge(&key, &[], Footprint::of(&key, &object, &old));
+        ledger.judge(&key, &[], Inputs::of(&key, &object, &old));
     }
     let some: Vec<String> = (1..CLUSTERS).map(|number| format!("cluster{number}")).collect();
     let new = old

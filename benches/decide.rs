@@ -3,7 +3,7 @@
 use divan::Bencher;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use tidegate::admission::{Circumstances, Door, Operation, Request, Rulebook, decide, wire};
+use tidegate::admission::{Door, Operation, Request, RequestContext, Rulebook, decide, wire};
 use tidegate::api::v1alpha1::GROUP;
 use tidegate::snapshot::{AddonFacts, Facts};
 
@@ -97,7 +97,7 @@ fn run(bencher: Bencher<'_, '_>, door: Door, object: &Value, old: Option<&Value>
         object: Some(&object_raw),
         old: old_raw.as_deref(),
         dry_run: false,
-        circumstances: Circumstances::default(),
+        circumstances: RequestContext::default(),
     };
     // The schemas are compiled on first use.
     let rulebook = Rulebook::default();

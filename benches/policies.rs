@@ -3,7 +3,7 @@
 use divan::Bencher;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use tidegate::admission::{Circumstances, Door, Operation, Request, Rulebook, decide};
+use tidegate::admission::{Door, Operation, Request, RequestContext, Rulebook, decide};
 use tidegate::policy::{Origin, PolicySet, Source};
 use tidegate::snapshot::Facts;
 
@@ -76,7 +76,7 @@ fn run(bencher: Bencher<'_, '_>, policies: usize) {
         object: Some(&raw),
         old: None,
         dry_run: false,
-        circumstances: Circumstances::default(),
+        circumstances: RequestContext::default(),
     };
     let facts = Facts::default();
     let verdict = decide(&request, &facts, &rulebook);

@@ -9,6 +9,7 @@ pub mod audit;
 pub mod check;
 pub mod cli;
 pub mod controllers;
+pub mod conversion;
 pub mod explain;
 pub mod field;
 pub mod files;

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 mod checks;
+mod circles;
 mod programs;
 
 use checks::{
@@ -20,24 +21,36 @@ const DOORS: &[(&str, &[&str])] = &[
     ("api", &[]),
     ("hash", &[]),
     ("model", &["field", "api"]),
+    ("conversion", &["field", "api", "hash"]),
     ("snapshot", &["field", "api", "model", "hash"]),
     ("plan", &["api", "model", "snapshot", "hash"]),
     ("policy", &["field", "api"]),
-    ("admission", &["api", "model", "field", "snapshot", "policy"]),
+    (
+        "admission",
+        &["api", "conversion", "model", "field", "snapshot", "policy"],
+    ),
     ("audit", &["admission", "field", "model", "policy", "snapshot"]),
     (
         "controllers",
         &["api", "audit", "snapshot", "plan", "policy", "telemetry"],
     ),
-    ("server", &["admission", "files", "telemetry"]),
+    ("server", &["admission", "conversion", "files", "telemetry"]),
     ("files", &[]),
     ("telemetry", &["field"]),
     ("source", &["field"]),
     ("report", &["field"]),
-    ("offline", &["snapshot", "hash"]),
+    ("offline", &["conversion", "snapshot", "hash"]),
     (
         "check",
-        &["admission", "api", "field", "offline", "report", "source"],
+        &[
+            "admission",
+            "api",
+            "conversion",
+            "field",
+            "offline",
+            "report",
+            "source",
+        ],
     ),
     ("forecast", &["api", "field", "offline", "plan", "snapshot"]),
     ("why", &["api", "field", "model", "offline", "plan", "snapshot"]),
@@ -71,6 +84,7 @@ const DOORS: &[(&str, &[&str])] = &[
 
 /// Rooms that compute values and nothing else.
 const PURE: &[&str] = &[
+    "conversion",
     "field",
     "api",
     "hash",
@@ -157,6 +171,54 @@ fn unpaid_loops(path: &str, text: &str) -> Vec<String> {
             )
         })
         .collect()
+}
+
+/// A few files that know each other are one thought; more are a knot.
+const CIRCLE_STOP: usize = 3;
+
+#[test]
+fn no_circle_of_imports_has_more_than_three_files() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the manifest is readable");
+    let crates = members(&manifest)
+        .into_iter()
+        .map(|name| format!("crates/{name}/src"));
+    let mut knots = Vec::new();
+    for folder in crates.chain(["src".to_owned()]) {
+        let files = sources(&folder);
+        assert!(!files.is_empty(), "{folder} has files");
+        knots.extend(circles::circles(&files, &folder));
+    }
+    knots.retain(|circle| circle.len() > CIRCLE_STOP);
+    assert!(knots.is_empty(), "{knots:#?}");
+}
+
+#[test]
+fn a_circle_is_found_through_re_exports_and_spelled_out_paths() {
+    let files = [
+        ("src/a/mod.rs", "mod one;\nmod two;\npub use two::Two;\n"),
+        ("src/a/one.rs", "use super::Two;\npub struct One(Two);\n"),
+        (
+            "src/a/two.rs",
+            "use crate::{b::Three, c};\npub struct Two(Three);\n",
+        ),
+        ("src/b.rs", "pub struct Three;\nfn f(x: &crate::c::Four) {}\n"),
+        (
+            "src/c.rs",
+            "pub use crate::a::*;\npub struct Four(super::a::one::One);\n",
+        ),
+        (
+            "src/d.rs",
+            "// use crate::d::x;\nuse crate::a::Two;\n#[cfg(test)]\nuse crate::b::Three;\n",
+        ),
+    ];
+    let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    let circle = ["src/a/one.rs", "src/a/two.rs", "src/b.rs", "src/c.rs"];
+    let found = circles::circles(&BTreeMap::from(files), "src");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        found[0].iter().map(String::as_str).collect::<BTreeSet<_>>(),
+        BTreeSet::from(circle)
+    );
 }
 
 #[test]

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tidegate::admission::Operation;
-use tidegate::audit::{Asks, Facts, Footprint, KINDS, Part, Rulebook, Shift, judge};
+use tidegate::audit::{Asks, Facts, Inputs, KINDS, Part, Rulebook, Shift, judge};
 use tidegate::policy::{Origin, PolicySet, Source};
-use tidegate::snapshot::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts, Spread};
+use tidegate::snapshot::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts, ShardedMap};
 
 use crate::testkit::pages::pages;
 
@@ -28,8 +28,8 @@ fn only<T: Clone>(map: &BTreeMap<Name, T>, keeps: impl Fn(&Name) -> bool) -> Arc
     Arc::new(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
-fn spread<T: Clone + PartialEq>(map: &Spread<T>, keeps: impl Fn(&Name) -> bool) -> Spread<T> {
-    let mut kept = Spread::default();
+fn spread<T: Clone + PartialEq>(map: &ShardedMap<T>, keeps: impl Fn(&Name) -> bool) -> ShardedMap<T> {
+    let mut kept = ShardedMap::default();
     for (name, value) in map.iter().filter(|(name, _)| keeps(name)) {
         kept.set(name, Some(value.clone()));
     }
@@ -37,7 +37,7 @@ fn spread<T: Clone + PartialEq>(map: &Spread<T>, keeps: impl Fn(&Name) -> bool) 
 }
 
 /// Returns the facts without everything outside of a footprint.
-fn within(facts: &Facts, key: &ObjectKey, footprint: &Footprint, asks: Asks) -> Facts {
+fn within(facts: &Facts, key: &ObjectKey, footprint: &Inputs, asks: Asks) -> Facts {
     let whole = |part: Part| footprint.whole.contains(&part);
     let addon = |name: &Name| whole(Part::AddOns) || footprint.addon.as_ref() == Some(name);
     let mut placements: ByTwoNames<Arc<PlacementFacts>> = BTreeMap::new();
@@ -127,7 +127,7 @@ fn differences(rulebook: &Rulebook) -> (usize, String) {
                 continue;
             };
             asked += 1;
-            let footprint = Footprint::of(&key, object, &example.facts);
+            let footprint = Inputs::of(&key, object, &example.facts);
             let less = within(&example.facts, &key, &footprint, asks);
             let told = |facts: &Facts| judge(key.kind, object, facts, rulebook, Timestamp::UNIX_EPOCH);
             let (all, some) = (told(&example.facts), told(&less));
@@ -177,7 +177,7 @@ fn what_an_instance_rests_on_concerns_it() {
     let facts = Facts::default()
         .with_addon("hello", addon(&spec))
         .with_placement("default", "all", ["c1"]);
-    let footprint = Footprint::of(&key, &object, &facts);
+    let footprint = Inputs::of(&key, &object, &facts);
     let concerned = |new: Facts| {
         let asks = Asks::default();
         Shift::between(&facts, &new, asks).concerns(&key, &footprint)
@@ -204,7 +204,7 @@ fn what_an_instance_rests_on_concerns_it() {
 #[test]
 fn a_cluster_that_nobody_knows_concerns_those_that_name_it() {
     let key = ObjectKey::new(Kind::Instance, "c1", "hello");
-    let footprint = Footprint::of(&key, &json!({"spec": {}}), &Facts::default());
+    let footprint = Inputs::of(&key, &json!({"spec": {}}), &Facts::default());
     assert!(footprint.whole.contains(&Part::Clusters) && footprint.whole.contains(&Part::AddOns));
     let addon = tidegate::snapshot::AddonFacts::default();
     let came = Facts::default().with_addon("helo", addon);

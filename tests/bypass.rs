@@ -221,7 +221,7 @@ async fn storable(rig: &Rig, rules: Vec<Candidates>, others: &[Value]) -> (Vec<C
     (cases, unseen)
 }
 
-/// These only warn: nothing is denied that could be stored.
+/// These only warn, or deny what stores nothing, which is to delete: nothing is denied that could be stored.
 const ADVICE: [&str; 38] = [
     "annotation/unknown",
     "annotation/value",

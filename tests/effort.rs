@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use tidegate::admission::{Circumstances, Door, Operation, Request, Rulebook, Stop, Verdict, decide};
+use tidegate::admission::{Door, Operation, Request, RequestContext, Rulebook, Stop, Verdict, decide};
 use tidegate::policy::{Origin, PolicySet, Source};
 use tidegate::snapshot::{AddonFacts, Facts};
 
@@ -77,9 +77,9 @@ impl Question<'_> {
             object: object.as_deref(),
             old: old.as_deref(),
             dry_run: false,
-            circumstances: Circumstances {
+            circumstances: RequestContext {
                 stop: self.stop,
-                ..Circumstances::default()
+                ..RequestContext::default()
             },
         };
         decide(&request, &facts(), rulebook)

@@ -10,8 +10,8 @@ use kube::api::{Patch, PatchParams};
 use kube::client::Body;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tidegate::admission::{Circumstances, Door, Operation, Rulebook, Told, UnknownFacts, Verdict, decide};
-use tidegate::audit::{Asks, Footprint, Shift};
+use tidegate::admission::{Door, Operation, RequestContext, Rulebook, Told, UnknownFacts, Verdict, decide};
+use tidegate::audit::{Asks, Inputs, Shift};
 use tidegate::check::judge;
 use tidegate::controllers::{Tide, TideOptions};
 use tidegate::field::Violation;
@@ -100,9 +100,9 @@ fn asked(operation: Operation, unknown: UnknownFacts, facts: &Facts, rulebook: &
         object: (!is_deletion).then_some(&*raw),
         old: is_deletion.then_some(&*raw),
         dry_run: false,
-        circumstances: Circumstances {
+        circumstances: RequestContext {
             unknown,
-            ..Circumstances::default()
+            ..RequestContext::default()
         },
     };
     decide(&request, facts, rulebook)
@@ -275,7 +275,7 @@ fn a_namespace_that_changes_concerns_what_lives_in_it_if_some_policy_asks() {
     );
     let here = ObjectKey::new(Kind::Instance, "c1", "hello");
     let there = ObjectKey::new(Kind::Instance, "c2", "hello");
-    let footprint = Footprint::default();
+    let footprint = Inputs::default();
     let shift = Shift::between(&old, &new, Asks::of(&teams()));
     assert!(shift.concerns(&here, &footprint) && !shift.concerns(&there, &footprint));
     assert!(Shift::between(&old, &new, Asks::of(&Rulebook::default())).is_empty());

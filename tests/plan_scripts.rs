@@ -21,7 +21,8 @@ use serde_json::Value;
 use tidegate::model::HubNamespaces;
 use tidegate::plan::{Action, Plan};
 use tidegate::snapshot::{
-    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Kind, ObjectKey, Settings, Vocabulary,
+    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Kind, Managing, ObjectKey, Settings,
+    Vocabulary,
 };
 use words::{condition_line, expand, reference_line, shape};
 
@@ -74,15 +75,13 @@ fn settings(script: &str) -> Settings {
                 settings.startup = time.try_into().expect("not negative");
             }
             ["setting", "decision-grace", time] => {
-                settings.decision_grace = time
-                    .parse::<jiff::SignedDuration>()
-                    .ok()
-                    .and_then(|time| time.try_into().ok())
-                    .expect("a length of time");
+                let time: jiff::SignedDuration = time.parse().expect("a length of time");
+                settings.decision_grace = time.try_into().expect("not negative");
             }
             ["setting", "hub-namespaces", names] => {
                 settings.hub_namespaces = HubNamespaces::of(names.split(','));
             }
+            ["setting", "manage", "marked"] => settings.managing = Managing::Marked,
             ["setting", "empty-lifecycle", "self"] => settings.empty_lifecycle = EmptyLifecycle::Own,
             ["setting", ..] => unknown(&words),
             _ => {}

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use tidegate::admission::{Circumstances, Door, Endpoint, Request, Rulebook, configurations, decide, wire};
+use tidegate::admission::{Door, Endpoint, Request, RequestContext, Rulebook, configurations, decide, wire};
 use tidegate::offline::Hub;
 use tidegate::plan::{self, Action};
 use tidegate::snapshot::{Kind, Settings};
@@ -97,7 +97,7 @@ fn every_promise_is_held_by_tests_that_exist() {
     assert!(!has_test("tests/promises.rs", "never_written"));
 }
 
-fn asks(example: &Example, door: Door, circumstances: Circumstances<'_>) -> (Vec<u8>, Vec<String>) {
+fn asks(example: &Example, door: Door, circumstances: RequestContext<'_>) -> (Vec<u8>, Vec<String>) {
     let object = &example.asked.object;
     let text = |at: &Value, name: &str| {
         at.get(name)
@@ -143,16 +143,19 @@ fn one_field_is_ever_filled_in() {
     let mut paths = BTreeSet::new();
     for page in pages() {
         for example in &page.examples {
-            paths.extend(asks(example, Door::Mutate, Circumstances::default()).1);
+            paths.extend(asks(example, Door::Mutate, RequestContext::default()).1);
             assert_eq!(
-                asks(example, Door::Validate, Circumstances::default()).1,
+                asks(example, Door::Validate, RequestContext::default()).1,
                 [""; 0],
                 "{}",
                 example.title
             );
         }
     }
-    assert_eq!(paths.into_iter().collect::<Vec<_>>(), ["/spec/installNamespace"]);
+    // In `v1beta1` the field is an annotation.
+    let annotation = "/metadata/annotations/addon.open-cluster-management.io~1v1alpha1-install-namespace";
+    let expected = ["/metadata/annotations", annotation, "/spec/installNamespace"];
+    assert_eq!(paths.into_iter().collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -163,11 +166,11 @@ fn answers_are_the_same_bytes_whenever_and_whoever_asks() {
     let times = times.map(|time| time.parse().expect("a time"));
     for page in pages() {
         for example in &page.examples {
-            let one = |at: usize| Circumstances {
+            let one = |at: usize| RequestContext {
                 uid: ["first", "second"][at],
                 user: Some(&users[at]),
                 now: Some(times[at]),
-                ..Circumstances::default()
+                ..RequestContext::default()
             };
             for door in [Door::Mutate, Door::Validate] {
                 let (first, second) = (asks(example, door, one(0)).0, asks(example, door, one(1)).0);

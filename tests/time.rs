@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use grow::{Filling, Place, places};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use tidegate::admission::{Circumstances, Door, Operation, Request, Rulebook, decide, wire};
+use tidegate::admission::{Door, Operation, Request, RequestContext, Rulebook, decide, wire};
 use tidegate::policy::{Origin, PolicySet, Source};
 use tidegate::snapshot::Facts;
 
@@ -182,7 +182,7 @@ impl Attack<'_> {
                 object: Some(&new),
                 old: (operation == Operation::Update).then_some(&old),
                 dry_run: false,
-                circumstances: Circumstances::default(),
+                circumstances: RequestContext::default(),
             };
             work(|| {
                 let verdict = decide(&request, facts, rulebook);

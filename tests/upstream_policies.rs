@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use tidegate::admission::{
-    Circumstances, Door, Facts, Operation, Request, Rulebook, Trial, UnknownFacts, Verdict, decide,
+    Door, Facts, Operation, Request, RequestContext, Rulebook, Trial, UnknownFacts, Verdict, decide,
     try_policies,
 };
 use tidegate::audit;
@@ -87,9 +87,9 @@ fn request(operation: Operation, object: &serde_json::value::RawValue) -> Reques
         object: Some(object),
         old: None,
         dry_run: false,
-        circumstances: Circumstances {
+        circumstances: RequestContext {
             unknown: UnknownFacts::Fail,
-            ..Circumstances::default()
+            ..RequestContext::default()
         },
     }
 }

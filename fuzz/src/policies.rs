@@ -4,7 +4,7 @@
 //! not compile leaves the last good one alone.
 
 use serde_json::{Value, json};
-use tidegate::admission::{Circumstances, Door, Facts, Operation, Request, Rulebook, try_policies};
+use tidegate::admission::{RequestContext, Door, Facts, Operation, Request, Rulebook, try_policies};
 use tidegate::policy::{InForce, Origin, PolicySet, Source, lint, mutants, native};
 
 const GROUP: &str = "addon.open-cluster-management.io";
@@ -76,7 +76,7 @@ fn ask(policies: PolicySet) {
             object: None,
             old: None,
             dry_run: true,
-            circumstances: Circumstances::default(),
+            circumstances: RequestContext::default(),
         };
         let old = (operation == Operation::Update).then_some(&object);
         let ask = || try_policies(&request, (&object, old), &Facts::default().completed(), &rulebook);

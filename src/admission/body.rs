@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::effort::{Effort, Items};
+use super::step_budget::{Items, StepBudget};
 use crate::field::Path;
 use crate::model::{
     RawBlock, RawConfigRollout, RawGroup, RawReference, RawRollingUpdate, RawStrategy, Scalar,
@@ -31,7 +31,7 @@ impl<'a> Node<'a> {
     /// Returns the entries of a map, each for a step.
     pub(super) fn entries<'s>(
         &'s self,
-        effort: &'s Effort<'_>,
+        effort: &'s StepBudget<'_>,
     ) -> impl Iterator<Item = (&'a str, Self)> + 's {
         let fields = self.value.as_object().into_iter().flatten();
         fields.take_while(|_| effort.spend(1)).map(|(name, value)| {

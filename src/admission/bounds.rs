@@ -298,7 +298,7 @@ fn step(path: &Path, written: &str) -> Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admission::{Circumstances, Door};
+    use crate::admission::{Door, RequestContext};
     use serde_json::json;
     use serde_json::value::to_raw_value;
 
@@ -376,7 +376,7 @@ mod tests {
             object: Some(&new),
             old: old.as_deref(),
             dry_run: false,
-            circumstances: Circumstances::default(),
+            circumstances: RequestContext::default(),
         };
         let excess = excess(&request);
         (excess.refused.len(), excess.excused.len())

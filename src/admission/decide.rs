@@ -20,6 +20,7 @@ use super::shape::{self, Shape};
 use super::subject::{
     Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template,
 };
+use super::v1beta1;
 use super::verdict::Verdict;
 use crate::api::v1alpha1::GROUP;
 use crate::field::{Class, Fault, Findings, Identity, Path, Violation};
@@ -32,7 +33,20 @@ use crate::snapshot::Facts;
 /// the hub decides again with facts that say so.
 pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let is_stored = request.operation != Operation::Create;
-    decided(request, facts, rulebook).of_stored(is_stored)
+    let verdict = match v1beta1::Read::of(request) {
+        Some(read) => {
+            let verdict = decided(&read.request(request), facts, rulebook);
+            let unconverted = read.unconverted(request);
+            let unconverted = unconverted.map(|request| decided(&request, facts, rulebook));
+            let verdict = read.told(verdict, request.resource);
+            match unconverted {
+                Some(other) => verdict.refusing_as_well(other),
+                None => verdict,
+            }
+        }
+        None => decided(request, facts, rulebook),
+    };
+    verdict.of_stored(is_stored)
 }
 
 fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {

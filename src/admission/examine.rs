@@ -9,15 +9,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::Value;
 
-use super::doubt::Doubts;
-use super::effort::Effort;
 use super::enforcement::Scope;
 use super::ratchet;
 use super::request::Request;
 use super::rulebook::Rulebook;
 use super::rules;
 use super::rules::Ruled;
+use super::step_budget::StepBudget;
 use super::subject::{Addon, ClusterAddon, Kind, Rule, Subject};
+use super::unconfirmed::Unconfirmed;
 use crate::field::{Class, Fault, Findings, Path, Violation};
 use crate::snapshot::{Facts, MayBind, ObjectKey};
 
@@ -89,10 +89,10 @@ fn unjudged(findings: Findings, object: &Value, before: &Findings, old: &Value) 
 }
 
 fn check<K: Ruled>(case: &Case<'_>, object: &Value, old: Option<&Value>, most: usize) -> Examined {
-    let doubts = Doubts::default();
+    let doubts = Unconfirmed::default();
     let mut findings = Findings::new();
     let rules = K::RULES.iter().copied().flatten();
-    let effort = Effort::until(case.request.circumstances.stop);
+    let effort = StepBudget::until(case.request.circumstances.stop);
     let subject = Subject::<K> {
         name: case.name,
         namespace: case.request.namespace,
@@ -216,9 +216,10 @@ mod tests {
             body: HubConfig::read(&object),
             old: None,
             facts: &facts,
-            rulebook: &rulebook,
-            doubts: &Doubts::default(),
-            effort: &Effort::default(),
+            blast_radius: rulebook.blast_radius,
+            hub_namespaces: &rulebook.hub_namespaces,
+            doubts: &Unconfirmed::default(),
+            effort: &StepBudget::default(),
         };
         run(&rule(check), &subject, MOST_OF_A_RULE)
     }

@@ -17,20 +17,21 @@ mod bounds;
 mod catalogue;
 mod decide;
 mod defaults;
-mod doubt;
-mod effort;
 mod enforcement;
 mod examine;
 mod policies;
 mod ratchet;
-mod registration;
 mod request;
 mod rulebook;
 mod rules;
 mod shape;
+mod step_budget;
 mod subject;
 mod template_body;
+mod unconfirmed;
+mod v1beta1;
 mod verdict;
+mod webhook_configurations;
 pub mod wire;
 
 pub use blast_radius::BlastRadius;
@@ -38,14 +39,14 @@ pub use catalogue::{Entry, catalogue, reference_page};
 pub use decide::decide;
 pub use enforcement::{Action, Enforcement, EnforcementError, Scope};
 pub use policies::{Trial, references, try_policies};
-pub use registration::{
-    BREAK_GLASS, Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations, configurations_without_conditions,
-};
-pub use request::{Circumstances, Door, Operation, Request, UnknownFacts};
+pub use request::{Door, Operation, Request, RequestContext, UnknownFacts};
 pub use rulebook::{PolicyTrouble, Rulebook};
 pub use shape::prepare;
 pub use subject::Operations;
 pub use verdict::Verdict;
+pub use webhook_configurations::{
+    BREAK_GLASS, Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations, configurations_without_conditions,
+};
 
 pub use crate::policy::is_policy;
 pub use crate::snapshot::{Facts, MayBind, ObjectKey, Told};

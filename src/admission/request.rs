@@ -95,7 +95,7 @@ pub struct Request<'a> {
     /// Whether nothing will be stored. The answer is the same.
     pub dry_run: bool,
     /// What only policies look at.
-    pub circumstances: Circumstances<'a>,
+    pub circumstances: RequestContext<'a>,
 }
 
 /// Who asks, and when. Built-in rules never look at it: the same object and the same facts get the same answer from everybody,
@@ -104,7 +104,7 @@ pub struct Request<'a> {
 /// One of them, `permission/author`, has the hub asked what whoever asks may do. It names the question only; the answer comes
 /// back among the facts, so that for such objects two people may get two answers.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Circumstances<'a> {
+pub struct RequestContext<'a> {
     /// Id of the request.
     pub uid: &'a str,
     /// Who asks, as the API server tells it; absent when nobody does, as in an audit.

@@ -4,10 +4,10 @@
 
 use super::blast_radius::BlastRadius;
 use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, SetBindingBody};
-use super::doubt::Doubts;
-use super::effort::Effort;
 use super::request::Operation;
+use super::step_budget::StepBudget;
 use super::template_body::TemplateBody;
+use super::unconfirmed::Unconfirmed;
 use crate::field::{Findings, Path};
 use crate::model::HubNamespaces;
 use crate::snapshot::{Facts, ObjectKey, Word};
@@ -82,9 +82,9 @@ pub(super) struct Subject<'a, K: Kind> {
     /// Where agents may have roles on the hub.
     pub(super) hub_namespaces: &'a HubNamespaces,
     /// What only seems to be absent.
-    pub(super) doubts: &'a Doubts,
+    pub(super) doubts: &'a Unconfirmed,
     /// How much the rule may still look at.
-    pub(super) effort: &'a Effort<'a>,
+    pub(super) effort: &'a StepBudget<'a>,
 }
 
 impl<K: Kind> Subject<'_, K> {

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::body::{Node, listed};
-use super::effort::Items;
+use super::step_budget::Items;
 use crate::api::names::labels::TEMPLATE_VERSION;
 use crate::field::Path;
 

@@ -59,6 +59,54 @@ impl Verdict {
         Self { is_stored, ..self }
     }
 
+    /// Returns the verdict in other words, with another patch and more to warn of.
+    pub(super) fn told(
+        self,
+        words: impl Fn(Violation) -> Violation,
+        patch: Patch,
+        more: Vec<Violation>,
+    ) -> Self {
+        let all = |violations: Vec<Violation>| -> Vec<Violation> {
+            let mut told: Vec<Violation> = violations.into_iter().map(&words).collect();
+            told.sort();
+            told
+        };
+        let warned = self
+            .warnings
+            .into_iter()
+            .map(|warning| warning.violation().clone());
+        let mut warned = all(warned.collect());
+        warned.extend(more);
+        warned.sort();
+        Self {
+            violations: all(self.violations),
+            warnings: warned.into_iter().map(Warning::from).collect(),
+            audited: all(self.audited),
+            undecided: all(self.undecided),
+            patch,
+            ..self
+        }
+    }
+
+    /// Returns the verdict with what another one refuses, or leaves open.
+    pub(super) fn refusing_as_well(mut self, other: Self) -> Self {
+        self.violations.extend(other.violations);
+        self.violations.sort();
+        self.violations.dedup();
+        self.undecided.extend(other.undecided);
+        self.undecided.sort();
+        self.undecided.dedup();
+        self.asks.extend(other.asks);
+        self.rights.extend(other.rights);
+        if !self.allowed() {
+            self.patch = Patch::default();
+            if self.identity == Identity::default() {
+                self.identity = other.identity;
+            }
+        }
+        self
+    }
+
     /// Returns the verdict with what policies want to be recorded.
     pub(super) fn noting(self, annotations: BTreeMap<String, String>) -> Self {
         Self { annotations, ..self }

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::request::{Circumstances, Door, Operation, Request, UnknownFacts};
+use super::request::{Door, Operation, Request, RequestContext, UnknownFacts};
 use super::verdict::Verdict;
 use super::{beginning, bounds};
 use crate::field::Status;
@@ -173,7 +173,7 @@ impl<'a> Review<'a> {
             object: question.object.filter(|object| object.get() != "null"),
             old: question.old_object.filter(|object| object.get() != "null"),
             dry_run: question.dry_run.unwrap_or_default(),
-            circumstances: Circumstances {
+            circumstances: RequestContext {
                 uid: &question.uid,
                 user: question.user_info.filter(|user| user.get() != "null"),
                 options: question.options.filter(|options| options.get() != "null"),

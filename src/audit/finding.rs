@@ -7,7 +7,7 @@ use crate::snapshot::Name;
 
 /// How a finding stands, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum FindingState {
     /// The gate would refuse the object.
     Denied,
     /// A rule or policy could not be evaluated.
@@ -22,7 +22,7 @@ pub enum Standing {
     Excused,
 }
 
-impl Standing {
+impl FindingState {
     /// Every standing, the worst first.
     pub const ALL: [Self; 6] = [
         Self::Denied,
@@ -78,7 +78,7 @@ impl Standing {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// How it stands.
-    pub standing: Standing,
+    pub standing: FindingState,
     /// Path of the fault; empty for the object as a whole.
     pub path: Name,
     /// Id of the rule.
@@ -93,8 +93,8 @@ pub struct Counts([u32; 6]);
 
 impl Counts {
     /// Counts one more.
-    pub fn add(&mut self, standing: Standing) {
-        for (count, known) in self.0.iter_mut().zip(Standing::ALL) {
+    pub fn add(&mut self, standing: FindingState) {
+        for (count, known) in self.0.iter_mut().zip(FindingState::ALL) {
             *count = count.saturating_add(u32::from(known == standing));
         }
     }
@@ -108,7 +108,7 @@ impl Counts {
 
     /// Returns how many have a result, in the word of the report APIs.
     pub fn with_result(&self, result: &str) -> u32 {
-        let pairs = self.0.iter().zip(Standing::ALL);
+        let pairs = self.0.iter().zip(FindingState::ALL);
         let with = pairs.filter(|(_, standing)| standing.result() == result);
         with.fold(0, |sum, (count, _)| sum.saturating_add(*count))
     }

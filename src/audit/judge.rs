@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 
-use super::finding::{Finding, Standing};
+use super::finding::{Finding, FindingState};
 use crate::admission::{
-    Circumstances, Door, Facts, Operation, Request, Rulebook, UnknownFacts, Verdict, decide,
+    Door, Facts, Operation, Request, RequestContext, Rulebook, UnknownFacts, Verdict, decide,
 };
 use crate::field::{Class, Violation, Warning};
 use crate::policy::is_excused;
@@ -54,11 +54,11 @@ pub fn judge(kind: Kind, object: &Value, facts: &Facts, rulebook: &Rulebook, now
         object: Some(&raw),
         old: None,
         dry_run: true,
-        circumstances: Circumstances {
+        circumstances: RequestContext {
             uid: "audit",
             date: Some(now),
             unknown: UnknownFacts::SetAside,
-            ..Circumstances::default()
+            ..RequestContext::default()
         },
     };
     findings(&decide(&request, &facts.clone().without_doubt(), rulebook))
@@ -80,18 +80,18 @@ fn findings(verdict: &Verdict) -> Vec<Finding> {
     let denied = verdict
         .violations()
         .iter()
-        .map(|violation| (Standing::Denied, violation));
+        .map(|violation| (FindingState::Denied, violation));
     let warned = verdict.warnings().iter().map(Warning::violation);
-    let warned = warned.map(|violation| (Standing::Warned, violation));
+    let warned = warned.map(|violation| (FindingState::Warned, violation));
     // What is refused or warned of and recorded as well is told once.
     let told = |violation: &Violation| {
         let mut warned = verdict.warnings().iter().map(Warning::violation);
         verdict.violations().contains(violation) || warned.any(|one| one == violation)
     };
     let recorded = verdict.audited().iter().filter(|violation| !told(violation));
-    let recorded = recorded.map(|violation| (Standing::Recorded, violation));
+    let recorded = recorded.map(|violation| (FindingState::Recorded, violation));
     let open = verdict.undecided().iter();
-    let open = open.map(|violation| (Standing::Undecided, violation));
+    let open = open.map(|violation| (FindingState::Undecided, violation));
     let all = denied.chain(warned).chain(recorded).chain(open);
     let mut all: Vec<Finding> = all
         .filter(|(_, violation)| !is_of_change(violation))
@@ -102,18 +102,20 @@ fn findings(verdict: &Verdict) -> Vec<Finding> {
     all
 }
 
-fn finding(standing: Standing, violation: &Violation) -> Finding {
+fn finding(standing: FindingState, violation: &Violation) -> Finding {
     let standing = match standing {
-        Standing::Recorded if is_excused(violation.detail()) => Standing::Excused,
-        Standing::Denied | Standing::Warned | Standing::Recorded if violation.class() == Class::Internal => {
-            Standing::Broken
+        FindingState::Recorded if is_excused(violation.detail()) => FindingState::Excused,
+        FindingState::Denied | FindingState::Warned | FindingState::Recorded
+            if violation.class() == Class::Internal =>
+        {
+            FindingState::Broken
         }
-        Standing::Denied
-        | Standing::Warned
-        | Standing::Recorded
-        | Standing::Broken
-        | Standing::Undecided
-        | Standing::Excused => standing,
+        FindingState::Denied
+        | FindingState::Warned
+        | FindingState::Recorded
+        | FindingState::Broken
+        | FindingState::Undecided
+        | FindingState::Excused => standing,
     };
     let path = violation.path();
     let path = if path.segments().is_empty() {

@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::digest::Digest;
+use super::facts_diff::Shift;
 use super::finding::{Counts, Finding};
-use super::footprint::Footprint;
-use super::sheet::{Entry, Sheet};
-use super::shift::Shift;
+use super::inputs::Inputs;
+use super::report::{Entry, Sheet};
 use crate::snapshot::{Kind, Name, Names, ObjectKey};
 
 /// The most findings of one object that are kept; the rest is counted.
@@ -48,7 +48,7 @@ pub enum Bearing {
 
 #[derive(Debug, PartialEq, Eq)]
 struct Judged {
-    footprint: Footprint,
+    inputs: Inputs,
     findings: Box<[Finding]>,
     counts: Counts,
 }
@@ -110,7 +110,7 @@ impl Ledger {
     }
 
     /// Takes a judgement in; tells whether it says anything else than the last one.
-    pub fn judge(&mut self, key: &ObjectKey, findings: &[Finding], footprint: Footprint) -> bool {
+    pub fn judge(&mut self, key: &ObjectKey, findings: &[Finding], inputs: Inputs) -> bool {
         if !self.records.contains_key(key) {
             return false;
         }
@@ -130,7 +130,7 @@ impl Ledger {
             .collect();
         self.count(&findings, 1);
         let judged = Judged {
-            footprint: footprint.shared(&mut self.names),
+            inputs: inputs.shared(&mut self.names),
             findings,
             counts,
         };
@@ -185,7 +185,7 @@ impl Ledger {
     /// Returns the add-on that an object belongs to, if it was judged and belongs to one.
     pub fn addon_of(&self, key: &ObjectKey) -> Option<&Name> {
         let judged = self.records.get(key)?.judged.as_ref()?;
-        judged.footprint.addon.as_ref()
+        judged.inputs.addon.as_ref()
     }
 
     /// Returns every object.
@@ -208,7 +208,7 @@ impl Ledger {
             .iter()
             .filter_map(|(key, record)| Some((key, record.judged.as_ref()?)));
         judged
-            .filter(|(key, judged)| shift.concerns(key, &judged.footprint))
+            .filter(|(key, judged)| shift.concerns(key, &judged.inputs))
             .map(|(key, _)| key.clone())
             .collect()
     }

@@ -11,26 +11,26 @@
 )]
 
 mod digest;
+mod drift;
+mod facts_diff;
 mod finding;
-mod footprint;
-mod form;
-mod intact;
+mod first_seen;
+mod inputs;
 mod judge;
 mod ledger;
-mod sheet;
-mod shift;
-mod stamp;
+mod report;
+mod report_api;
 
 pub use digest::Digest;
-pub use finding::{Counts, Finding, Standing};
-pub use footprint::{Footprint, Part};
-pub use form::{CONTENT, Form, MANAGED_BY, MANAGER, NAME, content_of, report};
-pub use intact::is_intact;
+pub use drift::is_intact;
+pub use facts_diff::{Asks, Shift};
+pub use finding::{Counts, Finding, FindingState};
+pub use first_seen::stamp;
+pub use inputs::{Inputs, Part};
 pub use judge::{is_going, judge};
 pub use ledger::{Bearing, Ledger, Seen, Tally};
-pub use sheet::{Entry, MOST_RESULTS, Sheet};
-pub use shift::{Asks, Shift};
-pub use stamp::stamp;
+pub use report::{Entry, MOST_RESULTS, Sheet};
+pub use report_api::{CONTENT, Form, MANAGED_BY, MANAGER, NAME, content_of, report};
 
 pub use crate::admission::{Facts, ObjectKey, Rulebook};
 use crate::snapshot::Kind;

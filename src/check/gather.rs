@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::kinds::{Known, Standing, standing};
+use super::kinds::{FileKind, Known, standing};
 use super::leftovers;
 use super::run::File;
 use crate::admission::is_policy;
@@ -110,8 +110,8 @@ impl Library<'_> {
             }
             for object in reading.documents.iter().flat_map(objects) {
                 let kind = match standing(&object.value) {
-                    Standing::Known(kind) => Some(kind),
-                    Standing::OtherVersion => {
+                    FileKind::Known(kind) => Some(kind),
+                    FileKind::OtherVersion => {
                         let version = object.value.get("apiVersion").and_then(Value::as_str);
                         ignore(&format!(
                             "of {}, which is not judged",
@@ -119,13 +119,13 @@ impl Library<'_> {
                         ));
                         None
                     }
-                    Standing::Foreign => {
+                    FileKind::Foreign => {
                         if !is_policy(&object.value) {
                             ignore("of other kinds");
                         }
                         None
                     }
-                    Standing::NoObject => {
+                    FileKind::NoObject => {
                         ignore("that are no objects");
                         continue;
                     }

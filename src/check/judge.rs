@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::kinds::{Known, Standing, standing};
+use super::kinds::{FileKind, Known, standing};
 use crate::admission::{
-    Circumstances, Door, Facts, Operation, Request, Rulebook, UnknownFacts, Verdict, decide,
+    Door, Facts, Operation, Request, RequestContext, Rulebook, UnknownFacts, Verdict, decide,
 };
 use crate::field::Violation;
 use crate::offline::Knowledge;
@@ -33,7 +33,7 @@ pub fn judge(
     knowledge: &Knowledge,
     rulebook: &Rulebook,
 ) -> Option<Judgement> {
-    let Standing::Known(kind) = standing(object) else {
+    let FileKind::Known(kind) = standing(object) else {
         return None;
     };
     let asked = Asked {
@@ -104,10 +104,10 @@ impl Asked<'_> {
             object: object.as_deref(),
             old: old.as_deref(),
             dry_run: true,
-            circumstances: Circumstances {
+            circumstances: RequestContext {
                 now: self.now,
                 unknown: UnknownFacts::SetAside,
-                ..Circumstances::default()
+                ..RequestContext::default()
             },
         };
         decide(&request, facts, rulebook)

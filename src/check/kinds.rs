@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use crate::api;
+use crate::conversion::{KINDS, Version};
 
 /// A kind with a definition, in one version.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub(super) struct Known {
 
 /// What a document is to the gate.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Standing {
+pub(super) enum FileKind {
     /// It can be judged.
     Known(&'static Known),
     /// The kind has a definition, but not in this version.
@@ -37,9 +38,12 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
         .flat_map(|spec| {
             let served = spec.versions.into_iter().filter(|version| version.served);
             let (group, names) = (spec.group, spec.names);
-            served.map(move |version| Known {
+            let has_both = KINDS.iter().any(|(kind, _)| *kind == names.kind);
+            let newer = has_both.then(|| Version::V1beta1.name().to_owned());
+            let versions = served.map(|version| version.name).chain(newer);
+            versions.map(move |version| Known {
                 group: group.clone(),
-                version: version.name,
+                version,
                 kind: names.kind.clone(),
                 resource: names.plural.clone(),
             })
@@ -48,7 +52,7 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
 });
 
 /// Returns what a document is to the gate.
-pub(super) fn standing(object: &Value) -> Standing {
+pub(super) fn standing(object: &Value) -> FileKind {
     let text = |name: &str| {
         object
             .get(name)
@@ -56,7 +60,7 @@ pub(super) fn standing(object: &Value) -> Standing {
             .filter(|text| !text.is_empty())
     };
     let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
-        return Standing::NoObject;
+        return FileKind::NoObject;
     };
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     let mut ours = KNOWN
@@ -64,10 +68,10 @@ pub(super) fn standing(object: &Value) -> Standing {
         .filter(|known| known.group == group && known.kind == kind)
         .peekable();
     if ours.peek().is_none() {
-        return Standing::Foreign;
+        return FileKind::Foreign;
     }
     ours.find(|known| known.version == version)
-        .map_or(Standing::OtherVersion, Standing::Known)
+        .map_or(FileKind::OtherVersion, FileKind::Known)
 }
 
 impl Known {

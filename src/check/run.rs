@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::gather::{Item, open, spot};
 use super::judge::Asked;
-use super::kinds::{Standing, standing};
+use super::kinds::{FileKind, standing};
 use super::policies;
 use crate::admission::{Entry, Rulebook, catalogue};
 use crate::field::{Violation, Warning};
@@ -102,7 +102,7 @@ pub fn check(files: &[File], background: &Background, missing: MissingFacts) -> 
         findings: troubles,
         ..Report::default()
     };
-    let desk = Desk {
+    let desk = CheckRun {
         background,
         rulebook,
         knowledge,
@@ -135,7 +135,7 @@ pub fn outcome(report: &Report, threshold: Threshold, missing: MissingFacts) -> 
 }
 
 /// Everything that the judgements of one check share.
-struct Desk<'a> {
+struct CheckRun<'a> {
     background: &'a Background,
     /// What the gate decides by, with the policies that the hub will have.
     rulebook: Rulebook,
@@ -143,7 +143,7 @@ struct Desk<'a> {
     missing: MissingFacts,
 }
 
-impl Desk<'_> {
+impl CheckRun<'_> {
     fn judge(&self, item: &Item<'_>, report: &mut Report) {
         let Some(kind) = item.kind else {
             return;
@@ -183,7 +183,7 @@ impl Desk<'_> {
             gone.remove(&Identity::of(&item.value));
         }
         for object in gone.values() {
-            let Standing::Known(kind) = standing(object) else {
+            let FileKind::Known(kind) = standing(object) else {
                 continue;
             };
             let asked = Asked {

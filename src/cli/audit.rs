@@ -9,7 +9,9 @@ use clap::Args;
 use kube::Client;
 
 use crate::admission::Rulebook;
-use crate::controllers::{AuditOptions, AuditPace, Auditor, Reports, Sightings, Tap, Tide, TideOptions, tap};
+use crate::controllers::{
+    AuditOptions, AuditPace, Auditor, Reports, Sightings, Tide, TideOptions, WatchTap, tap,
+};
 use crate::telemetry::Metrics;
 
 /// Whether stored objects are audited.
@@ -40,7 +42,7 @@ impl AuditArgs {
         if self.audit == AuditTo::Off {
             return (options, None);
         }
-        let (tap, sightings): (Tap, Sightings) = tap();
+        let (tap, sightings): (WatchTap, Sightings) = tap();
         let tap = Some(tap);
         (TideOptions { tap, ..options }, Some(sightings))
     }

@@ -11,7 +11,7 @@ use kube::{Client, Config};
 use super::CliError;
 use crate::controllers;
 use crate::files::inspect;
-use crate::server::Witness;
+use crate::server::ExistenceReader;
 
 /// The largest kubeconfig, in bytes.
 const LARGEST: u64 = 16 << 20;
@@ -58,9 +58,9 @@ pub(super) fn client(config: Config) -> Result<Client, CliError> {
 }
 
 /// Returns the hub as a witness of what the watch has not seen.
-pub(super) fn witness(client: Client) -> Witness {
+pub(super) fn witness(client: Client) -> ExistenceReader {
     let same = client.clone();
-    Witness::new(move |object| controllers::ask(client.clone(), object).boxed())
+    ExistenceReader::new(move |object| controllers::ask(client.clone(), object).boxed())
         .vouching(move |user, question| controllers::may_bind(same.clone(), user, question).boxed())
 }
 

@@ -144,7 +144,7 @@ async fn answer(client: &Client, hub: &mut Hub) -> Result<(), CliError> {
         });
     }
     let mut wanted: Vec<ConfigRef> = Vec::new();
-    while let Some(lookout) = store.take_lookout() {
+    while let Some(lookout) = store.take_watch_list() {
         wanted.extend(lookout.begin);
     }
     wanted.retain(|config| !(config.of.group.is_empty() && &*config.of.resource == "secrets"));

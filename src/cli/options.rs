@@ -14,8 +14,8 @@ use crate::admission::BlastRadius;
 use crate::controllers::TideOptions;
 use crate::model::HubNamespaces;
 use crate::snapshot::{
-    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, HookTimeout, RemovalBudget, Settings,
-    TimeoutPolicy, Vocabulary,
+    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, HookTimeout, Managing, RemovalBudget,
+    Settings, TimeoutPolicy, Vocabulary,
 };
 
 /// Guard and drive a hub: serve admission over TLS and run the controllers.
@@ -172,6 +172,10 @@ pub struct TideArgs {
     /// What a ClusterManagementAddOn means whose lifecycle annotation is there, but empty.
     #[arg(long, value_enum, value_name = "WHO", default_value_t = EmptyMeans::Managed)]
     pub empty_lifecycle: EmptyMeans,
+    /// Which ClusterManagementAddOns are managed: all that do not manage themselves, or only those with the annotation
+    /// `addon.open-cluster-management.io/lifecycle: tidegate`, beside another manager that has the others.
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Manage::All)]
+    pub manage: Manage,
     /// Namespace of the secrets of custom signers for which a template names none.
     #[arg(long, value_name = "NAMESPACE", default_value = "open-cluster-management-hub")]
     pub signing_namespace: String,
@@ -193,6 +197,15 @@ pub struct TideArgs {
     /// Whether clusters are labelled with their add-ons: `feature.open-cluster-management.io/addon-<name>`.
     #[arg(long, value_enum, value_name = "SWITCH", default_value_t = Switch::On)]
     pub discovery_labels: Switch,
+}
+
+/// Which add-ons are managed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Manage {
+    /// All that do not manage themselves.
+    All,
+    /// Only those that are marked for Tidegate.
+    Marked,
 }
 
 /// What an empty lifecycle annotation means.
@@ -274,6 +287,10 @@ impl From<&TideArgs> for TideOptions {
                     Switch::Off => DiscoveryLabels::Off,
                 },
                 decision_grace: args.decision_grace,
+                managing: match args.manage {
+                    Manage::All => Managing::All,
+                    Manage::Marked => Managing::Marked,
+                },
                 empty_lifecycle: match args.empty_lifecycle {
                     EmptyMeans::Managed => EmptyLifecycle::Managed,
                     EmptyMeans::Own => EmptyLifecycle::Own,

@@ -55,7 +55,9 @@ fn webhooks(args: &ReferenceArgs) -> Result<String, CliError> {
             part: "the YAML writer",
             source: Box::new(error),
         })?;
-        text.push_str("---\n# Generated from src/admission/registration.rs; change that instead.\n");
+        text.push_str(
+            "---\n# Generated from src/admission/webhook_configurations.rs; change that instead.\n",
+        );
         text.push_str(&body);
     }
     Ok(text)

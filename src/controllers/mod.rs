@@ -5,19 +5,19 @@
 
 mod addon;
 mod auditor;
-mod der;
+mod certificate;
+mod config_watch;
 mod election;
-mod lookout;
+mod existence;
 mod policies;
 mod runtime;
 mod sign;
 mod tide;
-mod witness;
 
-pub use auditor::{AuditOptions, AuditPace, Auditor, Reports, Sightings, Tap, tap};
+pub use auditor::{AuditOptions, AuditPace, Auditor, Reports, Sightings, WatchTap, tap};
 pub use election::{ElectionOptions, Pace};
+pub use existence::{ask, may_bind};
 pub use policies::{PolicyDocuments, PolicyTells, PolicyWatch};
 pub use runtime::event_budget::EventBudget;
 pub use runtime::event_recorder::EventRecorder;
 pub use tide::{Part, Progress, StartError, Tide, TideOptions};
-pub use witness::{ask, may_bind};

@@ -3,24 +3,18 @@
 //! Decides what stands in the certificate: the subject that was checked, the usages of the request, a day of life. The key is
 //! read for one signature and dropped; it is never kept and never told to anybody, errors included.
 
-use std::time::Duration;
-
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
-use rcgen::{
-    CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
-    PublicKeyData, SerialNumber, SigningKey, SubjectPublicKeyInfo,
-};
+use rcgen::{CertificateParams, KeyPair, PublicKeyData, SubjectPublicKeyInfo};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use x509_cert::ext::pkix::name::GeneralName;
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::extensions::ParsedExtension;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use super::der;
+use super::certificate::{self, Extensions, Leaf};
 use crate::plan::{Signer, Signing};
 use crate::snapshot::{Name, read_request};
 
@@ -170,7 +164,7 @@ fn issue(
         .map_err(|_unfit| Fault::Secret("tls.crt is no certificate"))?;
     let (_, authority) =
         X509Certificate::from_der(&authority).map_err(|_unfit| Fault::Secret("tls.crt is no certificate"))?;
-    let issuer = issuer(&authority, key, now)?;
+    let pair = pair(&authority, key, now)?;
     let (_, request) = X509CertificationRequest::from_der(&signing.asked.der)
         .map_err(|_unfit| Fault::Request("it cannot be read"))?;
     request
@@ -184,13 +178,20 @@ fn issue(
     let info = &request.certification_request_info;
     let public_key = SubjectPublicKeyInfo::from_der(info.subject_pki.raw)
         .map_err(|_unfit| Fault::Request("its key is of an unknown kind"))?;
-    let ends = authority.validity().not_after.timestamp();
-    let draft = params(signing, uid, now, ends)?
-        .signed_by(&public_key, &issuer)
-        .map_err(|_unfit| Fault::Secret("the key does not sign"))?;
-    let names = (authority.subject().as_raw(), info.subject.as_raw());
-    let der = renamed(draft.der(), names, issuer.key()).ok_or(Fault::Secret("the key does not sign"))?;
-    Ok(armoured(&der))
+    let leaf = Leaf {
+        issuer: certificate::name(authority.subject().as_raw())
+            .ok_or(Fault::Secret("tls.crt is no certificate"))?,
+        subject: certificate::name(info.subject.as_raw()).ok_or(Fault::Request("it cannot be read"))?,
+        extensions: Extensions {
+            authority: identifier(&authority, &pair),
+            key: CertificateParams::default().key_identifier(&public_key),
+            names: alternatives(signing)?,
+            usages: signing.usages.clone(),
+        },
+        serial: serial(uid),
+        valid: valid(signing, now, authority.validity().not_after.timestamp()),
+    };
+    certificate::signed(leaf, &public_key, &pair).map_err(|_unfit| Fault::Secret("the key does not sign"))
 }
 
 /// What is signed is read once more, and compared with whom it may be for: nothing between the check and the key counts.
@@ -206,34 +207,24 @@ fn is_for(signing: &Signing) -> bool {
     })
 }
 
-/// What stands in the certificate beside names and key.
-fn params(signing: &Signing, uid: &str, now: Timestamp, ends: i64) -> Result<CertificateParams, Fault> {
-    let names = signing
-        .asked
-        .names
-        .iter()
-        .filter_map(|name| name.strip_prefix("DNS:"));
-    let mut params = CertificateParams::new(names.map(ToOwned::to_owned).collect::<Vec<_>>())
-        .map_err(|_unfit| Fault::Request("an alternative name is none"))?;
-    let life = signing.seconds.unwrap_or(DAY).clamp(SHORTEST, DAY);
-    let (epoch, now) = (rcgen::date_time_ymd(1970, 1, 1), now.as_second());
-    params.not_before = epoch + since_epoch(now.saturating_sub(BEFORE));
-    params.not_after = epoch + since_epoch(now.saturating_add(life).min(ends));
-    params.is_ca = IsCa::ExplicitNoCa;
-    let usages = signing.usages.iter();
-    params.key_usages = usages.clone().filter_map(|usage| key_usage(usage)).collect();
-    params.extended_key_usages = usages.filter_map(|usage| extended_usage(usage)).collect();
-    params.use_authority_key_identifier_extension = true;
-    params.serial_number = Some(SerialNumber::from_slice(&serial(uid)));
-    Ok(params)
+fn alternatives(signing: &Signing) -> Result<Vec<GeneralName>, Fault> {
+    let names = signing.asked.names.iter();
+    names
+        .filter_map(|name| name.strip_prefix("DNS:"))
+        .map(certificate::alternative)
+        .collect::<Option<_>>()
+        .ok_or(Fault::Request("an alternative name is none"))
 }
 
-/// Returns the issuer, if its certificate can be used now.
-fn issuer(
-    authority: &X509Certificate<'_>,
-    key: &[u8],
-    now: Timestamp,
-) -> Result<Issuer<'static, KeyPair>, Fault> {
+/// Returns the first second of a certificate and its last.
+fn valid(signing: &Signing, now: Timestamp, ends: i64) -> (i64, i64) {
+    let life = signing.seconds.unwrap_or(DAY).clamp(SHORTEST, DAY);
+    let now = now.as_second();
+    (now.saturating_sub(BEFORE), now.saturating_add(life).min(ends))
+}
+
+/// Returns the key of the authority, if its certificate can be used now.
+fn pair(authority: &X509Certificate<'_>, key: &[u8], now: Timestamp) -> Result<KeyPair, Fault> {
     let key =
         PrivateKeyDer::from_pem_slice(key).map_err(|_unfit| Fault::Secret("tls.key is no private key"))?;
     let key = KeyPair::try_from(&key).map_err(|_unfit| Fault::Secret("tls.key is of an unknown kind"))?;
@@ -248,47 +239,18 @@ fn issuer(
     if !valid.contains(&now.as_second()) {
         return Err(Fault::Secret("tls.crt is not valid at this time"));
     }
-    let mut params = CertificateParams::default();
-    let identifier = authority
+    Ok(key)
+}
+
+/// Returns how the authority's certificate identifies its key.
+fn identifier(authority: &X509Certificate<'_>, pair: &KeyPair) -> Vec<u8> {
+    let told = authority
         .iter_extensions()
         .find_map(|one| match one.parsed_extension() {
             ParsedExtension::SubjectKeyIdentifier(identifier) => Some(identifier.0.to_vec()),
             _ => None,
         });
-    if let Some(identifier) = identifier {
-        params.key_identifier_method = KeyIdMethod::PreSpecified(identifier);
-    }
-    Ok(Issuer::new(params, key))
-}
-
-/// Puts the names into a certificate as authority and request have encoded them, and signs it again.
-///
-/// The library that makes certificates knows one value of each attribute; an agent in two groups has two organizations.
-fn renamed(draft: &[u8], (issuer, subject): (&[u8], &[u8]), key: &KeyPair) -> Option<Vec<u8>> {
-    let draft = der::elements(draft)?;
-    let [body, algorithm, _signature] = draft.as_slice() else {
-        return None;
-    };
-    // Version, serial number, algorithm, issuer, validity, subject, key, extensions.
-    let mut fields = der::elements(body)?;
-    *fields.get_mut(3)? = issuer;
-    *fields.get_mut(5)? = subject;
-    let body = der::sequence(&fields);
-    let signature = der::bit_string(&key.sign(&body).ok()?);
-    Some(der::sequence(&[&body, algorithm, &signature]))
-}
-
-fn armoured(der: &[u8]) -> String {
-    let text = STANDARD.encode(der);
-    let mut out = String::from("-----BEGIN CERTIFICATE-----\n");
-    for (index, letter) in text.chars().enumerate() {
-        if index > 0 && index % 64 == 0 {
-            out.push('\n');
-        }
-        out.push(letter);
-    }
-    out.push_str("\n-----END CERTIFICATE-----\n");
-    out
+    told.unwrap_or_else(|| CertificateParams::default().key_identifier(pair))
 }
 
 /// A serial number for each request: its uid, with the first bit clear and never zero.
@@ -303,32 +265,11 @@ fn serial(uid: &str) -> Vec<u8> {
     std::iter::once(1).chain(bytes).take(17).collect()
 }
 
-fn since_epoch(second: i64) -> Duration {
-    Duration::from_secs(u64::try_from(second).unwrap_or_default())
-}
-
-fn key_usage(usage: &str) -> Option<KeyUsagePurpose> {
-    match usage {
-        "digital signature" => Some(KeyUsagePurpose::DigitalSignature),
-        "key encipherment" => Some(KeyUsagePurpose::KeyEncipherment),
-        "key agreement" => Some(KeyUsagePurpose::KeyAgreement),
-        _ => None,
-    }
-}
-
-fn extended_usage(usage: &str) -> Option<ExtendedKeyUsagePurpose> {
-    match usage {
-        "client auth" => Some(ExtendedKeyUsagePurpose::ClientAuth),
-        "server auth" => Some(ExtendedKeyUsagePurpose::ServerAuth),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::snapshot::Asked;
-    use rcgen::{BasicConstraints, DistinguishedName, DnType};
+    use rcgen::{BasicConstraints, DistinguishedName, DnType, IsCa};
     use std::collections::BTreeSet;
     use std::sync::Arc;
 

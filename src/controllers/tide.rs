@@ -14,9 +14,9 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::addon::Planning;
-use super::auditor::Tap;
+use super::auditor::WatchTap;
+use super::config_watch::look_out;
 use super::election::{ElectionOptions, campaign};
-use super::lookout::look_out;
 use super::runtime::Controller;
 use super::runtime::clock::{Clock, keep_time, read_date};
 use super::runtime::event_budget::EventBudget;
@@ -50,7 +50,7 @@ pub struct TideOptions {
     /// Where the controllers count what they do.
     pub metrics: Metrics,
     /// Where an audit hears what the watches show; absent when nobody audits.
-    pub tap: Option<Tap>,
+    pub tap: Option<WatchTap>,
 }
 
 impl Default for TideOptions {
@@ -137,8 +137,8 @@ impl Tide {
             };
             watches.spawn(watch_kind(client.clone(), kind, ends));
         }
-        let (lookout_sender, lookouts) = mpsc::unbounded_channel();
-        watches.spawn(look_out(client.clone(), lookouts, sender));
+        let (lookout_sender, watch_lists) = mpsc::unbounded_channel();
+        watches.spawn(look_out(client.clone(), watch_lists, sender));
         let (stop, resign) = (CancellationToken::new(), CancellationToken::new());
         let drives = options.part == Part::Drives;
         let (leader, leading) = watch::channel(drives && options.election.is_none());
@@ -150,7 +150,7 @@ impl Tide {
             facts: Arc::clone(&facts),
             progress: progress.clone(),
             synced: synced_sender,
-            lookouts: lookout_sender,
+            watch_lists: lookout_sender,
             relists,
         };
         watches.spawn(keep_time(client.clone(), clock.clone(), stop.clone()));

@@ -134,6 +134,8 @@ terms! {
     NAMES,
     "an annotation" {
         "tidegate.io/paused": "On a ClusterManagementAddOn: pauses rollouts. A list of placements as `namespace/name`, or `*` for all. What is under way goes on.";
+        "tidegate.io/v1alpha1-only": "On an add-on object in v1beta1: what only v1alpha1 can hold, so that a conversion loses nothing. Not for people.";
+        "tidegate.io/v1beta1-only": "On an add-on object in v1alpha1: what only v1beta1 can hold, so that a conversion loses nothing. Not for people.";
         "tidegate.io/deletion-guard": "On a ClusterManagementAddOn: `true` refuses to delete it while clusters have the add-on.";
         "tidegate.io/removals-allowed-until": "On a ClusterManagementAddOn: until this time (RFC 3339, at most a day ahead) removals have no budget.";
         "tidegate.io/opt-out": "On a ManagedCluster: the add-ons, separated by commas, that no install strategy may give it; `*` means all.";
@@ -149,7 +151,7 @@ terms! {
         "tidegate.io/signs-for": "On a Secret with a signer's certificate and key: the add-ons, separated by commas, that it may sign for.";
         "tidegate.io/audit-content": "On a report of the audit: a digest of what it says.";
         "tidegate.io/audit-left-out": "On a report of the audit: how many findings did not fit.";
-        "addon.open-cluster-management.io/lifecycle": "On a ClusterManagementAddOn: `addon-manager`, or absent, lets the hub manage the add-on; `self` and everything else leaves it to its own manager.";
+        "addon.open-cluster-management.io/lifecycle": "On a ClusterManagementAddOn: `addon-manager`, or absent, lets the hub manage the add-on; `tidegate` lets Tidegate manage it and nobody else; `self` and everything else leaves it to its own manager.";
         "addon.open-cluster-management.io/addon-pre-delete": "On a Job or Pod of an AddOnTemplate: it runs before the add-on is deleted. As a finalizer of a ManagedClusterAddOn: it stays until these have completed.";
         "addon.open-cluster-management.io/deletion-orphan": "On a manifest: its object stays on the cluster when the add-on goes.";
         "addon.open-cluster-management.io/values": "Values for add-ons that render charts; travels from a ManagedCluster to its add-ons.";

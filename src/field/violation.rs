@@ -213,6 +213,18 @@ impl Violation {
         self.fault.hint.as_deref()
     }
 
+    /// Returns this violation at another path and in other words: for an author whose version spells the field differently.
+    #[must_use]
+    pub fn told_at(self, path: Path, words: impl Fn(&str) -> String) -> Self {
+        let Self { fault, rule, .. } = self;
+        let fault = Fault {
+            detail: words(&fault.detail).into(),
+            hint: fault.hint.map(|hint| words(&hint).into()),
+            ..fault
+        };
+        Self { path, fault, rule }
+    }
+
     /// Returns everything after `path: `, as it stands in a cause of a `Status`.
     pub fn body(&self) -> String {
         format!("{} [{}]", self.fault, self.rule)

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use crate::conversion::{Version, convert};
 use crate::snapshot::{
     ADDON_GROUP, Absence, Answer, Completeness, ConfigRef, Event, Facts, Identity, Kind, ObjectKey, Seen,
     Settings, Store,
@@ -34,8 +35,10 @@ pub struct Hub {
 impl Hub {
     /// Puts an object in, in place of the one of its name; returns its key if its kind is one that the store knows.
     ///
-    /// What a file does not say and a hub does stays as it was: identity, revision and status.
-    pub fn put(&mut self, mut object: Value) -> Option<ObjectKey> {
+    /// What a file does not say and a hub does stays as it was: identity, revision and status. It is kept in the version that hubs
+    /// store.
+    pub fn put(&mut self, object: Value) -> Option<ObjectKey> {
+        let mut object = convert(object, Version::V1alpha1);
         let Some(kind) = kind_of(&object) else {
             self.others.insert(Identity::of(&object), object);
             return None;
@@ -128,7 +131,7 @@ impl Hub {
     /// Answers what a store asks about configurations of foreign kinds; returns those that nobody knows anything of.
     pub fn answer_all(&self, store: &mut Store) -> Vec<ConfigRef> {
         let mut open = Vec::new();
-        while let Some(lookout) = store.take_lookout() {
+        while let Some(lookout) = store.take_watch_list() {
             for config in lookout.begin {
                 let known = self.answers.get(&config).cloned().or_else(|| self.found(&config));
                 match known {

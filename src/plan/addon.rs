@@ -5,11 +5,13 @@
 use jiff::Timestamp;
 
 use super::census::{Census, Time};
+use super::instances::Rounds;
 use super::memo::Memo;
-use super::quiet::{Heard, Others};
-use super::rounds::Rounds;
+use super::settled::{Heard, Others};
 use super::types::{Action, Plan, Wait, WaitOn, earliest};
-use super::{config, diff, discovery, farewell, health, install, registration, rollout, rollup, unreachable};
+use super::{
+    config, diff, discovery, health, install, registration, rollout, rollup, uninstall, unreachable,
+};
 use crate::snapshot::View;
 
 /// Returns what the hub should look like next for one add-on, and what it is waiting for.
@@ -43,8 +45,11 @@ pub fn timeless(view: &View<'_>, now: Timestamp) -> Plan {
 
 /// Returns the plan, and what it found out about the clusters that it looked at where that will help the next one.
 fn made(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Option<Heard>) {
+    if view.is_anothers() {
+        return (Plan::default(), None);
+    }
     let (mut plan, mut heard) = if view.addon.meta.deleting {
-        let mut plan = farewell::addon(view, now);
+        let mut plan = uninstall::addon(view, now);
         if !outlives_its_addon(view) {
             plan.actions.extend(registration::leftovers(view));
         }

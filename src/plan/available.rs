@@ -4,7 +4,7 @@
 //! cluster that is not reachable, an add-on that somebody else deploys.
 
 use super::conditions::Wish;
-use super::judge::MANIFEST_APPLIED;
+use super::instance_state::MANIFEST_APPLIED;
 use super::render::Probe;
 use super::rollout::Member;
 use super::work::{Body, Rendering};

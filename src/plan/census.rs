@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::few::Few;
 use super::install::Holding;
-use super::quiet::Others;
+use super::settled::Others;
 use crate::snapshot::Name;
 
 /// The reasons to wait that only a human ends.
@@ -24,7 +24,7 @@ pub(super) enum Content {
 
 /// How one instance stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum InstanceTally {
     /// It has what it should have, and its agent works.
     Ready,
     /// It has what it should have, because a change of `spec.configuration` is not for it; nobody may be able to reach it.
@@ -134,11 +134,11 @@ impl Census {
     }
 
     /// Counts one instance.
-    pub(super) fn add(&mut self, cluster: &Name, standing: Standing) {
+    pub(super) fn add(&mut self, cluster: &Name, standing: InstanceTally) {
         self.total = self.total.saturating_add(1);
         match standing {
-            Standing::Ready => self.ready = self.ready.saturating_add(1),
-            Standing::Kept { reachable, content } => {
+            InstanceTally::Ready => self.ready = self.ready.saturating_add(1),
+            InstanceTally::Kept { reachable, content } => {
                 let count = if reachable {
                     &mut self.ready
                 } else {
@@ -150,12 +150,12 @@ impl Census {
                     self.orphaned.add(cluster);
                 }
             }
-            Standing::Waiting(reason) => self.waiting.entry(reason).or_default().add(cluster),
-            Standing::Unreachable => self.unreachable = self.unreachable.saturating_add(1),
-            Standing::Unavailable => self.unavailable.add(cluster),
-            Standing::Stalled(reason) => self.stalled.entry(reason).or_default().add(cluster),
-            Standing::Moving => self.moving.add(cluster),
-            Standing::Leaving { reachable } => {
+            InstanceTally::Waiting(reason) => self.waiting.entry(reason).or_default().add(cluster),
+            InstanceTally::Unreachable => self.unreachable = self.unreachable.saturating_add(1),
+            InstanceTally::Unavailable => self.unavailable.add(cluster),
+            InstanceTally::Stalled(reason) => self.stalled.entry(reason).or_default().add(cluster),
+            InstanceTally::Moving => self.moving.add(cluster),
+            InstanceTally::Leaving { reachable } => {
                 self.leaving.add(cluster);
                 self.lost = self.lost.saturating_add(usize::from(!reachable));
             }
@@ -255,7 +255,7 @@ fn causes(what: &str, all: &BTreeMap<&'static str, Few>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn told(standings: &[Standing]) -> String {
+    fn told(standings: &[InstanceTally]) -> String {
         let mut census = Census::default();
         for (n, standing) in (1..).zip(standings) {
             census.add(&Name::from(format!("c{n}")), *standing);
@@ -265,10 +265,10 @@ mod tests {
 
     #[test]
     fn causes_stand_with_their_number_and_their_first_clusters() {
-        use Standing::{Kept, Leaving, Moving, Ready, Stalled, Unavailable, Unreachable, Waiting};
+        use InstanceTally::{Kept, Leaving, Moving, Ready, Stalled, Unavailable, Unreachable, Waiting};
         let missing = Stalled("ConfigurationNotFound");
         let gone = Leaving { reachable: true };
-        let rows: [(&[Standing], &str); 8] = [
+        let rows: [(&[InstanceTally], &str); 8] = [
             (
                 &[Ready, gone, Leaving { reachable: false }],
                 "1 of 3 clusters are ready. 2 being deleted: c2, c3",
@@ -315,6 +315,6 @@ mod tests {
 
     #[test]
     fn the_message_stays_short_whatever_the_fleet() {
-        assert!(told(&vec![Standing::Stalled("ConfigurationNotFound"); 10_000]).len() < 250);
+        assert!(told(&vec![InstanceTally::Stalled("ConfigurationNotFound"); 10_000]).len() < 250);
     }
 }

@@ -5,10 +5,10 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::change_event::Note;
 use super::conditions::{self, Wish};
 use super::health::Verdict;
-use super::note::Note;
-use super::progress::Report;
+use super::report::Report;
 use super::rollup::Summary;
 use super::types::{Action, Revision};
 use super::work::{Rendering, is_deploy_work};

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use super::census::{Census, Time};
+use super::change_event::{Grade, Note};
 use super::conditions::{Wish, merge};
 use super::few::Few;
 use super::install::{Holding, Known, Over, Wanted};
-use super::note::{Grade, Note};
 use super::types::{Wait, WaitOn};
 use crate::model::ConfigRollout;
 use crate::snapshot::{Condition, InstallStrategy, Lifecycle, Name, Status, View, terms};
@@ -79,7 +79,7 @@ pub(super) fn timeless<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
 pub(super) fn unmanaged<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
     let said = match &view.addon.lifecycle {
         Lifecycle::Own(value) => format!("{:?}", &**value),
-        Lifecycle::Empty | Lifecycle::Managed => "empty".to_owned(),
+        Lifecycle::Empty | Lifecycle::Managed | Lifecycle::Tidegate => "empty".to_owned(),
     };
     let message = format!(
         "the lifecycle annotation is {said}, so the add-on manages itself; remove the annotation to let the hub manage it"
@@ -339,9 +339,9 @@ fn stated<'v>(view: &View<'v>, wishes: &[Wish<'_>], now: Timestamp) -> Cow<'v, [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::census::Standing;
+    use crate::plan::census::InstanceTally;
 
-    fn told(standings: &[Standing], time: Time) -> String {
+    fn told(standings: &[InstanceTally], time: Time) -> String {
         let mut census = Census::default();
         for (n, standing) in (1..).zip(standings) {
             census.add(&Name::from(format!("c{n}")), *standing);
@@ -364,10 +364,10 @@ mod tests {
 
     #[test]
     fn done_moving_and_stalled_are_told_apart() {
-        use Standing::{Leaving, Moving, Ready, Stalled, Unavailable, Unreachable, Waiting};
+        use InstanceTally::{Leaving, Moving, Ready, Stalled, Unavailable, Unreachable, Waiting};
         let failed = Stalled("UpgradeFailed");
         let (goes, lost) = (Leaving { reachable: true }, Leaving { reachable: false });
-        let rows: [(&[Standing], Time, &str); 15] = [
+        let rows: [(&[InstanceTally], Time, &str); 15] = [
             (&[Ready, goes], Time::Stands, MOVES),
             (&[Ready, lost], Time::Stands, DONE),
             (&[failed, goes], Time::Stands, MOVES),

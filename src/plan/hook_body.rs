@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::config::is_template;
 use super::hook::has_hooks;
-use super::kit::foreign;
 use super::owners;
 use super::render::{Recipe, RenderFault, Subject, rendered};
+use super::render_cache::foreign;
 use crate::snapshot::{
     ConfigRef, Content, DeploymentConfig, Instance, Kind, Name, Reference, Template, View, terms,
 };

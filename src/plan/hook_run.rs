@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::hook_body::{self, Hooks, Recipes};
-use super::judge::apply_failure;
+use super::instance_state::apply_failure;
 use super::types::{Action, Revision};
 use super::work::is_deploy_work;
 use crate::api::names::reasons::HOOK_MANIFEST_IS_NOT_COMPLETED;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::config::Common;
-use super::quiet::{Heard, Others, Quiet};
+use super::settled::{Heard, Others, Quiet};
 use crate::snapshot::{Name, Scope, View};
 
 /// What the last plan of one add-on has found out. Belongs to one add-on of one store.

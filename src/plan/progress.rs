@@ -4,52 +4,24 @@
 //! made in `told.rs`. Never removes what other programs wrote.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
 use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests, refused};
-use super::census::Standing;
+use super::change_event::Note;
 use super::conditions::{Wish, merge};
 use super::config::{Configs, Trouble, set_aside, trouble};
-use super::judge::{PROGRESSING, state};
-use super::note::Note;
+use super::instance_state::{PROGRESSING, state};
 use super::registration::Registering;
+use super::report::Report;
 use super::rollout::{Attention, Member, Step, assigned};
 use super::state::{Outcome, State};
 use super::told::{Stuck, Told};
 use super::types::{Wait, WaitOn};
 use super::unreachable;
-use super::version::{self, Memory};
+use super::version::{self};
 use super::work::{Rendering, superseded};
-use crate::snapshot::{Applied, Condition, ConfigType, Instance, Reference, Status, View};
-
-/// What the status of one instance should be.
-#[derive(Debug)]
-pub(super) struct Report<'v> {
-    /// The instance.
-    pub instance: &'v Instance,
-    /// `configReferences`
-    pub references: Cow<'v, [Reference]>,
-    /// `supportedConfigs`; absent when another program writes them.
-    pub supported: Option<&'v BTreeSet<ConfigType>>,
-    /// `currentVersion` and `lastVersion`
-    pub memory: Memory,
-    /// Whether the tide tells the health of the agent, so that nobody looks for a lease.
-    pub probes: bool,
-    /// `conditions`
-    pub conditions: Cow<'v, [Condition]>,
-    /// How it counts for the add-on.
-    pub standing: Standing,
-    /// Whether it has just arrived, so that the next plan hands its slot on.
-    pub arrives: bool,
-    /// What to tell a spectator.
-    pub note: Option<Note>,
-    /// What holds it.
-    pub waits: Vec<WaitOn>,
-    /// What registration adds.
-    pub registering: Registering<'v>,
-}
+use crate::snapshot::{Applied, Condition, Instance, Reference, Status, View};
 
 /// Makes the reports of one instance after the other.
 #[derive(Debug)]

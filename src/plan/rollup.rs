@@ -8,7 +8,7 @@ use super::conditions::{Wish, merge};
 use super::config::{Configs, Effective};
 use super::few::Few;
 use super::install::{Known, Selected, Wanted};
-use super::judge::PROGRESSING;
+use super::instance_state::PROGRESSING;
 use super::rollout::{Breach, Counts, Placed, blamed};
 use crate::snapshot::{
     Applied, Condition, ConfigRef, InstallStrategy, Name, Progression, ProgressionReference, Status, View,

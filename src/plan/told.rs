@@ -3,7 +3,7 @@
 //! Decides "done", "wait" and "act", one of them at a time. Never tells a story twice: the whole sentence stands in the condition that it
 //! belongs to, and these name the cause in a few words and refer to it.
 
-use super::census::{Content, Standing};
+use super::census::{Content, InstanceTally};
 use super::conditions::Wish;
 use super::rollout::{Attention, Notice};
 use super::state::{Outcome, State, Words};
@@ -141,24 +141,24 @@ impl<'a> Told<'a> {
     }
 
     /// Returns how the instance counts for the add-on; the conditions above say the same in words.
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn standing(&self) -> InstanceTally {
         if let Some(stuck) = self.stuck {
-            return Standing::Stalled(stuck.reason);
+            return InstanceTally::Stalled(stuck.reason);
         }
         if self.has_failed() {
-            return Standing::Stalled(self.words.reason);
+            return InstanceTally::Stalled(self.words.reason);
         }
         match self.up {
-            _ if let Some(turn) = self.turn() => Standing::Waiting(turn.reason),
-            _ if let State::Waiting { reason, .. } = self.state => Standing::Waiting(reason),
-            _ if !self.state.is_done() => Standing::Moving,
-            Some(Status::False) => Standing::Unavailable,
-            _ if self.notice.is_some() => Standing::Kept {
+            _ if let Some(turn) = self.turn() => InstanceTally::Waiting(turn.reason),
+            _ if let State::Waiting { reason, .. } = self.state => InstanceTally::Waiting(reason),
+            _ if !self.state.is_done() => InstanceTally::Moving,
+            Some(Status::False) => InstanceTally::Unavailable,
+            _ if self.notice.is_some() => InstanceTally::Kept {
                 reachable: self.up != Some(Status::Unknown),
                 content: self.orphaned.map_or(Content::There, |_| Content::Gone),
             },
-            Some(Status::Unknown) => Standing::Unreachable,
-            Some(Status::True) | None => Standing::Ready,
+            Some(Status::Unknown) => InstanceTally::Unreachable,
+            Some(Status::True) | None => InstanceTally::Ready,
         }
     }
 }

@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::note::Note;
+use super::change_event::Note;
 use super::registration::Answer;
 use crate::snapshot::{ConfigRef, ConfigType, Meta, Name, ObjectKey};
 

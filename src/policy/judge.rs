@@ -8,9 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::Value;
 
-use super::act::{Act, Purse, Shared, Trouble};
 use super::binding::Binding;
 use super::compile::{Check, OnFailure, Policy, SchemaPart};
+use super::evaluation::{Act, Budget, Shared, Trouble};
 use super::exception::with_excuse;
 use super::expression::Expression;
 use super::matching::Matched;
@@ -30,7 +30,7 @@ pub(super) fn judge<'v>(
     policy: &'v Policy,
     question: &Question<'v>,
     shared: &Shared<'_, 'v>,
-    purse: &mut Purse,
+    purse: &mut Budget,
 ) -> Outcome {
     let judged = catch_unwind(AssertUnwindSafe(|| {
         let mut outcome = Outcome::default();
@@ -66,7 +66,7 @@ fn bound<'v>(
     policy: &'v Policy,
     binding: &'v Binding,
     question: &Question<'v>,
-    (shared, purse): (&Shared<'_, 'v>, &mut Purse),
+    (shared, purse): (&Shared<'_, 'v>, &mut Budget),
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let whole = |trouble: &Trouble| troubled(policy, binding.actions, (WHOLE, &Path::root()), trouble);

@@ -10,10 +10,10 @@
     clippy::wildcard_enum_match_arm
 )]
 
-mod act;
 mod binding;
 mod compile;
 mod document;
+mod evaluation;
 mod exception;
 mod export;
 mod expression;

@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use json_patch::{Patch, PatchOperation};
 use serde_json::Value;
 
-use super::act::{Act, FactValues, Purse, Trouble, facts, stage, units};
 use super::compile::{MutationPart, Policy};
+use super::evaluation::{Act, Budget, FactValues, Trouble, facts, stage, units};
 use super::judge::{conditions_hold, matched, troubled};
 use super::matching::Matched;
 use super::outcome::{Actions, Finding};
@@ -42,7 +42,7 @@ impl PolicySet {
             return mutated;
         }
         let facts = facts(policies.iter().copied(), question);
-        let (mut object, mut purse) = (object.clone(), Purse::full());
+        let (mut object, mut purse) = (object.clone(), Budget::full());
         for policy in policies {
             let changed = catch_unwind(AssertUnwindSafe(|| {
                 changes(policy, question, (&object, &facts), &mut purse)
@@ -84,7 +84,7 @@ fn changes(
     policy: &Policy,
     question: &Question<'_>,
     (object, facts): (&Value, &FactValues),
-    purse: &mut Purse,
+    purse: &mut Budget,
 ) -> Result<Vec<PatchOperation>, Failed> {
     let whole = |trouble: Trouble| ("match".to_owned(), trouble);
     let size = units(object);
@@ -118,7 +118,7 @@ fn run(
     mutation: &MutationPart,
     params: &Value,
     (question, object, facts): (&Question<'_>, &Value, &FactValues),
-    purse: &mut Purse,
+    purse: &mut Budget,
 ) -> Result<Vec<PatchOperation>, Failed> {
     let asked = Question {
         object: Some(object),

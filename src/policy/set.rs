@@ -10,9 +10,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::act::{Purse, facts, stage};
 use super::compile::{self, Policy};
 use super::document::{Kind, Origin, Source, Written, read};
+use super::evaluation::{Budget, facts, stage};
 use super::exception::Exception;
 use super::fact::Fact;
 use super::fault::PolicyFault;
@@ -153,7 +153,7 @@ impl PolicySet {
         }
         let facts = facts(about.iter().copied(), question);
         let shared = stage(question, &facts);
-        let mut purse = Purse::full();
+        let mut purse = Budget::full();
         for policy in about {
             outcome.extend(judge(policy, question, &shared, &mut purse));
         }

@@ -4,6 +4,8 @@
 
 use std::fmt::Write as _;
 
+use anstyle::{AnsiColor, Style as Paint};
+
 use super::model::{Finding, Report, Severity, Spot, Unreadable};
 use crate::field::{counted, same_width as plain};
 
@@ -18,13 +20,12 @@ pub struct Style {
 
 /// The longest stretch of a line that is shown.
 const WIDEST: usize = 160;
-const RED: &str = "\u{1b}[1;31m";
-const YELLOW: &str = "\u{1b}[1;33m";
-const CYAN: &str = "\u{1b}[1;36m";
-const BLUE: &str = "\u{1b}[1;34m";
-const GREEN: &str = "\u{1b}[1;32m";
-const BOLD: &str = "\u{1b}[1m";
-const RESET: &str = "\u{1b}[0m";
+const RED: Paint = AnsiColor::Red.on_default().bold();
+const YELLOW: Paint = AnsiColor::Yellow.on_default().bold();
+const CYAN: Paint = AnsiColor::Cyan.on_default().bold();
+const BLUE: Paint = AnsiColor::Blue.on_default().bold();
+const GREEN: Paint = AnsiColor::Green.on_default().bold();
+const BOLD: Paint = Paint::new().bold();
 
 struct Page {
     out: String,
@@ -55,9 +56,9 @@ impl Page {
         self.out.push('\n');
     }
 
-    fn paint(&self, colour: &str, text: &str) -> String {
+    fn paint(&self, colour: Paint, text: &str) -> String {
         if self.style.colour {
-            format!("{colour}{text}{RESET}")
+            format!("{colour}{text}{colour:#}")
         } else {
             text.to_owned()
         }
@@ -98,7 +99,7 @@ impl Page {
         self.line("");
     }
 
-    fn excerpt(&mut self, spot: &Spot, colour: &str, label: &str) {
+    fn excerpt(&mut self, spot: &Spot, colour: Paint, label: &str) {
         let gutter = gutter(spot);
         let arrow = self.paint(BLUE, "-->");
         let place = if spot.line == 0 {
@@ -205,7 +206,7 @@ fn cut(line: &str, spot: &Spot) -> (String, usize) {
     )
 }
 
-fn colour(severity: Severity) -> &'static str {
+fn colour(severity: Severity) -> Paint {
     match severity {
         Severity::Error => RED,
         Severity::Warning => YELLOW,

@@ -153,7 +153,9 @@ fn colours_are_only_there_when_asked_for() {
         colour: true,
         additions: false,
     };
-    assert!(render(&report(), Format::Table, style).contains("\u{1b}[1;31merror[rollout/max-concurrency]"));
+    assert!(
+        render(&report(), Format::Table, style).contains("\u{1b}[1m\u{1b}[31merror[rollout/max-concurrency]")
+    );
 }
 
 #[test]

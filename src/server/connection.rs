@@ -21,7 +21,7 @@ use tower::ServiceExt as _;
 use tracing::debug;
 
 use super::callers::Callers;
-use super::head::{HeadDeadline, HeadSignal};
+use super::header_timeout::{HeadDeadline, HeadSignal};
 use super::limits::Limits;
 use super::outbound::Outbound;
 use super::peer::{Life, Overdue};
@@ -42,7 +42,7 @@ const GOODBYE: Duration = Duration::from_millis(250);
 
 /// What every connection shares.
 #[derive(Clone)]
-pub(super) struct Hall {
+pub(super) struct ConnectionContext {
     pub(super) tls: Arc<ArcSwap<rustls::ServerConfig>>,
     pub(super) router: Router,
     pub(super) limits: Limits,
@@ -52,7 +52,7 @@ pub(super) struct Hall {
 }
 
 /// Serves one connection until it ends; a caller's misbehaviour ends it and nothing else.
-pub(super) async fn serve(hall: Hall, tcp: TcpStream, place: Place) {
+pub(super) async fn serve(hall: ConnectionContext, tcp: TcpStream, place: Place) {
     let life = Arc::clone(place.life());
     let _undelayed = tcp.set_nodelay(true);
     let Some(tls) = shaken(&hall, &life, tcp).await else {
@@ -108,7 +108,7 @@ pub(super) async fn serve(hall: Hall, tcp: TcpStream, place: Place) {
 }
 
 /// Shakes hands, and looks at the certificate that the caller has shown if it had to.
-async fn shaken(hall: &Hall, life: &Life, tcp: TcpStream) -> Option<TlsStream<TcpStream>> {
+async fn shaken(hall: &ConnectionContext, life: &Life, tcp: TcpStream) -> Option<TlsStream<TcpStream>> {
     let acceptor = TlsAcceptor::from(hall.tls.load_full());
     let accepted = tokio::select! {
         accepted = tokio::time::timeout(hall.limits.handshake, acceptor.accept(tcp)) => accepted,
@@ -141,8 +141,12 @@ async fn shaken(hall: &Hall, life: &Life, tcp: TcpStream) -> Option<TlsStream<Tc
 }
 
 /// Drives a connection, and ends it when it is time: with a word first, if somebody may be listening.
-async fn until_it_ends<C>(hall: &Hall, life: &Life, mut connection: Pin<&mut C>, shut: impl Fn(Pin<&mut C>))
-where
+async fn until_it_ends<C>(
+    hall: &ConnectionContext,
+    life: &Life,
+    mut connection: Pin<&mut C>,
+    shut: impl Fn(Pin<&mut C>),
+) where
     C: Future<Output = hyper::Result<()>>,
 {
     let mut look = tokio::time::interval(hall.limits.look_every());

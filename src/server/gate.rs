@@ -18,13 +18,13 @@ use tracing::{info, warn};
 
 use super::callers::{Callers, ClientAuthority, PathSecrets};
 use super::certificate::{Certificate, CertificateError, Shown};
-use super::connection::{self, Hall};
+use super::connection::{self, ConnectionContext};
+use super::existence::ExistenceReader;
 use super::health::Health;
 use super::limits::Limits;
 use super::places::Places;
-use super::routes::{self, Decide, Desk, Furniture};
+use super::routes::{self, AppState, Decide, Furniture};
 use super::shares::Reserve;
-use super::witness::Witness;
 use crate::admission::{self, Facts, Rulebook};
 use crate::telemetry::{Closed, Metrics};
 
@@ -50,7 +50,7 @@ pub struct GateOptions {
     /// Where the gate counts what it does.
     pub metrics: Metrics,
     /// Who tells whether an object exists that the facts do not have; without one, nothing that rests on it refuses.
-    pub witness: Option<Witness>,
+    pub witness: Option<ExistenceReader>,
 }
 
 /// Why a gate cannot start.
@@ -81,7 +81,7 @@ pub struct Gate {
     address: SocketAddr,
     shown: Arc<Shown>,
     tls: Arc<ArcSwap<rustls::ServerConfig>>,
-    desk: Arc<Desk>,
+    desk: Arc<AppState>,
     health: Health,
     metrics: Metrics,
     stopping: CancellationToken,
@@ -124,7 +124,7 @@ impl Gate {
         let names = Arc::new(options.callers.names.clone());
         let certificate = options.certificate.clone();
         let desk = Arc::new(desk(options, limits, decide).map_err(StartError::StartThreads)?);
-        let hall = Hall {
+        let hall = ConnectionContext {
             tls: Arc::clone(&tls),
             router: routes::router(Arc::clone(&desk)),
             limits,
@@ -228,13 +228,13 @@ impl Gate {
     }
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for AppState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Desk")
+        f.write_str("AppState")
     }
 }
 
-fn desk(options: GateOptions, limits: Limits, decide: Decide) -> std::io::Result<Desk> {
+fn desk(options: GateOptions, limits: Limits, decide: Decide) -> std::io::Result<AppState> {
     // Where nobody can show who it is, nothing is kept for those who have.
     let reserve = match (&options.callers.authority, &options.callers.secrets) {
         (None, None) => Reserve::None,
@@ -250,7 +250,7 @@ fn desk(options: GateOptions, limits: Limits, decide: Decide) -> std::io::Result
         witness: options.witness,
         metrics: options.metrics,
     };
-    Desk::new(furniture, limits, reserve)
+    AppState::new(furniture, limits, reserve)
 }
 
 fn tls(
@@ -281,7 +281,7 @@ fn listen_at(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-async fn accept(listener: TcpListener, hall: Hall, stopping: CancellationToken) -> TaskTracker {
+async fn accept(listener: TcpListener, hall: ConnectionContext, stopping: CancellationToken) -> TaskTracker {
     let connections = TaskTracker::new();
     let places = Places::new(hall.limits.connections, hall.limits, hall.metrics.clone());
     loop {

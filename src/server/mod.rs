@@ -3,14 +3,17 @@
 //! Decides how long, how large and how many a caller may be, and over which TLS. Never knows a rule: what a request
 //! means is asked of `admission::decide`.
 
+mod admission_queue;
 mod allowance;
 mod bench;
 mod body;
 mod callers;
 mod certificate;
 mod connection;
+mod convert;
+mod existence;
 mod gate;
-mod head;
+mod header_timeout;
 mod health;
 mod hearsay;
 mod issue;
@@ -21,19 +24,17 @@ mod peer;
 mod places;
 mod routes;
 mod shares;
-mod turnstile;
 mod validity;
 mod watched;
-mod witness;
 
 pub use callers::{Callers, CallersError, ClientAuthority, PathSecrets};
 pub use certificate::{Certificate, CertificateError};
+pub use existence::ExistenceReader;
 pub use gate::{Gate, GateOptions, StartError};
 pub use health::Health;
 pub use issue::{Authority, IssueError, Issued};
 pub use limits::Limits;
 pub use pages::{Pages, PagesAt};
-pub use witness::Witness;
 
 #[cfg(test)]
 mod trials;

@@ -35,7 +35,7 @@ impl From<IpAddr> for Peer {
 
 /// Whether a caller has shown who it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Standing {
+pub(super) enum CallerStanding {
     /// Anybody.
     Stranger,
     /// Has shown a certificate or the secret of the path.
@@ -87,7 +87,7 @@ pub(super) struct Life {
 
 #[derive(Debug)]
 struct State {
-    standing: Standing,
+    standing: CallerStanding,
     shaken: bool,
     requests: usize,
     deciding: usize,
@@ -124,7 +124,7 @@ impl Life {
             opened: now,
             leave: CancellationToken::new(),
             state: Mutex::new(State {
-                standing: Standing::Stranger,
+                standing: CallerStanding::Stranger,
                 shaken: false,
                 requests: 0,
                 deciding: 0,
@@ -146,13 +146,13 @@ impl Life {
         self.peer
     }
 
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn standing(&self) -> CallerStanding {
         self.state().standing
     }
 
     /// Notes that the caller has shown who it is.
     pub(super) fn is_known(&self) {
-        self.state().standing = Standing::Known;
+        self.state().standing = CallerStanding::Known;
     }
 
     /// Notes that the handshake is done.
@@ -220,7 +220,7 @@ impl Life {
     }
 
     /// Returns what the connection is doing, and since when.
-    pub(super) fn phase(&self, limits: &Limits, now: Instant) -> (Standing, Phase, Instant) {
+    pub(super) fn phase(&self, limits: &Limits, now: Instant) -> (CallerStanding, Phase, Instant) {
         let state = self.state();
         let lasts = now.saturating_duration_since(state.since);
         let oldest = state.unwritten.values().next().copied();

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
 use super::limits::Limits;
-use super::peer::{Life, Peer, Phase, Standing};
+use super::peer::{CallerStanding, Life, Peer, Phase};
 use crate::telemetry::{Closed, Metrics};
 
 /// Places for connections.
@@ -41,7 +41,7 @@ pub(super) struct Place {
 /// How much a place would be missed; the least is given up first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Worth {
-    standing: Standing,
+    standing: CallerStanding,
     /// Whether its address has no more than what nobody has to explain.
     modest: bool,
     phase: Phase,

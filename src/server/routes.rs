@@ -1,4 +1,4 @@
-//! The four addresses of the gate.
+//! The five addresses of the gate.
 //!
 //! Decides what is a well-formed question and which HTTP status everything else gets. An API server takes every other status than
 //! 200 for a webhook that failed, and stores the object where that is ignored: so whatever is a question, and too large, or cannot be
@@ -20,39 +20,42 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 use tracing::error;
 
+use super::admission_queue::AdmissionQueue;
 use super::bench::Bench;
 use super::body::{self, Broken};
 use super::callers::PathSecrets;
+use super::convert::{Converting, convert};
+use super::existence::{Asker, ExistenceReader};
 use super::health::{Health, Word};
 use super::limits::Limits;
 use super::peer::Life;
 use super::shares::{Reserve, Share, Shares};
-use super::turnstile::Turnstile;
-use super::witness::{Asker, Witness};
 use crate::admission::wire::{self, DecodeError, Review, Unjudged};
 use crate::admission::{self, Door, Facts, MUTATE_PATH, Rulebook, Stop, VALIDATE_PATH, Verdict};
+use crate::conversion::CONVERT_PATH;
 use crate::telemetry::{Metrics, Outcome};
 
 /// The function that answers a question.
 pub(super) type Decide = fn(&admission::Request<'_>, &Facts, &Rulebook) -> Verdict;
 
 /// What every request shares.
-pub(super) struct Desk {
+pub(super) struct AppState {
     pub(super) facts: Arc<ArcSwap<Facts>>,
     rulebook: Arc<ArcSwap<Rulebook>>,
     decide: Decide,
     health: Health,
     pub(super) secrets: ArcSwapOption<PathSecrets>,
-    witness: Option<Witness>,
-    limits: Limits,
+    witness: Option<ExistenceReader>,
+    pub(super) limits: Limits,
     bench: Bench,
     /// Requests that wait for the hub's word; nobody queues here.
-    confirming: Turnstile,
+    confirming: AdmissionQueue,
     /// Bytes of bodies.
-    buffering: Arc<Shares>,
+    pub(super) buffering: Arc<Shares>,
     /// Requests under way.
-    requests: Arc<Shares>,
-    metrics: Metrics,
+    pub(super) requests: Arc<Shares>,
+    pub(super) converting: Converting,
+    pub(super) metrics: Metrics,
 }
 
 /// What a desk is made of.
@@ -62,11 +65,11 @@ pub(super) struct Furniture {
     pub(super) decide: Decide,
     pub(super) health: Health,
     pub(super) secrets: Option<PathSecrets>,
-    pub(super) witness: Option<Witness>,
+    pub(super) witness: Option<ExistenceReader>,
     pub(super) metrics: Metrics,
 }
 
-impl Desk {
+impl AppState {
     pub(super) fn new(furniture: Furniture, limits: Limits, reserve: Reserve) -> std::io::Result<Self> {
         let Furniture {
             facts,
@@ -86,16 +89,17 @@ impl Desk {
             secrets: ArcSwapOption::from_pointee(secrets),
             witness,
             limits,
-            confirming: Turnstile::new(limits.confirming, 0, limits.patience),
+            confirming: AdmissionQueue::new(limits.confirming, 0, limits.patience),
             buffering: Shares::new(limits.buffered_bytes, reserve),
             requests: Shares::new(limits.requests, reserve),
+            converting: Converting::default(),
             metrics,
         })
     }
 }
 
 /// Returns the router of the gate.
-pub(super) fn router(desk: Arc<Desk>) -> Router {
+pub(super) fn router(desk: Arc<AppState>) -> Router {
     let mut router = Router::new()
         .route("/healthz", get(alive))
         .route("/readyz", get(ready));
@@ -105,14 +109,17 @@ pub(super) fn router(desk: Arc<Desk>) -> Router {
             .route(path, asked.clone())
             .route(&format!("{path}/{{secret}}"), asked);
     }
+    for path in [CONVERT_PATH.to_owned(), format!("{CONVERT_PATH}/{{secret}}")] {
+        router = router.route(&path, post(convert));
+    }
     router.with_state(desk)
 }
 
-async fn alive(State(desk): State<Arc<Desk>>) -> Response<Body> {
+async fn alive(State(desk): State<Arc<AppState>>) -> Response<Body> {
     spoken(desk.health.alive(Instant::now()))
 }
 
-async fn ready(State(desk): State<Arc<Desk>>) -> Response<Body> {
+async fn ready(State(desk): State<Arc<AppState>>) -> Response<Body> {
     spoken(desk.health.ready(Timestamp::now()))
 }
 
@@ -124,7 +131,7 @@ pub(super) fn spoken(word: Word) -> Response<Body> {
     }
 }
 
-async fn answer(State(desk): State<Arc<Desk>>, door: Door, request: Request<Body>) -> Response<Body> {
+async fn answer(State(desk): State<Arc<AppState>>, door: Door, request: Request<Body>) -> Response<Body> {
     let Some(life) = admitted(&desk, &request) else {
         desk.metrics.door().wrong_path();
         // As at any other path: nobody learns from it that there is one.
@@ -139,7 +146,7 @@ async fn answer(State(desk): State<Arc<Desk>>, door: Door, request: Request<Body
 }
 
 /// Returns the connection of a request, if its path has the secret that it needs.
-fn admitted(desk: &Desk, request: &Request<Body>) -> Option<Arc<Life>> {
+pub(super) fn admitted(desk: &AppState, request: &Request<Body>) -> Option<Arc<Life>> {
     let life = request.extensions().get::<Arc<Life>>()?;
     let path = request.uri().path();
     let offered = path.rsplit('/').next().filter(|_| path.matches('/').count() == 2);
@@ -160,7 +167,7 @@ fn label(door: Door) -> &'static str {
 }
 
 async fn question(
-    desk: &Desk,
+    desk: &AppState,
     (door, life): (Door, &Arc<Life>),
     request: Request<Body>,
 ) -> Result<Response<Body>, Response<Body>> {
@@ -236,7 +243,12 @@ struct Spoken {
 
 /// Judges a question on a thread for decisions. Facts, rulebook and request are only read, so that a panic leaves nothing half-done
 /// behind.
-async fn judged(desk: &Desk, life: &Arc<Life>, asked: &Asked, facts: Arc<Facts>) -> Result<Judged, Unjudged> {
+async fn judged(
+    desk: &AppState,
+    life: &Arc<Life>,
+    asked: &Asked,
+    facts: Arc<Facts>,
+) -> Result<Judged, Unjudged> {
     let work = {
         let (decide, rulebook, asked) = (desk.decide, desk.rulebook.load_full(), asked.clone());
         move |stop: &Stop| {
@@ -267,7 +279,7 @@ async fn judged(desk: &Desk, life: &Arc<Life>, asked: &Asked, facts: Arc<Facts>)
 /// Decides again with what the hub says of the objects in doubt, and of what the user may do. Where it says nothing in time, the
 /// first verdict stands: it refuses nothing that rests on an object, and everything that rests on a right.
 async fn confirmed(
-    desk: &Desk,
+    desk: &AppState,
     life: &Arc<Life>,
     asked: &Asked,
     first: Box<Spoken>,
@@ -371,7 +383,7 @@ impl Counted<'_> {
 }
 
 async fn read(
-    desk: &Desk,
+    desk: &AppState,
     request: Request<Body>,
     (held, life): (&mut Share, &Life),
 ) -> Result<Bytes, Response<Body>> {
@@ -388,7 +400,7 @@ async fn read(
     })
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let text = headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
@@ -415,7 +427,7 @@ fn too_large() -> Response<Body> {
     plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
 }
 
-fn busy() -> Response<Body> {
+pub(super) fn busy() -> Response<Body> {
     let mut response = plain(StatusCode::TOO_MANY_REQUESTS, "too many requests at once");
     response
         .headers_mut()
@@ -423,11 +435,11 @@ fn busy() -> Response<Body> {
     response
 }
 
-fn plain(status: StatusCode, text: &str) -> Response<Body> {
+pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
     respond(status, "text/plain; charset=utf-8", format!("{text}\n").into())
 }
 
-fn json(status: StatusCode, bytes: Vec<u8>) -> Response<Body> {
+pub(super) fn json(status: StatusCode, bytes: Vec<u8>) -> Response<Body> {
     respond(status, "application/json", bytes.into())
 }
 

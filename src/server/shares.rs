@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::peer::{Peer, Standing};
+use super::peer::{CallerStanding, Peer};
 
 /// Something of which there is only so much.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ struct Held {
 pub(super) struct Share {
     shares: Arc<Shares>,
     peer: Peer,
-    standing: Standing,
+    standing: CallerStanding,
     amount: usize,
 }
 
@@ -64,7 +64,7 @@ impl Shares {
     }
 
     /// Returns an empty share, which grows as it is used.
-    pub(super) fn open(self: &Arc<Self>, peer: Peer, standing: Standing) -> Share {
+    pub(super) fn open(self: &Arc<Self>, peer: Peer, standing: CallerStanding) -> Share {
         Share {
             shares: Arc::clone(self),
             peer,
@@ -74,7 +74,7 @@ impl Shares {
     }
 
     /// Returns a share of one, if there is room for it now.
-    pub(super) fn one(self: &Arc<Self>, peer: Peer, standing: Standing) -> Option<Share> {
+    pub(super) fn one(self: &Arc<Self>, peer: Peer, standing: CallerStanding) -> Option<Share> {
         let mut share = self.open(peer, standing);
         share.grow_now(1).then_some(share)
     }
@@ -89,8 +89,8 @@ impl Held {
         let after = self.all.saturating_add(more);
         let own = self.of(share.peer).saturating_add(more);
         match share.standing {
-            Standing::Known => after <= total,
-            Standing::Stranger => {
+            CallerStanding::Known => after <= total,
+            CallerStanding::Stranger => {
                 after <= total - reserve && (own <= (total / 4).max(1) || after <= total.div_ceil(2))
             }
         }
@@ -163,11 +163,11 @@ mod tests {
     #[tokio::test]
     async fn a_lone_address_gets_half_and_leaves_the_rest() {
         let shares = Shares::new(100, Reserve::None);
-        let mut lone = shares.open(peer(1), Standing::Stranger);
+        let mut lone = shares.open(peer(1), CallerStanding::Stranger);
         assert!(lone.grow(50, NOW).await && !lone.grow(1, NOW).await);
-        let mut other = shares.open(peer(2), Standing::Stranger);
+        let mut other = shares.open(peer(2), CallerStanding::Stranger);
         assert!(other.grow(25, NOW).await && !other.grow(1, NOW).await);
-        let mut third = shares.open(peer(3), Standing::Stranger);
+        let mut third = shares.open(peer(3), CallerStanding::Stranger);
         assert!(third.grow(25, NOW).await, "there is always some for a newcomer");
         drop(lone);
         assert!(!third.grow(1, NOW).await, "half of it is taken");
@@ -179,21 +179,23 @@ mod tests {
     async fn many_shares_of_an_address_count_together() {
         let shares = Shares::new(8, Reserve::None);
         let few: Vec<_> = (0..8)
-            .map_while(|_| shares.one(peer(1), Standing::Stranger))
+            .map_while(|_| shares.one(peer(1), CallerStanding::Stranger))
             .collect();
         assert_eq!(few.len(), 4);
-        assert!(shares.one(peer(2), Standing::Stranger).is_some());
+        assert!(shares.one(peer(2), CallerStanding::Stranger).is_some());
     }
 
     #[tokio::test]
     async fn strangers_leave_a_quarter_to_those_who_are_known() {
         let shares = Shares::new(100, Reserve::Kept);
-        let mut crowd: Vec<_> = (0..5).map(|n| shares.open(peer(n), Standing::Stranger)).collect();
+        let mut crowd: Vec<_> = (0..5)
+            .map(|n| shares.open(peer(n), CallerStanding::Stranger))
+            .collect();
         for share in &mut crowd {
             let _taken = share.grow(25, NOW).await;
         }
         assert_eq!(crowd.iter().map(|share| share.amount).sum::<usize>(), 75);
-        let mut known = shares.open(peer(1), Standing::Known);
+        let mut known = shares.open(peer(1), CallerStanding::Known);
         assert!(
             known.grow(25, NOW).await,
             "an address that strangers share with it does not count"
@@ -203,9 +205,9 @@ mod tests {
     #[tokio::test]
     async fn who_waits_gets_what_is_returned() {
         let shares = Shares::new(4, Reserve::None);
-        let first = shares.one(peer(1), Standing::Stranger);
-        let second = shares.one(peer(1), Standing::Stranger);
-        let mut waits = shares.open(peer(1), Standing::Stranger);
+        let first = shares.one(peer(1), CallerStanding::Stranger);
+        let second = shares.one(peer(1), CallerStanding::Stranger);
+        let mut waits = shares.open(peer(1), CallerStanding::Stranger);
         assert!(!waits.grow(1, Duration::from_millis(10)).await);
         let (got, ()) = tokio::join!(waits.grow(1, Duration::from_mins(1)), async { drop(first) });
         assert!(got);
@@ -215,8 +217,8 @@ mod tests {
     #[tokio::test]
     async fn the_smallest_shares_have_room_for_one() {
         let shares = Shares::new(1, Reserve::None);
-        let one = shares.one(peer(1), Standing::Stranger);
+        let one = shares.one(peer(1), CallerStanding::Stranger);
         assert!(one.is_some());
-        assert!(shares.one(peer(2), Standing::Stranger).is_none());
+        assert!(shares.one(peer(2), CallerStanding::Stranger).is_none());
     }
 }

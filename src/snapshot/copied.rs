@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::digest::Digest;
-use super::label_map::Pairs;
+use super::label_map::LabelMap;
 
 const LENGTH: usize = 16;
 
@@ -29,7 +29,7 @@ pub fn copied_record(digests: &BTreeMap<String, String>) -> String {
 }
 
 /// Returns the record of an instance to which all of these annotations were copied.
-pub(super) fn record_of(annotations: &Pairs) -> String {
+pub(super) fn record_of(annotations: &LabelMap) -> String {
     let digests: BTreeMap<String, String> = annotations
         .iter()
         .map(|(key, value)| (key.to_string(), copied_digest(value)))

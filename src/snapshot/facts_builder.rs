@@ -385,8 +385,8 @@ mod tests {
         let missing = config(&facts, group, "addondeploymentconfigs", "e");
         assert_eq!(missing, ConfigPresence::Absent(Absence::Missing));
         assert_eq!(config(&facts, "", "configmaps", "s"), ConfigPresence::Unknown);
-        let lookout = store.take_lookout().expect("a secret to look at");
-        let secret = lookout.begin.first().expect("the secret").clone();
+        let watch_list = store.take_watch_list().expect("a secret to look at");
+        let secret = watch_list.begin.first().expect("the secret").clone();
         let mut answer = |answer| {
             let config = secret.clone();
             drop(store.apply(Event::Answered { config, answer }));
@@ -409,7 +409,7 @@ mod tests {
             ConfigPresence::Absent(Absence::Missing)
         );
         put(&mut store, Kind::AddOn, "", "hello", json!({"spec": {}}));
-        assert!(store.take_lookout().is_some());
+        assert!(store.take_watch_list().is_some());
         let facts = published(&mut store);
         assert_eq!(config(&facts, "", "configmaps", "s"), ConfigPresence::Unknown);
         assert!(

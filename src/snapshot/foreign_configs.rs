@@ -7,7 +7,7 @@ use super::kind::Kind;
 use super::kind::Owner;
 use super::kind::Touched;
 use super::name::Name;
-use super::parts::config_watch::{Answer, Lookout, Sight, TypeFault, absence};
+use super::parts::config_watch::{Answer, ConfigWatchList, Sight, TypeFault, absence};
 use super::record::{ConfigRef, ConfigType};
 use super::store::Store;
 use super::view::View;
@@ -15,25 +15,25 @@ use crate::model::off_limits;
 
 impl Store {
     /// Returns which references must be looked at from now on and which no more, if that has changed since the last call.
-    pub fn take_lookout(&mut self) -> Option<Lookout> {
-        let mut lookout = Lookout::default();
+    pub fn take_watch_list(&mut self) -> Option<ConfigWatchList> {
+        let mut watch_list = ConfigWatchList::default();
         for config in std::mem::take(&mut self.sights.unsettled) {
             let mentioned = self.indexes.by_config.of(&config).next().is_some();
             match (mentioned, self.sights.wanted.contains(&config)) {
                 (true, false) => {
                     self.sights.wanted.insert(config.clone());
                     self.sights.open.insert(config.clone());
-                    lookout.begin.push(config);
+                    watch_list.begin.push(config);
                 }
                 (false, true) => {
                     self.sights.forget(&config);
                     self.published.config_changed(&config);
-                    lookout.end.push(config);
+                    watch_list.end.push(config);
                 }
                 (true, true) | (false, false) => {}
             }
         }
-        (lookout != Lookout::default()).then_some(lookout)
+        (watch_list != ConfigWatchList::default()).then_some(watch_list)
     }
 
     /// Returns whether an owner refers to a configuration that nobody has answered for yet.
@@ -134,7 +134,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::model::MOST_CONFIG_TYPES;
+    use crate::snapshot::parts::config_watch::Seen;
     use crate::snapshot::{Event, Settings};
+    use serde_json::Value;
 
     fn config(resource: &str, name: &str) -> ConfigRef {
         ConfigRef {
@@ -176,11 +179,17 @@ mod tests {
         drop(store.apply(addon("a", &[("configmaps", "x"), ("configmaps", "y")])));
         drop(store.apply(addon("b", &[("configmaps", "x")])));
         let begin = vec![config("configmaps", "x"), config("configmaps", "y")];
-        assert_eq!(store.take_lookout(), Some(Lookout { begin, end: vec![] }));
+        assert_eq!(
+            store.take_watch_list(),
+            Some(ConfigWatchList { begin, end: vec![] })
+        );
         drop(store.apply(addon("a", &[])));
         let end = vec![config("configmaps", "y")];
-        assert_eq!(store.take_lookout(), Some(Lookout { begin: vec![], end }));
-        assert_eq!(store.take_lookout(), None);
+        assert_eq!(
+            store.take_watch_list(),
+            Some(ConfigWatchList { begin: vec![], end })
+        );
+        assert_eq!(store.take_watch_list(), None);
     }
 
     #[test]
@@ -193,7 +202,7 @@ mod tests {
             kind: Kind::AddOn,
             object,
         }));
-        assert_eq!(store.take_lookout(), None);
+        assert_eq!(store.take_watch_list(), None);
     }
 
     #[test]
@@ -205,7 +214,7 @@ mod tests {
             store.apply(exists(&x, "early")).is_empty(),
             "nobody has asked yet"
         );
-        assert!(store.take_lookout().is_some());
+        assert!(store.take_watch_list().is_some());
         assert!(
             store.is_unanswered(&Owner::addon(&"a".into()))
                 && !store.is_unanswered(&Owner::addon(&"b".into()))
@@ -224,7 +233,7 @@ mod tests {
     fn what_is_never_a_configuration_is_never_looked_at() {
         let mut store = Store::new(Settings::default());
         drop(store.apply(addon("a", &[("secrets", "x"), ("events", "y")])));
-        assert_eq!(store.take_lookout(), None);
+        assert_eq!(store.take_watch_list(), None);
         let view = store.view("a").unwrap();
         assert_eq!(
             view.sight(&config("secrets", "x")),
@@ -239,7 +248,7 @@ mod tests {
         let types: Vec<String> = (0..3_000).map(|number| format!("things{number:04}")).collect();
         let configs: Vec<(&str, &str)> = types.iter().map(|of| (&**of, "x")).collect();
         drop(store.apply(addon("a", &configs)));
-        let begun = store.take_lookout().map(|lookout| lookout.begin.len());
+        let begun = store.take_watch_list().map(|watch_list| watch_list.begin.len());
         assert_eq!(begun, Some(MOST_CONFIG_TYPES));
         let view = store.view("a").unwrap();
         assert_eq!(view.sight(&config("things0063", "x")), Sight::Unanswered);
@@ -248,8 +257,11 @@ mod tests {
             Sight::Faulty(TypeFault::TooMany)
         );
         drop(store.apply(addon("a", &[("things0064", "x")])));
-        let lookout = store.take_lookout().expect("it changes");
-        assert_eq!((lookout.begin.len(), lookout.end.len()), (1, MOST_CONFIG_TYPES));
+        let watch_list = store.take_watch_list().expect("it changes");
+        assert_eq!(
+            (watch_list.begin.len(), watch_list.end.len()),
+            (1, MOST_CONFIG_TYPES)
+        );
         assert_eq!(
             store.view("a").unwrap().sight(&config("things0064", "x")),
             Sight::Unanswered
@@ -261,7 +273,7 @@ mod tests {
     fn a_fault_of_the_type_hides_answers_until_it_is_cured() {
         let mut store = Store::new(Settings::default());
         drop(store.apply(addon("a", &[("configmaps", "x")])));
-        assert!(store.take_lookout().is_some());
+        assert!(store.take_watch_list().is_some());
         let x = config("configmaps", "x");
         drop(store.apply(exists(&x, "one")));
         let fault = |fault| Event::TypeFaulty {

@@ -7,9 +7,9 @@ use super::names::Names;
 
 /// Keys with their values, sorted by key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Pairs(Box<[(Name, Name)]>);
+pub struct LabelMap(Box<[(Name, Name)]>);
 
-impl Pairs {
+impl LabelMap {
     /// Collects pairs; of equal keys the last one counts.
     pub(super) fn share<'a>(
         pairs: impl IntoIterator<Item = (&'a String, &'a String)>,
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn values_are_found_by_their_key() {
         let all = [("b", "2"), ("a", "1"), ("c", "")].map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let pairs = Pairs::share(all.iter().map(|(key, value)| (key, value)), &mut Names::default());
+        let pairs = LabelMap::share(all.iter().map(|(key, value)| (key, value)), &mut Names::default());
         assert_eq!(pairs.get("a").map(|value| &**value), Some("1"));
         assert_eq!(pairs.get("c").map(|value| &**value), Some(""));
         assert_eq!(pairs.get("d"), None);
@@ -54,6 +54,6 @@ mod tests {
             pairs.iter().map(|(key, _)| &**key).collect::<Vec<_>>(),
             ["a", "b", "c"]
         );
-        assert!(Pairs::default().is_empty());
+        assert!(LabelMap::default().is_empty());
     }
 }

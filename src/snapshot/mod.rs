@@ -26,40 +26,34 @@ mod names;
 mod parts;
 mod record;
 mod registration;
+mod rejected_writes;
 mod removal;
 mod settings;
 mod store;
 pub mod terms;
 mod tombstones;
-mod troubles;
 mod versions;
 mod view;
 
 pub use content::{DeploymentConfig, NodePlacement, Template};
-pub use copied::{copied_digest, copied_record};
+pub use copied::*;
 pub use digest::{Digest, Digesting, canonical, fill_defaults};
 pub use events::Event;
 pub use facts::*;
 pub use identity::{Identity, Mark, marks};
-pub use kind::{ADDON_GROUP, Address, Kind, Lane, ObjectKey, Owner, Place, Touched};
-pub use label_map::Pairs;
+pub use kind::{ADDON_GROUP, Address, Kind, ObjectKey, Owner, Place, Touched, WriteQueue};
+pub use label_map::LabelMap;
 pub use name::{Name, order};
 pub use names::Names;
-pub use parts::config_watch::{Absence, Answer, Lookout, Seen, Sight, TypeFault, absence};
-pub use parts::expectations::Expected;
-pub use parts::removals::RemovalBudget;
+pub use parts::{Absence, Answer, ConfigWatchList, Expected, RemovalBudget, Seen, Sight, TypeFault, absence};
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
     DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, OwnerReference, Paused, Placement,
     PlacementUse, Progression, ProgressionReference, Reference, Said, Signal, Status, Work, Workload,
 };
-pub use registration::{
-    AgentIdentity, Asked, Danger, Grant, GrantContent, Holders, KUBE_CLIENT_SIGNER, Permission, Purpose,
-    Registered, Registration, Request, RoleFacts, Stage, Subject, Unbindable, agent_groups, agent_user,
-    agent_user_prefix, cluster_groups, read_request, role_key, rules_digest, token_account, token_role,
-};
+pub use registration::*;
 pub use removal::{Absences, FailedHook, Farewell, HookTimeout, Pace, TimeoutPolicy};
-pub use settings::{AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Settings, Vocabulary};
+pub use settings::*;
 pub use store::Store;
 pub use versions::{MOST_VERSIONS, Oddity, Offer, Versions};
 pub use view::{Scope, Site, View};

@@ -18,6 +18,16 @@ pub enum Vocabulary {
     Ocm,
 }
 
+/// Which add-ons are managed here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Managing {
+    /// All that do not manage themselves.
+    #[default]
+    All,
+    /// Only those whose lifecycle annotation says `tidegate`: another manager has the others.
+    Marked,
+}
+
 /// Whether clusters are labelled with the add-ons that they have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DiscoveryLabels {
@@ -67,6 +77,8 @@ pub struct Settings {
     pub decision_grace: Duration,
     /// What a lifecycle annotation without a value means.
     pub empty_lifecycle: EmptyLifecycle,
+    /// Which add-ons are managed here.
+    pub managing: Managing,
     /// How long pre-delete hooks may take.
     pub hook_timeout: HookTimeout,
     /// What happens to an instance whose hooks have not completed in time.
@@ -94,6 +106,7 @@ impl Default for Settings {
             hook_timeout_policy: TimeoutPolicy::default(),
             discovery_labels: DiscoveryLabels::default(),
             empty_lifecycle: EmptyLifecycle::default(),
+            managing: Managing::default(),
             cluster_configs: ClusterConfigs::default(),
             agent_groups: AgentGroups::default(),
             startup: Duration::from_mins(2),

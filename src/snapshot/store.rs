@@ -8,7 +8,7 @@ use super::kind::{ObjectKey, Owner};
 use super::name::Name;
 use super::names::Names;
 use super::parts::changes::Changes;
-use super::parts::config_watch::Sights;
+use super::parts::config_watch::ConfigWatch;
 use super::parts::indexes::Indexes;
 use super::parts::objects::Objects;
 use super::parts::pending::Pending;
@@ -26,7 +26,7 @@ pub struct Store {
     pub(super) tombstones: Tombstones,
     pub(super) pending: Pending,
     pub(super) changes: Changes,
-    pub(super) sights: Sights,
+    pub(super) sights: ConfigWatch,
     pub(super) published: Published,
 }
 

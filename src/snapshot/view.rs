@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, btree_map};
 
 use super::kind::Owner;
 use super::name::{Name, order};
-use super::parts::config_watch::Sights;
-use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Placement, Work};
-use super::settings::Settings;
+use super::parts::config_watch::ConfigWatch;
+use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Lifecycle, Placement, Work};
+use super::settings::{Managing, Settings};
 use super::store::Store;
 use super::versions::Versions;
 
@@ -81,6 +81,21 @@ impl<'s> View<'s> {
         everywhere.into_iter().flatten().chain(here)
     }
 
+    /// Returns whether another manager has the add-on: nothing of it is this program's business, not even to say so.
+    pub fn is_anothers(&self) -> bool {
+        if self.settings().managing == Managing::All {
+            return false;
+        }
+        // Of one that is gone nobody knows what it said; what this program has installed it sees to the end of.
+        let is_gone = self.addon.meta.uid.is_empty() && self.addon.meta.deleting;
+        let is_known_here = is_gone
+            && self
+                .all_instances()
+                .any(|instance| !instance.installed_by.is_empty());
+        let is_unmarked = matches!(self.addon.lifecycle, Lifecycle::Managed | Lifecycle::Empty);
+        is_unmarked && !is_known_here
+    }
+
     /// Returns the operator's choices.
     pub fn settings(&self) -> &'s Settings {
         &self.store.settings
@@ -149,7 +164,7 @@ impl<'s> View<'s> {
         all
     }
 
-    pub(super) fn sights(&self) -> &'s Sights {
+    pub(super) fn sights(&self) -> &'s ConfigWatch {
         &self.store.sights
     }
 

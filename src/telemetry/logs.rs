@@ -6,6 +6,7 @@
 use std::fmt;
 use std::fmt::Write as _;
 
+use anstyle::AnsiColor;
 use serde_json::{Map, Value, json};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
@@ -80,11 +81,10 @@ where
         let target = facts.target.take().unwrap_or_else(|| one_line(target));
         match self {
             Self::Text => writeln!(out, "{time} {level:>5} {target}: {facts}"),
-            Self::Coloured => writeln!(
-                out,
-                "{time} \u{1b}[{}m{level:>5}\u{1b}[0m {target}: {facts}",
-                colour(*level)
-            ),
+            Self::Coloured => {
+                let paint = colour(*level).on_default();
+                writeln!(out, "{time} {paint}{level:>5}{paint:#} {target}: {facts}")
+            }
             Self::Json => {
                 let line = json!({"time": time, "level": level.to_string(), "target": target,
                     "message": facts.message, "facts": facts.others});
@@ -94,13 +94,13 @@ where
     }
 }
 
-fn colour(level: Level) -> &'static str {
+fn colour(level: Level) -> AnsiColor {
     match level {
-        Level::ERROR => "31",
-        Level::WARN => "33",
-        Level::INFO => "32",
-        Level::DEBUG => "34",
-        Level::TRACE => "35",
+        Level::ERROR => AnsiColor::Red,
+        Level::WARN => AnsiColor::Yellow,
+        Level::INFO => AnsiColor::Green,
+        Level::DEBUG => AnsiColor::Blue,
+        Level::TRACE => AnsiColor::Magenta,
     }
 }
 

@@ -67,7 +67,7 @@ struct Write {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Standing {
+struct FindingLabels {
     rule: String,
     severity: &'static str,
 }
@@ -99,7 +99,7 @@ pub struct Metrics {
     clock_trusted: Gauge,
     clock_jumps: Counter,
     policies: Gauge,
-    audit_findings: Family<Standing, Gauge>,
+    audit_findings: Family<FindingLabels, Gauge>,
     audit_objects: Family<Resource, Gauge>,
     audit_judgements: Counter,
     audit_passes: Histogram,
@@ -399,7 +399,7 @@ impl Metrics {
         for (rule, severity, count) in findings {
             let rule = rule.to_owned();
             self.audit_findings
-                .get_or_create(&Standing { rule, severity })
+                .get_or_create(&FindingLabels { rule, severity })
                 .set(count);
         }
     }

@@ -3,41 +3,15 @@
 //! Decides where it stops. The first link that cannot pass on what the one before it says is the one to open. A wait that ends by itself
 //! stops nothing.
 
-use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
-
-use jiff::Timestamp;
-
 use super::answer::{Cause, Chain, Grade, Link};
+use super::case::{Case, away};
 use super::causes;
 use super::links::cluster_link;
-use super::said::Said;
-use super::seats::Seats;
-use super::turn::{LATE, Stages, deadline, under_way_since};
+use super::turn::{LATE, deadline, under_way_since};
 use super::{command, ending, wait, work};
 use crate::api::names::conditions;
-use crate::offline::Hub;
 use crate::plan::{Wait, WaitOn};
-use crate::snapshot::{Cluster, Condition, InstallStrategy, Instance, Status, View};
-
-/// What a cluster waits for, by the reason and the message of its condition and by its group.
-pub(super) type Turns = RefCell<BTreeMap<[String; 3], Cause>>;
-
-/// Everything that the chains of one add-on share.
-pub(super) struct Case<'a> {
-    pub(super) hub: &'a Hub,
-    pub(super) view: View<'a>,
-    pub(super) waits: &'a [Wait],
-    pub(super) said: &'a Said,
-    pub(super) seats: Seats,
-    /// The clusters from which the plan takes the add-on.
-    pub(super) going: BTreeSet<String>,
-    pub(super) now: Timestamp,
-    /// How far everybody is; found out when somebody waits for others.
-    pub(super) stages: OnceCell<Stages>,
-    /// What was found out about clusters that wait for the same.
-    pub(super) turns: Turns,
-}
+use crate::snapshot::{Condition, Instance, Status};
 
 impl Case<'_> {
     /// Returns the chain of one cluster.
@@ -240,26 +214,6 @@ impl Case<'_> {
         cause
     }
 
-    pub(super) fn stages(&self) -> &Stages {
-        self.stages.get_or_init(|| Stages::of(self))
-    }
-
-    /// Tells whether the add-on is to be installed on a cluster.
-    pub(super) fn selects(&self, cluster: &str) -> bool {
-        let addon = self.view.addon;
-        match &addon.strategy {
-            InstallStrategy::Placements => self.seats.home(cluster).is_some(),
-            InstallStrategy::Labels(Some(selector)) => self
-                .view
-                .cluster(cluster)
-                .is_some_and(|cluster| addon.managed && cluster.is_matched_by(selector)),
-            InstallStrategy::Manual
-            | InstallStrategy::Labels(None)
-            | InstallStrategy::BadLabels(_)
-            | InstallStrategy::Other(_) => false,
-        }
-    }
-
     /// Why an instance is still there that goes as soon as it may. What holds it is known to whoever takes it away: a plan that is made
     /// here has the budget of a minute in which nothing went.
     fn leaving(&self, cluster: &str, held: Option<&Wait>, instance: &Instance) -> Option<Cause> {
@@ -313,18 +267,6 @@ impl Case<'_> {
             cause
         })
     }
-
-    /// The command that lets removals go for an hour.
-    pub(super) fn let_removals_go(&self) -> String {
-        let hour = jiff::SignedDuration::from_hours(1);
-        let until = self.now.saturating_add(hour).unwrap_or(self.now);
-        let until = Timestamp::from_second(until.as_second()).unwrap_or(until);
-        format!(
-            "kubectl annotate clustermanagementaddon {} --overwrite {}={until}",
-            command::quoted(&self.view.addon.name),
-            crate::snapshot::terms::REMOVALS_ALLOWED_UNTIL
-        )
-    }
 }
 
 /// A chain stops somewhere where somebody has to act, and nowhere else.
@@ -357,23 +299,4 @@ fn mark(links: &mut [Link], wait: &Wait, cause: &Cause) {
     if let Some(link) = links.get_mut(position) {
         link.stops = true;
     }
-}
-
-/// Why nothing that is reported of a cluster counts: it is not there, goes, or nobody hears of it.
-pub(super) fn away(cluster: Option<&Cluster>) -> Option<Cause> {
-    let (doc, detail) = match cluster {
-        None => (causes::CLUSTER_MISSING, "the cluster has no ManagedCluster"),
-        Some(cluster) if cluster.meta.deleting => {
-            (causes::CLUSTER_LEAVING, "the ManagedCluster is being deleted")
-        }
-        Some(cluster) if !cluster.accepted => (causes::NOT_ACCEPTED, "the hub has not accepted the cluster"),
-        Some(cluster) => match cluster.available {
-            Some(Status::True) => return None,
-            Some(Status::False | Status::Unknown) => {
-                (causes::UNREACHABLE, "the hub does not hear of the cluster")
-            }
-            None => (causes::UNREACHABLE, "the cluster has never reported to the hub"),
-        },
-    };
-    Some(Cause::new(doc, detail))
 }

@@ -57,6 +57,14 @@ pub(super) fn edit(addon: &str) -> String {
 }
 
 /// Returns the command that lets the hub manage an add-on.
+/// Returns the command that gives an add-on to Tidegate where others are another manager's.
+pub(super) fn mark(addon: &str) -> String {
+    format!(
+        "kubectl annotate clustermanagementaddon {} addon.open-cluster-management.io/lifecycle=tidegate --overwrite",
+        quoted(addon)
+    )
+}
+
 pub(super) fn manage(addon: &str) -> String {
     format!(
         "kubectl annotate clustermanagementaddon {} addon.open-cluster-management.io/lifecycle=addon-manager --overwrite",

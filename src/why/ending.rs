@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::answer::{Cause, Grade, Link};
+use super::case::{Case, away};
 use super::causes;
-use super::chain::{Case, away};
 use super::command::{self, quoted};
 use crate::api::names::{conditions, finalizers};
 use crate::plan::{Wait, WaitOn};

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::answer::{Answer, Cause, Chain, Grade, Group, Unknown};
-use super::chain::Case;
+use super::case::Case;
 use super::said::Said;
 use super::seats::Seats;
 use super::{command, wait};

@@ -6,9 +6,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::answer::Link;
-use super::chain::Case;
+use super::case::Case;
 use super::seats::{Seat, place};
-use super::turn::{Stage, deadline, mandatory_text, stage, under_way_since};
+use super::stages::Stage;
+use super::turn::{deadline, mandatory_text, stage, under_way_since};
 use crate::api::names::conditions;
 use crate::model::{ConfigRollout, RolloutStrategy};
 use crate::snapshot::{
@@ -25,6 +26,10 @@ impl Case<'_> {
             return Link::new(format!("ClusterManagementAddOn {}", addon.name), "is gone");
         }
         let managed = match &addon.lifecycle {
+            Lifecycle::Tidegate => "managed by Tidegate".to_owned(),
+            Lifecycle::Managed | Lifecycle::Empty if self.view.is_anothers() => {
+                "managed by another program (--manage marked)".to_owned()
+            }
             Lifecycle::Managed => "managed by the hub".to_owned(),
             Lifecycle::Empty if addon.managed => "managed by the hub".to_owned(),
             Lifecycle::Empty => "manages itself".to_owned(),

@@ -11,6 +11,7 @@
 )]
 
 mod answer;
+mod case;
 mod causes;
 mod chain;
 mod command;
@@ -21,6 +22,7 @@ mod nobody;
 mod render;
 mod said;
 mod seats;
+mod stages;
 mod turn;
 mod wait;
 mod work;

@@ -5,11 +5,13 @@
 use serde_json::Value;
 
 use super::answer::{Cause, Grade};
+use super::case::Case;
 use super::causes;
-use super::chain::Case;
 use super::command::{self, quoted};
 use super::seats::place;
-use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF};
+use crate::api::names::annotations::{
+    LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE,
+};
 use crate::api::names::conditions::PLACEMENT_SATISFIED;
 use crate::field::nearest;
 use crate::snapshot::{InstallStrategy, Kind, Lifecycle, ObjectKey, PlacementUse, terms};
@@ -155,9 +157,16 @@ impl Case<'_> {
 
     fn self_managed(&self, what: &str) -> Cause {
         let addon = self.view.addon;
+        if self.view.is_anothers() {
+            let detail = format!(
+                "this program manages only add-ons with the annotation {LIFECYCLE}={LIFECYCLE_TIDEGATE} (--manage marked); for others, ask the \
+                 add-on manager of the hub"
+            );
+            return Cause::new(causes::SELF_MANAGED, detail).typing(command::mark(&addon.name));
+        }
         let value = match &addon.lifecycle {
             Lifecycle::Own(value) => format!("is {value:?}"),
-            Lifecycle::Managed | Lifecycle::Empty => "has no value".to_owned(),
+            Lifecycle::Managed | Lifecycle::Tidegate | Lifecycle::Empty => "has no value".to_owned(),
         };
         let detail = format!("the annotation {LIFECYCLE} {value}, so the add-on manages itself, and {what}");
         Cause::new(causes::SELF_MANAGED, detail).typing(command::manage(&addon.name))
@@ -208,7 +217,10 @@ impl Case<'_> {
         if **value == *LIFECYCLE_SELF {
             return None;
         }
-        let near = nearest(value, [LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF])?;
+        let near = nearest(
+            value,
+            [LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE],
+        )?;
         let cause = self.self_managed("the hub installs it nowhere");
         Some(Cause {
             detail: format!("{}; did you mean {near:?}?", cause.detail),

@@ -3,16 +3,17 @@
 //! Decides whom a cluster waits for, until when, and whether that is a fault: who waits for clusters that get on waits well; who waits for
 //! clusters that are at fault shares their fault. That it is held is decided by the plan, whose reason is read here, not made anew.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
 use super::answer::{Cause, Grade};
+use super::case::Case;
 use super::causes;
-use super::chain::Case;
 use super::command::{list_placements, quoted};
 use super::said::Word;
 use super::seats::{Seat, group_text, place};
+use super::stages::{Stage, Stages};
 use crate::api::names::conditions as types;
 use crate::model::{MandatoryGroup, Pace, ProgressDeadline, RolloutStrategy};
 use crate::plan::State;
@@ -33,42 +34,6 @@ const ASSIGNED: &str = "Assigned";
 const CONFIRMED: &str = "ConfigurationsConfirmed";
 /// So many clusters are named.
 const NAMED: usize = 3;
-
-/// How far an instance is in a rollout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    Waiting,
-    Going,
-    /// It is done, and has to stay so until then.
-    Soaking(Timestamp),
-    Failed,
-    Done,
-}
-
-/// Everybody's stage, by cluster.
-#[derive(Debug, Default)]
-pub(super) struct Stages(BTreeMap<String, Stage>);
-
-impl Stages {
-    pub(super) fn of(case: &Case<'_>) -> Self {
-        let each = case.view.instances().map(|instance| {
-            let cluster = instance.cluster.to_string();
-            let stage = stage(case, instance);
-            (cluster, stage)
-        });
-        Self(each.collect())
-    }
-
-    /// The clusters of which `is_one` is true and that are at such a stage.
-    fn at<'s>(
-        &'s self,
-        is_one: impl Fn(&str) -> bool + 's,
-        wanted: impl Fn(Stage) -> bool + 's,
-    ) -> impl Iterator<Item = (&'s str, Stage)> {
-        let all = self.0.iter().map(|(cluster, stage)| (cluster.as_str(), *stage));
-        all.filter(move |(cluster, stage)| wanted(*stage) && is_one(cluster))
-    }
-}
 
 pub(super) fn stage(case: &Case<'_>, instance: &Instance) -> Stage {
     let words = case.said.words(instance);
@@ -122,6 +87,18 @@ pub(super) fn deadline(used: &PlacementUse, since: Timestamp) -> Option<Timestam
 }
 
 impl Case<'_> {
+    /// How far everybody is.
+    pub(super) fn stages(&self) -> &Stages {
+        self.stages.get_or_init(|| {
+            let each = self.view.instances().map(|instance| {
+                let cluster = instance.cluster.to_string();
+                let stage = stage(self, instance);
+                (cluster, stage)
+            });
+            Stages::collect(each)
+        })
+    }
+
     /// Returns why a cluster keeps what it has although something else is meant for it.
     pub(super) fn turn(&self, instance: &Instance, told: &str) -> Cause {
         let words = self.said.words(instance);

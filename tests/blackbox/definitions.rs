@@ -27,7 +27,7 @@ fn theirs() -> Vec<Value> {
     read
 }
 
-async fn hub_with_theirs(folder: &Path) -> (TestHub, PathBuf) {
+pub(crate) async fn hub_with_theirs(folder: &Path) -> (TestHub, PathBuf) {
     let builder = theirs().into_iter().fold(DevHub::builder(), devhub::Builder::crd);
     let hub = TestHub::of(builder).await.expect("the hub starts");
     let kubeconfig = folder.join("kubeconfig");

@@ -27,4 +27,5 @@ mod serve;
 mod server_side;
 mod stories;
 mod tools;
+mod v1beta1;
 mod versions;

@@ -296,7 +296,7 @@ pub(crate) struct Serve {
 }
 
 impl Serve {
-    fn start(kubeconfig: &Path, chain: &Path, key: &Path) -> Self {
+    pub(crate) fn start(kubeconfig: &Path, chain: &Path, key: &Path) -> Self {
         Self::start_at("127.0.0.1:0", kubeconfig, chain, key)
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use tidegate::admission::{Circumstances, Door, Operation, Request, Rulebook, Verdict, catalogue, decide};
+use tidegate::admission::{Door, Operation, Request, RequestContext, Rulebook, Verdict, catalogue, decide};
 use tidegate::policy::{Origin, PolicySet, Source};
 use tidegate::snapshot::Facts;
 
@@ -60,9 +60,9 @@ impl Case {
             object: Some(&new),
             old: was.as_deref(),
             dry_run: false,
-            circumstances: Circumstances {
+            circumstances: RequestContext {
                 now: Some(Timestamp::now()),
-                ..Circumstances::default()
+                ..RequestContext::default()
             },
         };
         decide(&request, &self.facts, &self.rulebook)

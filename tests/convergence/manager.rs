@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tidegate::plan::{self, Action, Plan, Revision};
-use tidegate::snapshot::{Event, Expected, Kind, Lane, Name, ObjectKey, Settings, Store};
+use tidegate::snapshot::{Event, Expected, Kind, Name, ObjectKey, Settings, Store, WriteQueue};
 
 use super::hub::{Hub, Object, Part, Refusal, text};
 use super::memos::Memos;
@@ -322,7 +322,7 @@ impl Manager {
     }
 
     fn leave_paused(&mut self, addon: &Name, plan: &mut Plan, now: Timestamp) {
-        let mut held: BTreeMap<Lane, Timestamp> = BTreeMap::new();
+        let mut held: BTreeMap<WriteQueue, Timestamp> = BTreeMap::new();
         plan.actions.retain(|action| {
             let (object, lane) = (action.object(), action.object().lane());
             if held.contains_key(&lane) {
@@ -342,7 +342,7 @@ impl Manager {
     }
 
     fn begin(&mut self, addon: &Name, actions: Vec<Action>) {
-        let mut groups: BTreeMap<Lane, VecDeque<Action>> = BTreeMap::new();
+        let mut groups: BTreeMap<WriteQueue, VecDeque<Action>> = BTreeMap::new();
         for action in actions {
             groups
                 .entry(action.object().lane())

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
-use tidegate::admission::{Circumstances, Door, Operation, Rulebook, UnknownFacts, Verdict};
-use tidegate::audit::{KINDS, Standing, judge};
+use tidegate::admission::{Door, Operation, RequestContext, Rulebook, UnknownFacts, Verdict};
+use tidegate::audit::{FindingState, KINDS, judge};
 use tidegate::check::{Background, Base, File, MissingFacts, check};
 use tidegate::field::{Violation, Warning};
 use tidegate::offline::Identity;
@@ -66,9 +66,9 @@ impl Answer {
 }
 
 pub(crate) fn at_decide(example: &Example, facts: &Facts, unknown: UnknownFacts) -> Answer {
-    let alone = Circumstances {
+    let alone = RequestContext {
         unknown,
-        ..Circumstances::default()
+        ..RequestContext::default()
     };
     let verdict: Verdict = match unknown {
         UnknownFacts::Fail => example.asked.at(Door::Mutate, facts),
@@ -159,16 +159,16 @@ pub(crate) fn at_audit(example: &Example) -> Answer {
     let kind = audited_kind(object).expect("an audited kind");
     let now = Timestamp::UNIX_EPOCH;
     let found = judge(kind, object, &example.facts, &Rulebook::default(), now);
-    let of = |standing: Standing| {
+    let of = |standing: FindingState| {
         let some = found.iter().filter(|finding| finding.standing == standing);
         some.map(|finding| finding.message.to_string())
             .collect::<Vec<String>>()
     };
-    let violations = of(Standing::Denied);
+    let violations = of(FindingState::Denied);
     Answer {
         allowed: violations.is_empty(),
         violations,
-        warnings: Some(of(Standing::Warned)),
+        warnings: Some(of(FindingState::Warned)),
         ..Answer::default()
     }
 }

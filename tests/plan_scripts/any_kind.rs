@@ -75,7 +75,7 @@ impl AnyKinds {
 
     /// Looks at everything that the store wants to know.
     pub(crate) fn look(&mut self, store: &mut Store) {
-        if let Some(lookout) = store.take_lookout() {
+        if let Some(lookout) = store.take_watch_list() {
             self.wanted.extend(lookout.begin);
             self.wanted.retain(|config| !lookout.end.contains(config));
         }

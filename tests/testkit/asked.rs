@@ -7,7 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use tidegate::admission::{Circumstances, Door, Operation, Request, Rulebook, Verdict, decide};
+use tidegate::admission::{Door, Operation, Request, RequestContext, Rulebook, Verdict, decide};
 use tidegate::api::v1alpha1::ClusterManagementAddOnSpec;
 use tidegate::model::ConfigType;
 use tidegate::snapshot::{
@@ -40,14 +40,14 @@ impl Asked {
 
     /// Asks at one of the doors, under a rulebook.
     pub(crate) fn under(&self, rulebook: &Rulebook, door: Door, facts: &Facts) -> Verdict {
-        self.as_told(rulebook, (door, Circumstances::default()), facts)
+        self.as_told(rulebook, (door, RequestContext::default()), facts)
     }
 
     /// The same, with what else is told of the request.
     pub(crate) fn as_told(
         &self,
         rulebook: &Rulebook,
-        (door, circumstances): (Door, Circumstances<'_>),
+        (door, circumstances): (Door, RequestContext<'_>),
         facts: &Facts,
     ) -> Verdict {
         let text = |name: &str| {

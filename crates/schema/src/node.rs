@@ -2,9 +2,9 @@
 //!
 //! Holds facts only; never reads JSON schema text and never judges a value.
 
-use crate::check::Format;
+use crate::formats::Format;
 use crate::regexp::Pattern;
-use crate::rule::Rules;
+use crate::rules::Rules;
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;
 
@@ -36,6 +36,16 @@ impl Kind {
             Self::Number => "number",
             Self::Boolean => "boolean",
             Self::IntOrString => "integer,string",
+        }
+    }
+
+    /// Tells whether values of this kind are checked against a format; Kubernetes ignores it with other kinds.
+    pub(crate) fn meets(self, format: &Format) -> bool {
+        match self {
+            Self::Any | Self::String | Self::IntOrString => format.is_of_texts(),
+            Self::Integer => matches!(format.name(), "int32" | "int64"),
+            Self::Number => matches!(format.name(), "float" | "double"),
+            Self::Object | Self::Array | Self::Boolean => false,
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::admission::subject::{Addon, ClusterAddon, Kind as Subject};
 use crate::model::{ConfigReference, ConfigType, RawReference};
 use crate::policy::{Fact, KnownFacts};
-use crate::snapshot::{AddonFacts, ClusterFacts, ConfigPresence, Facts, Kind, Pairs, PlacementFacts};
+use crate::snapshot::{AddonFacts, ClusterFacts, ConfigPresence, Facts, Kind, LabelMap, PlacementFacts};
 
 /// The most decision groups that one object refers to, each counted as often as its placement is named.
 const MOST_GROUPS: usize = 50_000;
@@ -257,8 +257,8 @@ fn reference_value(reference: &ConfigReference) -> Value {
 }
 
 fn cluster_value(name: &str, found: Option<&ClusterFacts>) -> Value {
-    let pairs = |pairs: Option<&Pairs>| -> Map<String, Value> {
-        let all = pairs.into_iter().flat_map(Pairs::iter);
+    let pairs = |pairs: Option<&LabelMap>| -> Map<String, Value> {
+        let all = pairs.into_iter().flat_map(LabelMap::iter);
         all.map(|(key, value)| (key.to_string(), json!(&**value)))
             .collect()
     };

@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use crate::admission::blast_radius::BlastRadius;
 use crate::admission::body::AddonBody;
-use crate::admission::effort::Effort;
 use crate::admission::rules::install_strategy::place_of;
-use crate::admission::rules::reach::{Mover, Source, Standing, known};
+use crate::admission::rules::reach::{Mover, Reach, Source, known};
+use crate::admission::step_budget::StepBudget;
 use crate::admission::subject::{Addon, Operations, Rule, Subject};
 use crate::api::LabelSelector;
 use crate::api::v1alpha1::ClusterManagementAddOnSpec;
@@ -98,7 +98,7 @@ enum Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    fn by(body: &AddonBody<'_>, facts: &'a Facts, effort: &Effort<'_>) -> Self {
+    fn by(body: &AddonBody<'_>, facts: &'a Facts, effort: &StepBudget<'_>) -> Self {
         match body.install_type.unwrap_or_default() {
             "Placements" => {
                 let mut clusters = BTreeSet::new();
@@ -152,7 +152,7 @@ fn selector(body: &AddonBody<'_>) -> Option<Selector> {
     parse_selector(&raw, &node.path).ok()
 }
 
-fn same_part(old: &AddonBody<'_>, new: &AddonBody<'_>, name: &str, effort: &Effort<'_>) -> bool {
+fn same_part(old: &AddonBody<'_>, new: &AddonBody<'_>, name: &str, effort: &StepBudget<'_>) -> bool {
     match (part(old, name), part(new, name)) {
         (Some(old), Some(new)) => effort.same(old, new),
         (old, new) => old.is_none() && new.is_none(),
@@ -181,8 +181,8 @@ fn moved(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         return;
     };
     let (Some(old), Some(new)) = (
-        Standing::of(facts, subject.name, &was, effort),
-        Standing::of(facts, subject.name, &is, effort),
+        Reach::of(facts, subject.name, &was, effort),
+        Reach::of(facts, subject.name, &is, effort),
     ) else {
         return;
     };
@@ -202,7 +202,7 @@ fn moved(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 
 /// Returns what is told of an edit that moves too many clusters at once; the add-on is named where the object is none.
 pub(super) fn too_many<'a>(
-    standing: &Standing<'a>,
+    standing: &Reach<'a>,
     movers: &[Mover<'a>],
     share: BlastRadius,
     addon: Option<&str>,

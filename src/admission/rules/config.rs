@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::admission::body::AddonBody;
 use crate::admission::body::ReferenceAt;
-use crate::admission::effort::{Effort, Items};
 use crate::admission::rules::reach::type_of;
+use crate::admission::step_budget::{Items, StepBudget};
 use crate::admission::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use crate::api::names::DEFAULT_CONFIG_NAMESPACE;
 use crate::field::{Class, Fault, Findings, Path, Violation, listed_of, nearest, quoted};
@@ -190,7 +190,7 @@ impl Supported {
         at: &ReferenceAt<'_>,
         config: &ConfigType,
         (owner, cure): (&str, &str),
-        effort: &Effort<'_>,
+        effort: &StepBudget<'_>,
     ) -> Violation {
         let detail = if self.0.is_empty() {
             format!("{owner} supports no configuration types")
@@ -297,7 +297,7 @@ fn addon_unknown_resource(subject: &Subject<'_, Addon>, findings: &mut Findings)
     }
 }
 
-fn warn_unknown_resource(list: &Items<ReferenceAt<'_>>, effort: &Effort<'_>, findings: &mut Findings) {
+fn warn_unknown_resource(list: &Items<ReferenceAt<'_>>, effort: &StepBudget<'_>, findings: &mut Findings) {
     for (at, config) in typed(list, effort) {
         findings_of_unknown(Some(config), &at.path, effort, findings);
     }
@@ -306,7 +306,7 @@ fn warn_unknown_resource(list: &Items<ReferenceAt<'_>>, effort: &Effort<'_>, fin
 fn findings_of_unknown(
     config: Option<ConfigType>,
     path: &Path,
-    effort: &Effort<'_>,
+    effort: &StepBudget<'_>,
     findings: &mut Findings,
 ) {
     let Some(config) = config.filter(|config| config.group() == OWN_GROUP) else {
@@ -338,7 +338,7 @@ fn addon_duplicate(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     }
 }
 
-fn deny_duplicates(list: &Items<ReferenceAt<'_>>, effort: &Effort<'_>, findings: &mut Findings) {
+fn deny_duplicates(list: &Items<ReferenceAt<'_>>, effort: &StepBudget<'_>, findings: &mut Findings) {
     let mut first: BTreeMap<String, &Path> = BTreeMap::new();
     for (at, reference) in readable(list.each(effort)) {
         let key = reference.to_string();
@@ -405,7 +405,7 @@ pub(super) fn every_list<'s, 'a>(
 /// Returns the same of an add-on that is not the one under examination.
 pub(super) fn lists_of<'s, 'a>(
     body: &'s AddonBody<'a>,
-    effort: &'s Effort<'_>,
+    effort: &'s StepBudget<'_>,
 ) -> impl Iterator<Item = &'s Items<ReferenceAt<'a>>> {
     std::iter::once(&body.configured).chain(placement_lists(body, effort))
 }
@@ -428,7 +428,7 @@ pub(super) fn every_reference<'s, 'a>(
 
 fn placement_lists<'s, 'a>(
     body: &'s AddonBody<'a>,
-    effort: &'s Effort<'_>,
+    effort: &'s StepBudget<'_>,
 ) -> impl Iterator<Item = &'s Items<ReferenceAt<'a>>> {
     body.placements.each(effort).flat_map(|placement| {
         let templates = placement.spec.iter().chain(&placement.template);
@@ -439,7 +439,7 @@ fn placement_lists<'s, 'a>(
 /// Returns the references whose type can be read.
 pub(super) fn typed<'s, 'a>(
     list: &'s Items<ReferenceAt<'a>>,
-    effort: &'s Effort<'_>,
+    effort: &'s StepBudget<'_>,
 ) -> impl Iterator<Item = (&'s ReferenceAt<'a>, ConfigType)> {
     list.each(effort).filter_map(|at| {
         let group = at.raw.group.unwrap_or_default();
@@ -450,7 +450,7 @@ pub(super) fn typed<'s, 'a>(
 /// Returns the types that an add-on lists itself: those that it supports, and those that it configures for everybody.
 pub(super) fn listed_types<'s>(
     body: &'s AddonBody<'_>,
-    effort: &'s Effort<'_>,
+    effort: &'s StepBudget<'_>,
 ) -> impl Iterator<Item = ConfigType> + 's {
     let listed = body
         .supported

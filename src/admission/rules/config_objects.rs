@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use crate::admission::body::ReferenceAt;
-use crate::admission::effort::{Effort, Items};
 use crate::admission::rules::config::{every_list, every_reference, readable, typed};
 use crate::admission::rules::naming::near;
+use crate::admission::step_budget::{Items, StepBudget};
 use crate::admission::subject::{self, Addon, ClusterAddon, Operations, Rule, Subject};
 use crate::api::names::RESERVED_NO_DEFAULT;
 use crate::field::{Class, Fault, Findings, Path, quoted};
@@ -174,7 +174,7 @@ fn several(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     warn_several(&subject.body.configs, subject.effort, findings);
 }
 
-fn warn_several(list: &Items<ReferenceAt<'_>>, effort: &Effort<'_>, findings: &mut Findings) {
+fn warn_several(list: &Items<ReferenceAt<'_>>, effort: &StepBudget<'_>, findings: &mut Findings) {
     let mut first: BTreeMap<ConfigType, (&Path, Option<ReferenceId<'_>>)> = BTreeMap::new();
     for (at, config) in typed(list, effort) {
         if Kind::of_config(config.group(), config.resource()).is_none() {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::config::{lists_of, typed};
 use crate::admission::body::{AddonBody, ClusterAddonBody};
-use crate::admission::effort::Effort;
+use crate::admission::step_budget::StepBudget;
 use crate::admission::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use crate::field::{Class, Fault, Findings, Path};
 use crate::model::{ConfigType, MOST_CONFIG_TYPES, off_limits};
@@ -55,12 +55,12 @@ pub(in crate::admission) const ON_CLUSTER_ADDONS: &[Rule<ClusterAddon>] = &[
 /// A type that an object refers to, with the path of its resource.
 type At = (Path, ConfigType);
 
-fn of_cluster(body: &ClusterAddonBody<'_>, effort: &Effort<'_>) -> Vec<At> {
+fn of_cluster(body: &ClusterAddonBody<'_>, effort: &StepBudget<'_>) -> Vec<At> {
     let all = typed(&body.configs, effort);
     all.map(|(at, of)| (at.path.key("resource"), of)).collect()
 }
 
-fn of_addon(body: &AddonBody<'_>, effort: &Effort<'_>) -> Vec<At> {
+fn of_addon(body: &AddonBody<'_>, effort: &StepBudget<'_>) -> Vec<At> {
     let lists = lists_of(body, effort).flat_map(|list| typed(list, effort));
     let lists = lists.map(|(at, of)| (at.path.key("resource"), of));
     let supported = body.supported.each(effort).filter_map(|entry| {

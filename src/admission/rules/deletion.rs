@@ -3,7 +3,7 @@
 //! Decides which deletions are told to reach further than their object, or not as far as is meant. Never refuses by itself: a
 //! deletion that is refused holds whatever waits for it.
 
-use crate::admission::rules::reach::{Standing, known, reference_to};
+use crate::admission::rules::reach::{Reach, known, reference_to};
 use crate::admission::subject::{
     self, Addon, ClusterAddon, DeploymentConfig, HubConfig, Operations, Rule, Subject, Template,
 };
@@ -115,7 +115,7 @@ pub(super) fn usage<K: subject::Kind>(
     (addon, says): (&str, &AddonFacts),
     config: &ConfigReference,
 ) -> Option<String> {
-    let standing = Standing::of(subject.facts, addon, says, subject.effort);
+    let standing = Reach::of(subject.facts, addon, says, subject.effort);
     let users = standing.map_or(0, |standing| standing.users(config).len());
     match users {
         0 if refers(says, config, subject) => Some(format!("add-on {} refers to it", quoted(addon))),

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::admission::body::Node;
-use crate::admission::effort::Effort;
 use crate::admission::rules::blast_radius::{MOVE, too_many};
-use crate::admission::rules::reach::{Mover, Source, Standing, concerned, reference_to, type_of};
+use crate::admission::rules::reach::{Mover, Reach, Source, concerned, reference_to, type_of};
 use crate::admission::rules::standstill::Still;
 use crate::admission::rules::template::{UNKNOWN_VARIABLE, each_variable};
+use crate::admission::step_budget::StepBudget;
 use crate::admission::subject::{self, DeploymentConfig, HubConfig, Operations, Rule, Subject, Template};
 use crate::field::{Class, Fault, Findings, Path, quoted};
 use crate::model::{AddonVersion, ConfigReference};
@@ -97,7 +97,7 @@ fn moves<K: subject::Kind>(
 }
 
 /// Returns the clusters that run with a configuration, without those that something else keeps where they are.
-fn moving<'a>(standing: &Standing<'a>, config: &ConfigReference) -> Vec<Mover<'a>> {
+fn moving<'a>(standing: &Reach<'a>, config: &ConfigReference) -> Vec<Mover<'a>> {
     let users = standing.users(config);
     if users.is_empty() {
         return users;
@@ -119,7 +119,7 @@ fn moving<'a>(standing: &Standing<'a>, config: &ConfigReference) -> Vec<Mover<'a
 }
 
 /// Returns where a spec differs: at its field, if it is one, or as a whole.
-fn edited(was: Option<&Node<'_>>, is: Option<&Node<'_>>, effort: &Effort<'_>) -> Option<Path> {
+fn edited(was: Option<&Node<'_>>, is: Option<&Node<'_>>, effort: &StepBudget<'_>) -> Option<Path> {
     let spec = Path::root().key("spec");
     let (was, is) = (was.map(|node| node.value), is.map(|node| node.value));
     let (was, is) = (was.and_then(Value::as_object), is.and_then(Value::as_object));
@@ -171,7 +171,7 @@ fn raises_the_default(subject: &Subject<'_, Template>, findings: &mut Findings) 
     let Some(says) = facts.addon(subject.body.addon) else {
         return;
     };
-    let Some(standing) = Standing::of(facts, subject.body.addon, says, effort) else {
+    let Some(standing) = Reach::of(facts, subject.body.addon, says, effort) else {
         return;
     };
     let Some(coming) = reference_to(Kind::Template, "", subject.name) else {
@@ -198,7 +198,7 @@ fn raises_the_default(subject: &Subject<'_, Template>, findings: &mut Findings) 
 fn takes_variables_away(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     let Some(old) = &subject.old else { return };
     let effort = subject.effort;
-    let names = |nodes: &crate::admission::effort::Items<Node<'_>>| -> BTreeSet<String> {
+    let names = |nodes: &crate::admission::step_budget::Items<Node<'_>>| -> BTreeSet<String> {
         let named = nodes.each(effort).filter_map(|node| node.text("name"));
         named.map(str::to_owned).collect()
     };
@@ -236,7 +236,7 @@ fn takes_variables_away(subject: &Subject<'_, DeploymentConfig>, findings: &mut 
 /// Returns the variables that are gone and needed, each with its template, and how many clusters lack them.
 fn lacking(
     subject: &Subject<'_, DeploymentConfig>,
-    standing: &Standing<'_>,
+    standing: &Reach<'_>,
     config: &ConfigReference,
     gone: &BTreeSet<String>,
 ) -> BTreeMap<(String, String), usize> {
@@ -296,9 +296,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::admission::blast_radius::BlastRadius;
-    use crate::admission::doubt::Doubts;
-    use crate::admission::effort::Effort;
+    use crate::admission::step_budget::StepBudget;
     use crate::admission::subject::{Kind as _, Subject, Template};
+    use crate::admission::unconfirmed::Unconfirmed;
     use crate::field::Findings;
     use crate::model::HubNamespaces;
     use crate::snapshot::{Completeness, Event, Facts, Kind, Settings, Store};
@@ -341,8 +341,8 @@ mod tests {
             facts,
             blast_radius: BlastRadius::default(),
             hub_namespaces: &hub_namespaces,
-            doubts: &Doubts::default(),
-            effort: &Effort::default(),
+            doubts: &Unconfirmed::default(),
+            effort: &StepBudget::default(),
         };
         let mut findings = Findings::new();
         super::template_moves(&subject, &mut findings);

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::admission::body::{AddonBody, PlacementAt};
-use crate::admission::effort::Effort;
 use crate::admission::rules::naming::near;
+use crate::admission::step_budget::StepBudget;
 use crate::admission::subject::{Addon, Operations, Rule, Subject};
 use crate::api::LabelSelector;
 use crate::field::{Class, Fault, Findings, Path, Violation, quoted};
@@ -198,7 +198,7 @@ fn overlap(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     }
 }
 
-fn shared(one: &BTreeSet<Name>, other: &BTreeSet<Name>, effort: &Effort<'_>) -> usize {
+fn shared(one: &BTreeSet<Name>, other: &BTreeSet<Name>, effort: &StepBudget<'_>) -> usize {
     let (small, large) = if one.len() < other.len() {
         (one, other)
     } else {
@@ -209,7 +209,7 @@ fn shared(one: &BTreeSet<Name>, other: &BTreeSet<Name>, effort: &Effort<'_>) -> 
 }
 
 /// Tells whether the clusters of two placements run with the same.
-fn give_the_same(one: &PlacementAt<'_>, other: &PlacementAt<'_>, effort: &Effort<'_>) -> bool {
+fn give_the_same(one: &PlacementAt<'_>, other: &PlacementAt<'_>, effort: &StepBudget<'_>) -> bool {
     let pairs = gives(one).into_iter().zip(gives(other));
     pairs.into_iter().all(|pair| match pair {
         (Some(one), Some(other)) => effort.same(one, other),

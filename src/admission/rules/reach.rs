@@ -7,8 +7,8 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use crate::admission::effort::Effort;
 use crate::admission::rules::standstill::Still;
+use crate::admission::step_budget::StepBudget;
 use crate::api::names::RESERVED_NO_DEFAULT;
 use crate::model::{AddonVersion, ConfigReference, ConfigType, RawReference};
 use crate::snapshot::{
@@ -45,11 +45,11 @@ pub(super) struct Mover<'a> {
 }
 
 /// An add-on over the fleet as it is.
-pub(super) struct Standing<'a> {
+pub(super) struct Reach<'a> {
     pub(super) says: &'a AddonFacts,
     pub(super) peers: &'a PeerFacts,
     pub(super) facts: &'a Facts,
-    pub(super) effort: &'a Effort<'a>,
+    pub(super) effort: &'a StepBudget<'a>,
     pub(super) name: &'a str,
     defaults: ByType<'a>,
     /// Made when somebody asks: most add-ons have nothing to do with most objects.
@@ -58,13 +58,13 @@ pub(super) struct Standing<'a> {
     preset: Option<AddonVersion>,
 }
 
-impl<'a> Standing<'a> {
+impl<'a> Reach<'a> {
     /// Returns an add-on with what it says, now or after an edit; absent while no cluster has it.
     pub(super) fn of(
         facts: &'a Facts,
         name: &'a str,
         says: &'a AddonFacts,
-        effort: &'a Effort<'a>,
+        effort: &'a StepBudget<'a>,
     ) -> Option<Self> {
         let peers = facts.peers(name)?;
         let mut versions = BTreeMap::new();
@@ -385,7 +385,7 @@ pub(super) fn is_kind(of: &ConfigType, kind: Kind) -> bool {
 }
 
 /// The last placement that selects a cluster configures it.
-fn homes<'a>(facts: &'a Facts, says: &AddonFacts, effort: &Effort<'_>) -> BTreeMap<&'a Name, usize> {
+fn homes<'a>(facts: &'a Facts, says: &AddonFacts, effort: &StepBudget<'_>) -> BTreeMap<&'a Name, usize> {
     let mut homes = BTreeMap::new();
     let mut seen = std::collections::BTreeSet::new();
     for (index, placement) in says.placements.iter().enumerate().rev() {
@@ -403,7 +403,7 @@ fn homes<'a>(facts: &'a Facts, says: &AddonFacts, effort: &Effort<'_>) -> BTreeM
     homes
 }
 
-fn by_type<'a>(all: impl IntoIterator<Item = &'a ConfigReference>, effort: &Effort<'_>) -> ByType<'a> {
+fn by_type<'a>(all: impl IntoIterator<Item = &'a ConfigReference>, effort: &StepBudget<'_>) -> ByType<'a> {
     let mut types = ByType::new();
     for reference in all.into_iter().take_while(|_| effort.spend(1)) {
         types.entry(reference.config()).or_default().push(reference);
@@ -447,8 +447,8 @@ fn read(one: &ConfigRef) -> Option<ConfigReference> {
 /// Returns the add-ons that may have something to do with an object, by what they and their clusters say.
 pub(super) fn concerned<'a>(
     facts: &'a Facts,
-    effort: &'a Effort<'a>,
-) -> impl Iterator<Item = (&'a Name, Standing<'a>)> {
+    effort: &'a StepBudget<'a>,
+) -> impl Iterator<Item = (&'a Name, Reach<'a>)> {
     let paid = facts.addons.iter().take_while(|_| effort.spend(1));
-    paid.filter_map(move |(name, says)| Some((name, Standing::of(facts, name, says, effort)?)))
+    paid.filter_map(move |(name, says)| Some((name, Reach::of(facts, name, says, effort)?)))
 }

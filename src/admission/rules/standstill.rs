@@ -6,12 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::admission::rules::reach::{Home, Standing, alike_by, is_kind, type_of};
+use crate::admission::rules::reach::{Home, Reach, alike_by, is_kind, type_of};
 use crate::api::names::RESERVED_NO_DEFAULT;
 use crate::model::{AddonVersion, ConfigReference, ConfigType};
 use crate::snapshot::{ConfigPresence, ConfigRef, Content, Kind, Name, PeerInstance};
 
-impl Standing<'_> {
+impl Reach<'_> {
     /// Tells whether configurations of a type can come to a cluster: the add-on supports the type, and one of them is there.
     pub(super) fn arrives(&self, of: &ConfigType, all: &[&ConfigReference]) -> bool {
         let mut all = all.iter();
@@ -95,13 +95,13 @@ fn type_in(one: &ConfigRef) -> Option<ConfigType> {
 
 /// Asks of one cluster after the other; those that say nothing of their own stand alike.
 pub(super) struct Still<'s, 'a> {
-    standing: &'s Standing<'a>,
+    standing: &'s Reach<'a>,
     coming: Option<&'s ConfigReference>,
     alike: BTreeMap<(Home, Name, bool, bool), bool>,
 }
 
 impl<'s, 'a> Still<'s, 'a> {
-    pub(super) fn new(standing: &'s Standing<'a>) -> Self {
+    pub(super) fn new(standing: &'s Reach<'a>) -> Self {
         Self {
             standing,
             coming: None,
@@ -110,7 +110,7 @@ impl<'s, 'a> Still<'s, 'a> {
     }
 
     /// Asks as it will be once this object is there.
-    pub(super) fn with(standing: &'s Standing<'a>, coming: &'s ConfigReference) -> Self {
+    pub(super) fn with(standing: &'s Reach<'a>, coming: &'s ConfigReference) -> Self {
         Self {
             coming: Some(coming),
             ..Self::new(standing)

@@ -6,11 +6,14 @@
 use std::collections::BTreeSet;
 
 use crate::admission::body::Node;
-use crate::admission::effort::Effort;
 use crate::admission::rules::config::listed_types;
 use crate::admission::rules::install_strategy::place_of;
+use crate::admission::step_budget::StepBudget;
 use crate::admission::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
-use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF};
+use crate::api::names::annotations::{
+    LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE,
+};
+use crate::conversion::Version;
 use crate::field::{Class, Fault, Findings, nearest, quoted};
 use crate::model::{ConfigType, KNOWN_TYPES, protected_types};
 use crate::snapshot::{HookTimeout, TimeoutPolicy, terms};
@@ -55,7 +58,7 @@ pub(in crate::admission) const ON_ADDONS: &[Rule<Addon>] = &[
               `tidegate.io/paused` lists placements of this add-on as `<namespace>/<name>`, or is `*`; \
               `tidegate.io/deletion-guard` is `true` or `false`; `tidegate.io/removals-allowed-until` is a time such as `2026-01-31T12:00:00Z`; \
               `tidegate.io/protected-configs` lists types as `<resource>.<group>`; \
-              `addon.open-cluster-management.io/lifecycle` is `addon-manager` or `self`, and with anything else nobody manages the \
+              `addon.open-cluster-management.io/lifecycle` is `addon-manager`, `tidegate` or `self`, and with anything else nobody manages the \
               add-on. On a ManagedClusterAddOn, `tidegate.io/hook-timeout` is a duration such as `10m`, \
               `tidegate.io/hook-timeout-policy` is `release` or `block`, and `tidegate.io/skip-hooks` is `true` or `false`. Warns.",
         check: values_on_addon,
@@ -95,14 +98,16 @@ fn unknown(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
 fn warn_unknown(
     annotations: Option<&Node<'_>>,
     known: &'static [&'static str],
-    effort: &Effort<'_>,
+    effort: &StepBudget<'_>,
     findings: &mut Findings,
 ) {
     let Some(annotations) = annotations else { return };
     let own = annotations
         .entries(effort)
         .filter(|(key, _)| key.starts_with(OWN));
-    for (key, _) in own.filter(|(key, _)| !known.contains(key)) {
+    // What the other version of the object says is nobody's to write, and in nobody's way.
+    let is_known = |key: &str| known.contains(&key) || Version::EVERY.iter().any(|one| one.kept_in() == key);
+    for (key, _) in own.filter(|(key, _)| !is_known(key)) {
         let near = effort.hint(|| nearest(key, known.iter().copied()));
         let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
         let fault = Fault::of_text(Class::NotFound, key, "nobody reads this annotation here");
@@ -150,7 +155,7 @@ fn values_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     };
     let mut warn = |key: &str, fault: Fault| findings.warn(fault.at(annotations.path.entry(key), VALUE));
     if let Some(text) = annotations.text(LIFECYCLE) {
-        let known = [LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF];
+        let known = [LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE];
         if !text.is_empty() && !known.contains(&text) {
             warn(LIFECYCLE, one_of(text, &known));
         }

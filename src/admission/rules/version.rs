@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::admission::body::ClusterAddonBody;
-use crate::admission::effort::Effort;
 use crate::admission::rules::version_reference::{self, Stands};
+use crate::admission::step_budget::StepBudget;
 use crate::admission::subject::{Addon, ClusterAddon, HubConfig, Operations, Rule, Subject};
 use crate::field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
 use crate::model::{AddonVersion, ConfigReference};
@@ -175,7 +175,7 @@ fn hub_unsupported(subject: &Subject<'_, HubConfig>, findings: &mut Findings) {
     }
 }
 
-fn points_to(addon: &AddonFacts, hub_config: &str, effort: &Effort<'_>) -> bool {
+fn points_to(addon: &AddonFacts, hub_config: &str, effort: &StepBudget<'_>) -> bool {
     let given = addon
         .placements
         .iter()
@@ -197,11 +197,11 @@ struct Versions<'f> {
     addon: &'f str,
     known: Vec<(AddonVersion, &'f Arc<str>)>,
     is_known: BTreeSet<AddonVersion>,
-    effort: &'f Effort<'f>,
+    effort: &'f StepBudget<'f>,
 }
 
 impl<'f> Versions<'f> {
-    fn of(facts: &'f Facts, addon: &'f str, effort: &'f Effort<'f>) -> Option<Self> {
+    fn of(facts: &'f Facts, addon: &'f str, effort: &'f StepBudget<'f>) -> Option<Self> {
         let supported = facts.versions(addon)?.supported.iter();
         let paid = supported.take_while(|_| effort.spend(1));
         let known: Vec<(AddonVersion, &Arc<str>)> = paid

@@ -7,9 +7,9 @@
 use std::sync::Arc;
 
 use crate::admission::body::ReferenceAt;
-use crate::admission::effort::Items;
 use crate::admission::rules::config::{every_default, readable};
 use crate::admission::rules::version_reference;
+use crate::admission::step_budget::Items;
 use crate::admission::subject::{Addon, ClusterAddon, Operations, Rule, Subject};
 use crate::api::names::RESERVED_NO_DEFAULT;
 use crate::field::{Class, Fault, Findings, Path, quoted};

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use crate::admission::body::PlacementAt;
-use crate::admission::effort::Effort;
 use crate::admission::rules::install_strategy::place_of;
 use crate::admission::rules::version_reference;
+use crate::admission::step_budget::StepBudget;
 use crate::admission::subject::{Addon, ClusterAddon, HubConfig, Operations, Rule, Subject};
 use crate::field::{Class, Fault, Findings, Path, listed, quoted};
 use crate::model::AddonVersion;
@@ -87,7 +87,7 @@ impl Change {
     }
 
     /// Returns what is passed over: versions of a minor that is neither the old nor the new one.
-    fn skip(&self, facts: &Facts, addon: &str, effort: &Effort<'_>) -> Option<Fault> {
+    fn skip(&self, facts: &Facts, addon: &str, effort: &StepBudget<'_>) -> Option<Fault> {
         let supported = facts.versions(addon)?.supported.iter();
         let known = supported.take_while(|_| effort.spend(1));
         let between = known.filter(|text| {

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::admission::rules::reach::{Home, Mover, Source, Standing, known};
+use crate::admission::rules::reach::{Home, Mover, Reach, Source, known};
 use crate::model::{ConfigRollout, Rest, RollingUpdate, RolloutStrategy};
 use crate::snapshot::{Name, PlacementFacts};
 
 type ByHome<'a> = BTreeMap<Home, Vec<&'a Name>>;
 
-impl<'a> Standing<'a> {
+impl<'a> Reach<'a> {
     /// Returns how many of the movers go in the same moment.
     pub(super) fn at_once(&self, movers: &[Mover<'a>]) -> usize {
         let (mut placed, mut rolled) = (ByHome::new(), ByHome::new());
@@ -163,7 +163,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::admission::effort::Effort;
+    use crate::admission::step_budget::StepBudget;
     use crate::snapshot::{AddonFacts, Completeness, Event, Facts, Kind, Settings, Store};
 
     const GROUP: &str = "addon.open-cluster-management.io";
@@ -249,8 +249,8 @@ mod tests {
     }
 
     fn moved(facts: &Facts, was: &AddonFacts, is: &AddonFacts) -> usize {
-        let effort = Effort::default();
-        let standing = |says| Standing::of(facts, "hello", says, &effort).expect("clusters have it");
+        let effort = StepBudget::default();
+        let standing = |says| Reach::of(facts, "hello", says, &effort).expect("clusters have it");
         let (old, new) = (standing(was), standing(is));
         new.at_once(&old.moved_by(&new))
     }

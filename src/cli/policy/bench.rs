@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::files::{documents, files, read_all};
 use super::form::Form;
 use super::hub::{Extent, facts};
-use super::run::{DOES_NOT_COMPILE, Said, faults};
+use super::said::{DOES_NOT_COMPILE, Said, faults};
 use super::{BenchArgs, files};
-use crate::admission::{Circumstances, Operation, Rulebook, try_policies};
+use crate::admission::{Operation, RequestContext, Rulebook, try_policies};
 use crate::cli::CliError;
 use crate::field::{Shown, one_line};
 use crate::policy::PolicySet;
@@ -77,9 +77,9 @@ fn measure(policies: PolicySet, object: &Value, facts: &Facts, rounds: u32) -> V
         policies,
         ..Rulebook::default()
     };
-    let circumstances = Circumstances {
+    let circumstances = RequestContext {
         now: Some(jiff::Timestamp::now()),
-        ..Circumstances::default()
+        ..RequestContext::default()
     };
     let request = form.request(Operation::Create, circumstances);
     let mut times: Vec<Duration> = (0..rounds)

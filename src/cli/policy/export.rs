@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::ExportArgs;
 use super::files::read_all;
-use super::run::{DOES_NOT_COMPILE, FOUND, Said, faults};
+use super::said::{DOES_NOT_COMPILE, FOUND, Said, faults};
 use crate::cli::CliError;
 use crate::cli::print::complain;
 use crate::field::{Shown, acts};

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::admission::{Circumstances, Door, Operation, Request};
+use crate::admission::{Door, Operation, Request, RequestContext};
 use crate::api;
 
 /// How an object is addressed.
@@ -46,7 +46,7 @@ impl Form {
     pub(super) fn request<'a>(
         &'a self,
         operation: Operation,
-        circumstances: Circumstances<'a>,
+        circumstances: RequestContext<'a>,
     ) -> Request<'a> {
         Request {
             door: Door::Mutate,

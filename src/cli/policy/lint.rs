@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::LintArgs;
 use super::files::read_all;
-use super::run::{DOES_NOT_COMPILE, FOUND, Said, faults};
+use super::said::{DOES_NOT_COMPILE, FOUND, Said, faults};
 use crate::api;
 use crate::cli::CliError;
 use crate::field::{Shown, one_line};

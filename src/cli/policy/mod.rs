@@ -10,6 +10,7 @@ mod form;
 mod hub;
 mod lint;
 mod run;
+mod said;
 mod test;
 
 pub use args::{BenchArgs, ExportArgs, LintArgs, PolicyArgs, PolicyCommand, TestArgs, TestOutput};

@@ -7,21 +7,6 @@ use std::process::ExitCode;
 use super::{PolicyCommand, bench, export, lint, test};
 use crate::cli::CliError;
 use crate::cli::print::print;
-use crate::field::{Shown, one_line};
-use crate::policy::Report;
-
-/// A policy does not compile.
-pub(super) const DOES_NOT_COMPILE: u8 = 3;
-/// Something was found.
-pub(super) const FOUND: u8 = 1;
-
-/// What a subcommand has to say, and its exit status.
-#[derive(Debug, Default)]
-pub(super) struct Said {
-    /// Standard output.
-    pub(super) page: Shown,
-    pub(super) status: u8,
-}
 
 pub(in crate::cli) fn run(command: &PolicyCommand) -> Result<ExitCode, CliError> {
     let said = match command {
@@ -32,18 +17,4 @@ pub(in crate::cli) fn run(command: &PolicyCommand) -> Result<ExitCode, CliError>
     };
     print(&said.page)?;
     Ok(ExitCode::from(said.status))
-}
-
-/// Returns what is wrong with policies, with carets; nothing when all compile.
-pub(super) fn faults(reports: &[Report]) -> Option<String> {
-    let lines: Vec<String> = reports
-        .iter()
-        .flat_map(|report| {
-            report.faults.iter().map(|fault| {
-                let policy = format!("{}: {} \"{}\"", report.origin, report.kind, report.name);
-                format!("{}: {fault}\n", one_line(&policy))
-            })
-        })
-        .collect();
-    (!lines.is_empty()).then(|| lines.concat())
 }

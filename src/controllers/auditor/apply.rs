@@ -9,7 +9,7 @@ use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::outlet::resource;
+use super::report_watch::resource;
 use crate::audit::{Form, NAME, is_intact, stamp};
 use crate::controllers::runtime::raw::Raw;
 

@@ -7,7 +7,7 @@ use kube::api::ListParams;
 use kube::{Api, Client};
 use serde_json::Value;
 
-use super::tap::seen;
+use super::watch_tap::seen;
 use crate::audit::ObjectKey;
 use crate::controllers::runtime::raw::{Raw, resource};
 use crate::snapshot::Kind;

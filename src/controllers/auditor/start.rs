@@ -10,9 +10,9 @@ use kube::Client;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::desk::Desk;
-use super::outlet::follow;
-use super::tap::Sightings;
+use super::judge_loop::JudgeLoop;
+use super::report_watch::follow;
+use super::watch_tap::Sightings;
 use crate::audit::{Facts, Form, Rulebook};
 use crate::controllers::EventRecorder;
 use crate::telemetry::Metrics;
@@ -88,7 +88,7 @@ impl Auditor {
                 tasks.spawn(follow(client.clone(), form, sender.clone()));
             }
         }
-        let desk = Desk::new(client, options);
+        let desk = JudgeLoop::new(client, options);
         tasks.spawn(desk.run(sightings, news));
         Self { tasks }
     }

@@ -33,7 +33,7 @@ impl PrunedFields {
                 warn!(
                     ?kind,
                     field,
-                    "the hub does not keep this part of the status; it is not written any more. Newer definitions: `tidegate crds`"
+                    "the hub does not keep this part of the status; it is not written any more, and nothing else depends on it"
                 );
             }
         }

@@ -31,7 +31,9 @@ use super::read_again::{Unread, look_again};
 use super::write::{Applied, STUBBORN, Writer, apply_plan};
 use crate::controllers::tide::{Progress, TideOptions};
 use crate::plan::{Action, Plan};
-use crate::snapshot::{Completeness, Event, Facts, Kind, Lane, Lookout, ObjectKey, Owner, Store};
+use crate::snapshot::{
+    Completeness, ConfigWatchList, Event, Facts, Kind, ObjectKey, Owner, Store, WriteQueue,
+};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
@@ -50,7 +52,7 @@ pub(in crate::controllers) struct Outlets {
     pub(in crate::controllers) facts: Arc<ArcSwap<Facts>>,
     pub(in crate::controllers) progress: broadcast::Sender<Progress>,
     pub(in crate::controllers) synced: watch::Sender<bool>,
-    pub(in crate::controllers) lookouts: mpsc::UnboundedSender<Lookout>,
+    pub(in crate::controllers) watch_lists: mpsc::UnboundedSender<ConfigWatchList>,
     pub(in crate::controllers) relists: BTreeMap<Kind, Arc<Notify>>,
 }
 
@@ -233,9 +235,9 @@ impl Reconciler {
     }
 
     fn look_out(&mut self) {
-        if let Some(lookout) = self.store.take_lookout() {
+        if let Some(watch_list) = self.store.take_watch_list() {
             // Nobody looks only while the program is stopping.
-            let _sent = self.outlets.lookouts.send(lookout).is_ok();
+            let _sent = self.outlets.watch_lists.send(watch_list).is_ok();
         }
     }
 
@@ -413,7 +415,7 @@ impl Reconciler {
 
     /// Takes out what must not be tried yet, with everything behind it in its lane.
     fn leave_paused(&mut self, owner: &Owner, plan: &mut Plan, now: Instant) {
-        let mut held: BTreeMap<Lane, Instant> = BTreeMap::new();
+        let mut held: BTreeMap<WriteQueue, Instant> = BTreeMap::new();
         plan.actions.retain(|action| {
             let (object, lane) = (action.object(), action.object().lane());
             if held.contains_key(&lane) {
@@ -543,7 +545,7 @@ mod tests {
             facts: Arc::default(),
             progress: broadcast::channel(1).0,
             synced: watch::channel(false).0,
-            lookouts: mpsc::unbounded_channel().0,
+            watch_lists: mpsc::unbounded_channel().0,
             relists: BTreeMap::new(),
         };
         let (sender, events) = mpsc::channel(16);

@@ -15,7 +15,7 @@ use tracing::{debug, info, warn};
 
 use super::error_root::root;
 use super::raw::{Raw, resource};
-use crate::controllers::auditor::Tap;
+use crate::controllers::auditor::WatchTap;
 use crate::snapshot::{Event, Kind};
 use crate::telemetry::Metrics;
 
@@ -25,7 +25,7 @@ pub(in crate::controllers) struct Ends {
     /// The loop.
     pub(in crate::controllers) events: mpsc::Sender<Event>,
     /// An audit, which hears of everything first.
-    pub(in crate::controllers) tap: Option<Tap>,
+    pub(in crate::controllers) tap: Option<WatchTap>,
     /// Where it is counted what cannot be read.
     pub(in crate::controllers) metrics: Metrics,
     /// Asks for a new list.

@@ -27,7 +27,7 @@ use super::raw::{Raw, resource};
 use crate::controllers::sign::{SignError, certificate, secret_of};
 use crate::controllers::tide::Progress;
 use crate::plan::{Action, Answer, Plan, Revision};
-use crate::snapshot::{Expected, Kind, Lane, Name, ObjectKey, Owner};
+use crate::snapshot::{Expected, Kind, Name, ObjectKey, Owner, WriteQueue};
 use crate::telemetry::{Metrics, Written};
 
 /// From which pause on a write that fails again and again is worth a warning, whatever the reason.
@@ -189,7 +189,7 @@ impl Writer {
 
 /// Applies a plan: the writes of one lane in their order, lanes beside each other, the cluster-scoped ones last.
 pub(super) async fn apply_plan(writer: Writer, subject: Subject, plan: Plan) -> Applied {
-    let mut groups: BTreeMap<Lane, Vec<Action>> = BTreeMap::new();
+    let mut groups: BTreeMap<WriteQueue, Vec<Action>> = BTreeMap::new();
     for action in plan.actions {
         groups.entry(action.object().lane()).or_default().push(action);
     }

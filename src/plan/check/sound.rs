@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::broken::Spoilt;
 use super::writes::faults;
 use crate::plan::types::{Action, Plan, Wait, WaitOn};
-use crate::snapshot::{Kind, Lane, Name, View};
+use crate::snapshot::{Kind, Name, View, WriteQueue};
 
 /// How often what is left is looked at again. One time is enough for whatever breaks one invariant.
 const ROUNDS: usize = 8;
@@ -68,7 +68,7 @@ fn take_out(plan: &mut Plan, spoilt: &Spoilt) {
 }
 
 /// What follows in a lane may rely on the write that goes.
-fn without_rest_of(plan: &mut Plan, place: usize, lane: &Lane) {
+fn without_rest_of(plan: &mut Plan, place: usize, lane: &WriteQueue) {
     let mut at = 0_usize;
     plan.actions.retain(|action| {
         let goes = at >= place && action.object().lane() == *lane;

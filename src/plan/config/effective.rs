@@ -6,41 +6,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::desired::{Desired, Effective};
 use super::fault::ConfigFault;
-use super::layers::{self, Entry, Source, is_of_templates, is_template, listed_types};
+use super::layers::{self, Source, is_of_templates, is_template, listed_types};
 use super::notes::{self, Declared, Note};
 use super::versioned::{Basis, Completed, Layer};
 use crate::plan::install::{Stand, Wanted};
-use crate::plan::version::{BadVersion, Shelf, asked, given};
-use crate::snapshot::{ConfigRef, ConfigType, Instance, Name, Reference, Versions, View};
-
-/// One effective configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::plan) struct Desired {
-    /// The object.
-    pub config: ConfigRef,
-    /// The layer that it comes from.
-    pub source: Source,
-    /// Its spec hash, "" when it is unknown.
-    pub hash: Name,
-    /// Its generation; absent where the program that knows the kind writes it.
-    pub generation: Option<i64>,
-    /// Why the hash is unknown, or cannot be verified.
-    pub fault: Option<ConfigFault>,
-}
-
-/// The effective configuration of one instance.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::plan) struct Effective {
-    /// Sorted by type; within a type in the order of the author.
-    pub refs: Vec<Desired>,
-    /// First type, in whatever layer, that the add-on does not support.
-    pub unsupported: Option<ConfigType>,
-    /// Whether the tide deploys the add-on from a template.
-    pub deployed: bool,
-    /// The version that is asked for, if nobody offers it.
-    pub bad_version: Option<BadVersion>,
-}
+use crate::plan::version::{Shelf, asked, given};
+use crate::snapshot::{ConfigRef, ConfigType, Instance, Name, Versions, View};
 
 /// The effective configurations of an add-on.
 #[derive(Debug)]
@@ -184,151 +157,5 @@ fn looked_up<'a>(view: &View<'_>, layer: Completed, noted: impl Fn(&ConfigRef) -
         unsupported: None,
         deployed,
         bad_version,
-    }
-}
-
-impl Entry {
-    /// The reference leads nowhere.
-    fn without(&self, fault: ConfigFault) -> Desired {
-        Desired {
-            config: self.config.clone(),
-            source: self.source.clone(),
-            hash: Name::from(""),
-            generation: Some(0),
-            fault: Some(fault),
-        }
-    }
-}
-
-impl Effective {
-    fn refuse(&mut self, is_refused: impl Fn(&Desired) -> bool) {
-        for desired in self.refs.iter_mut().filter(|desired| is_refused(desired)) {
-            desired.fault = Some(ConfigFault::Unsupported);
-            if self.deployed {
-                desired.hash = Name::from("");
-                desired.generation = Some(0);
-            }
-            self.unsupported.get_or_insert_with(|| desired.config.of.clone());
-        }
-    }
-
-    /// Returns whether the only thing that differs from what is assigned is the content of the cluster's own
-    /// configurations: such an edit may pass the rollout strategy by.
-    pub(in crate::plan) fn moves_at_once(&self, old: &[Reference]) -> bool {
-        let same_objects = old.len() == self.refs.len()
-            && old
-                .iter()
-                .zip(&self.refs)
-                .all(|(reference, desired)| reference.config == desired.config);
-        let mut changed = old
-            .iter()
-            .zip(&self.refs)
-            .filter(|(reference, desired)| reference.desired != desired.hash)
-            .peekable();
-        same_objects
-            && changed.peek().is_some()
-            && changed.all(|(_, desired)| desired.source == Source::Cluster)
-    }
-
-    /// Returns what is assigned with the present content of the cluster's own configurations, if that differs: all that a
-    /// cluster may take that must wait with the rest.
-    pub(in crate::plan) fn refreshed(&self, old: &[Reference]) -> Option<Vec<Reference>> {
-        let renewed = |reference: &Reference| {
-            let mut own = self
-                .refs
-                .iter()
-                .filter(|desired| desired.source == Source::Cluster);
-            let desired = own.find(|desired| desired.config == reference.config)?;
-            (desired.hash != reference.desired).then(|| Reference {
-                desired: desired.hash.clone(),
-                generation: desired.generation.unwrap_or(reference.generation),
-                exact: true,
-                ..reference.clone()
-            })
-        };
-        let all: Vec<Option<Reference>> = old.iter().map(renewed).collect();
-        all.iter().any(Option::is_some).then(|| {
-            let each = all.into_iter().zip(old);
-            each.map(|(renewed, old)| renewed.unwrap_or_else(|| old.clone()))
-                .collect()
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn config(text: &str) -> ConfigRef {
-        let of = ConfigType {
-            group: "g".into(),
-            resource: "things".into(),
-        };
-        ConfigRef {
-            of,
-            namespace: "".into(),
-            name: text.into(),
-        }
-    }
-
-    /// `a=1` is inherited, `a=1*` the cluster's own.
-    fn effective(text: &str) -> Effective {
-        let desired = |word: &str| {
-            let (name, hash) = word.trim_end_matches('*').split_once('=').unwrap();
-            Desired {
-                config: config(name),
-                source: if word.ends_with('*') {
-                    Source::Cluster
-                } else {
-                    Source::Default
-                },
-                hash: hash.into(),
-                generation: Some(1),
-                fault: None,
-            }
-        };
-        Effective {
-            refs: text.split_whitespace().map(desired).collect(),
-            unsupported: None,
-            deployed: true,
-            bad_version: None,
-        }
-    }
-
-    fn assigned(text: &str) -> Vec<Reference> {
-        let reference = |word: &str| {
-            let (name, hash) = word.split_once('=').unwrap();
-            Reference {
-                config: config(name),
-                desired: hash.into(),
-                applied: None,
-                generation: 1,
-                exact: true,
-            }
-        };
-        text.split_whitespace().map(reference).collect()
-    }
-
-    #[test]
-    fn only_edits_of_a_clusters_own_configurations_pass_a_rollout_by() {
-        let rows = [
-            ("a=1 b=1", "a=1 b=1*", false, ""),
-            ("a=1 b=1", "a=1 b=2*", true, "a=1 b=2"),
-            ("a=1 b=1", "a=2 b=2*", false, "a=1 b=2"),
-            ("a=1 b=1", "a=2 b=1*", false, ""),
-            ("a=1", "a=1 b=2*", false, ""),
-            ("b=1 a=1", "a=1* b=2*", false, "b=2 a=1"),
-            ("", "", false, ""),
-        ];
-        for (old, new, at_once, refreshed) in rows {
-            let (old, new) = (assigned(old), effective(new));
-            assert_eq!(new.moves_at_once(&old), at_once, "{old:?}");
-            let got = new.refreshed(&old).unwrap_or_default();
-            let got: Vec<String> = got
-                .iter()
-                .map(|one| format!("{}={}", one.config.name, one.desired))
-                .collect();
-            assert_eq!(got.join(" "), refreshed);
-        }
     }
 }

@@ -2,12 +2,15 @@
 //!
 //! `layers` says which references a layer gives, `notes` whose hash of an object counts, `effective` puts them together.
 
+mod desired;
 mod effective;
 mod fault;
 mod layers;
 mod notes;
+mod trouble;
 mod versioned;
 
-pub(super) use effective::{Common, Configs, Desired, Effective, effective};
-pub(super) use fault::{Trouble, trouble};
+pub(super) use desired::{Desired, Effective};
+pub(super) use effective::{Common, Configs, effective};
 pub(super) use layers::{Source, is_protected, is_template, set_aside, type_of};
+pub(super) use trouble::{Trouble, trouble};

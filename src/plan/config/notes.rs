@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::effective::{Desired, Effective};
+use super::desired::{Desired, Effective};
 use super::fault::ConfigFault;
 use super::layers::{Entry, is_template};
 use crate::snapshot::{AddOn, ConfigRef, ConfigType, Instance, Name, PlacementUse, Sight, TypeFault, View};

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::effective::{Effective, inherited, own};
+use super::desired::Effective;
+use super::effective::{inherited, own};
 use super::layers::{self, Entry, Source};
 use super::notes::Declared;
 use crate::plan::version::{BadVersion, Pick, Shelf};

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::create::mark;
 use super::fate::{Fate, fate};
 use crate::model::Selector;
-use crate::plan::quiet::Others;
+use crate::plan::settled::Others;
 use crate::snapshot::{
     Cluster, ConfigRef, Decision, InstallStrategy, Instance, Name, Placement, PlacementUse, Site, View,
     order, terms,

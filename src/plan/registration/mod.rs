@@ -10,8 +10,10 @@ mod grants;
 mod identity;
 mod namespace;
 mod permissions;
+mod registering;
 mod registrar;
 mod token;
 
 pub use certificates::{Answer, Signer, Signing};
-pub(super) use registrar::{Registering, Registrar, leftovers, unmanaged};
+pub(super) use registering::Registering;
+pub(super) use registrar::{Registrar, leftovers, unmanaged};

@@ -9,17 +9,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::certificates::{self, Refusal};
 use super::entitled::Entitled;
 use super::grants::{Known, Wanted, Writes, writes};
 use super::permissions::{Bindings, Hindrance};
+use super::registering::Registering;
 use super::{identity, namespace, permissions, token};
 use crate::api::names::{conditions, reasons};
 use crate::plan::conditions::{Wish, merge, render};
 use crate::plan::config::is_template as is_of_template;
-use crate::plan::progress::Report;
+use crate::plan::report::Report;
 use crate::plan::rollout::Member;
 use crate::plan::types::{Action, Revision, WaitOn};
 use crate::plan::work::Rendering;
@@ -31,33 +32,6 @@ use crate::snapshot::{
 /// Condition that tells why a certificate request is left alone.
 const REFUSED: &str = "CertificateRequestRefused";
 const CONFIGURED: &str = "Registration of the addon agent is configured";
-
-/// What registration says in the status of one instance, beside its conditions.
-#[derive(Debug, Default)]
-pub(in crate::plan) struct Registering<'v> {
-    /// `registrations`; absent leaves what stands there.
-    registrations: Option<Cow<'v, [Registered]>>,
-    /// `namespace`; absent leaves what stands there.
-    namespace: Option<String>,
-}
-
-impl Registering<'_> {
-    /// Returns the fields of the status that change.
-    pub(in crate::plan) fn changes(&self, instance: &Instance) -> Map<String, Value> {
-        let mut fields = Map::new();
-        if let Some(wanted) = self
-            .registrations
-            .as_ref()
-            .filter(|wanted| ***wanted != *instance.registrations)
-        {
-            fields.insert("registrations".to_owned(), identity::render(wanted, instance));
-        }
-        if let Some(namespace) = &self.namespace {
-            fields.insert("namespace".to_owned(), Value::from(namespace.as_str()));
-        }
-        fields
-    }
-}
 
 /// What registration wishes to say in conditions.
 #[derive(Debug, Default)]

@@ -11,84 +11,21 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::candidate::{Candidate, OwnEdits};
 use super::engine::{Hold, Standing, Verdict};
-use super::feed::{Feed, Placed, decide_others, decide_rolling};
-use super::notice::Notice;
-use super::notices::Notices;
+use super::hold_message::Notice;
+use super::hold_messages::Notices;
+use super::member::{Member, Step, Trial};
 use super::references::{assign, is_exact, is_settled};
 use super::rolling::{Rolling, is_gone};
-use super::standing::{Seen, seen};
+use super::unit_state::{Seen, seen};
+use super::units::{Feed, Placed, decide_others, decide_rolling};
 use crate::plan::config::{Configs, Desired, Effective};
 use crate::plan::install::{Stand, Wanted};
-use crate::plan::judge::{carries, is_deployed};
-use crate::plan::quiet::{Done, Others};
+use crate::plan::instance_state::{carries, is_deployed};
+use crate::plan::settled::{Done, Others};
 use crate::plan::types::earliest;
-use crate::snapshot::{Cluster, ClusterConfigs, Instance, Reference, Site, View, Work};
-
-/// What the rollout says about one instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::plan) enum Step {
-    /// It has what it should have now.
-    Settled,
-    /// It may take what it should have now.
-    Move,
-    /// It keeps what it has.
-    Hold,
-}
-
-/// How far the last change is after it has arrived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::plan) enum Trial {
-    /// It has yet to stay successful, or has failed to.
-    Runs,
-    /// It is over, or has not begun.
-    Over,
-}
-
-/// One instance on its way.
-#[derive(Debug)]
-pub(in crate::plan) struct Member<'v> {
-    /// The instance.
-    pub instance: &'v Instance,
-    /// Its cluster, if it exists.
-    pub cluster: Option<&'v Cluster>,
-    /// The works for its cluster.
-    pub works: &'v [Work],
-    /// Whether it is on its way out.
-    pub is_leaving: bool,
-    /// What it should run with in the end.
-    pub effective: Arc<Effective>,
-    /// Whether it may move now.
-    pub step: Step,
-    /// Why it does not get the effective configuration, or not the whole of it.
-    pub notice: Option<Arc<Notice>>,
-    /// What it is assigned after this plan.
-    pub assigned: Cow<'v, [Reference]>,
-    /// The failure that counts in its rollout.
-    pub failure: Option<String>,
-    /// How long it must stay successful.
-    pub soak: Duration,
-    /// Whether it took longer than its rollout allows.
-    pub timed_out: bool,
-    /// Whether its last change has proved itself.
-    pub trial: Trial,
-    /// Set when the rollout is done with it, and time changes nothing.
-    pub done: Option<Done>,
-}
-
-impl Member<'_> {
-    /// Returns the first assigned configuration whose object cannot be used.
-    pub(in crate::plan) fn missing(&self) -> Option<&Desired> {
-        let mut refs = self.effective.refs.iter();
-        refs.find(|desired| desired.fault.is_some() && self.is_assigned(desired))
-    }
-
-    /// Returns whether a configuration is what the instance is assigned.
-    pub(in crate::plan) fn is_assigned(&self, desired: &Desired) -> bool {
-        let mut assigned = self.assigned.iter();
-        assigned.any(|one| one.config == desired.config && one.desired == desired.hash)
-    }
-}
+use crate::snapshot::{ClusterConfigs, Instance, Site, View};
 
 /// The rollout of one add-on.
 #[derive(Debug)]
@@ -99,101 +36,6 @@ pub(in crate::plan) struct Rollout<'v> {
     pub placed: Vec<Placed>,
     /// The next moment at which time alone changes something.
     pub recheck_at: Option<Timestamp>,
-}
-
-/// What becomes of edits of an instance's own configurations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OwnEdits {
-    /// They travel by its rollout.
-    Travel,
-    /// They pass its rollout by.
-    Pass,
-    /// They pass it by, and are all that the instance has to take.
-    MoveAlone,
-}
-
-/// One instance before its step is decided.
-#[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "facts that do not depend on each other"
-)]
-pub(super) struct Candidate<'v> {
-    pub instance: &'v Instance,
-    site: Site<'v>,
-    is_leaving: bool,
-    effective: Arc<Effective>,
-    /// The placement that configures it.
-    pub home: Option<usize>,
-    /// What it is to run with now, where that is not the effective configuration.
-    pub kept: Option<Vec<Desired>>,
-    /// Whether a change of `spec.configuration` is a part of its next step.
-    pub is_governed: bool,
-    is_there: bool,
-    pub own: OwnEdits,
-    pub settled: bool,
-    /// Whether nobody can make anything of what it is assigned any more.
-    is_lost: bool,
-    soak: Duration,
-    seen: Seen,
-    pub verdict: Verdict,
-    /// What it counts for once it is done; absent when that cannot be noted.
-    counts: Option<Done>,
-}
-
-impl Candidate<'_> {
-    /// Returns whether it can move at all.
-    pub(super) fn is_there(&self) -> bool {
-        self.is_there
-    }
-
-    /// Returns its decision group in the placement that configures it, as far as that is noted.
-    pub(super) fn group(&self) -> Option<usize> {
-        let counts = self.counts.filter(|counts| counts.home.is_some())?;
-        usize::try_from(counts.group).ok()
-    }
-
-    /// Notes that a placement selects it, and in which decision group it is there.
-    pub(super) fn note_selected(&mut self, placement: usize, group: usize) {
-        let is_home = self.home == Some(placement);
-        self.counts = self.counts.take().and_then(|mut counts| {
-            if is_home {
-                counts.home = Some(u32::try_from(placement).ok()?);
-                counts.group = u32::try_from(group).ok()?;
-            }
-            counts.select(placement).then_some(counts)
-        });
-    }
-
-    /// Returns what it counts for, if the rollout is done with it and time changes nothing.
-    fn done(&self) -> Option<Done> {
-        let is_done = self.is_there
-            && self.settled
-            && self.kept.is_none()
-            && self.verdict == Verdict::Done
-            && self.seen.failure.is_none()
-            && self.seen.recheck_at.is_none();
-        self.counts.filter(|_| is_done)
-    }
-
-    /// Returns its standing. What it is kept from by others than its placement takes no slot there.
-    pub(super) fn standing(&self) -> Standing {
-        match self.seen.standing {
-            // What failed with content that a change has yet to replace says nothing about the change.
-            Standing::Succeeded(_) | Standing::Failed(_) if self.kept.is_some() && self.settled => {
-                Standing::Held
-            }
-            // It will not arrive: what it keeps was edited before anything was made of it.
-            Standing::InFlight(_) if self.kept.is_some() && self.settled && self.is_lost => Standing::Held,
-            standing @ (Standing::ToApply
-            | Standing::Overtaken(_)
-            | Standing::InFlight(_)
-            | Standing::Failed(_)
-            | Standing::Succeeded(_)
-            | Standing::Skipped
-            | Standing::Held) => standing,
-        }
-    }
 }
 
 /// Returns every instance with its next step.

@@ -4,28 +4,32 @@
 //! |---|---|
 //! | `engine` | who may move, for units of any kind |
 //! | `stages` | which groups go together, and how many units of each may start |
-//! | `course` | what a placement's strategy means to the engine |
-//! | `standing` | how far one instance is |
+//! | `pacing` | what a placement's strategy means to the engine |
+//! | `unit_state` | how far one instance is |
 //! | `health` | what goes wrong there |
 //! | `rolling` | whom a change of `spec.configuration` reaches |
-//! | `feed` | the engine's units, placement by placement |
+//! | `units` | the engine's units, placement by placement |
+//! | `candidate`, `member` | one instance before and after its step is decided |
 //! | `members` | every instance with its next step |
 //! | `references` | what an instance is assigned |
 //! | `record` | since when it is assigned |
-//! | `notice`, `notices` | what waiting clusters say, and which of them |
+//! | `hold_message`, `hold_messages` | what waiting clusters say, and which of them |
 
-mod course;
+mod bar;
+mod candidate;
 mod engine;
-mod feed;
 mod health;
+mod hold_message;
+mod hold_messages;
+mod member;
 mod members;
-mod notice;
-mod notices;
+mod pacing;
 mod record;
 mod references;
 mod rolling;
 mod stages;
-mod standing;
+mod unit_state;
+mod units;
 
 #[cfg(test)]
 mod engine_properties;
@@ -33,7 +37,8 @@ mod engine_properties;
 mod engine_tests;
 
 pub(super) use engine::{Breach, Counts};
-pub(super) use feed::Placed;
-pub(super) use members::{Member, Step, Trial, next};
-pub(super) use notice::{Attention, Notice, blamed};
+pub(super) use hold_message::{Attention, Notice, blamed};
+pub(super) use member::{Member, Step, Trial};
+pub(super) use members::next;
 pub(super) use record::assigned;
+pub(super) use units::Placed;

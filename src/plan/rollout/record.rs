@@ -6,9 +6,9 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::engine::end;
-use super::members::{Member, Step};
+use super::member::{Member, Step};
 use crate::plan::conditions::Wish;
-use crate::plan::judge::PROGRESSING;
+use crate::plan::instance_state::PROGRESSING;
 use crate::plan::state::State;
 use crate::snapshot::{Condition, Instance, Reference, Status};
 

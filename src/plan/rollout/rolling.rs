@@ -6,13 +6,13 @@
 
 use std::collections::BTreeSet;
 
+use super::bar::Bar;
 use super::engine::Course;
-use super::feed::Bar;
-use super::notice::Notice;
+use super::hold_message::Notice;
 use super::references::is_settled;
 use crate::model::{ConfigRollout, Limit};
 use crate::plan::config::{Desired, Effective, Source, is_protected};
-use crate::plan::judge::is_deployed;
+use crate::plan::instance_state::is_deployed;
 use crate::snapshot::{ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Reference, View};
 
 /// The rollout of `spec.configuration.configs`, where it does not simply reach every cluster.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::rig::{Rig, quick, review};
 use crate::admission::Told;
 use crate::admission::{Enforcement, Rulebook, decide};
-use crate::server::Witness;
+use crate::server::ExistenceReader;
 
 /// Refuses what is confirmed to be absent.
 fn strict() -> Rulebook {
@@ -20,7 +20,7 @@ fn strict() -> Rulebook {
     }
 }
 
-async fn answer(witness: Option<Witness>) -> (Value, usize) {
+async fn answer(witness: Option<ExistenceReader>) -> (Value, usize) {
     let rig = Rig::asking(quick(), decide, strict(), witness).await;
     let (status, body) = rig.post("/validate", review(&json!({}))).await;
     assert_eq!(status, 200);
@@ -42,7 +42,7 @@ async fn what_the_hub_calls_absent_is_refused_and_what_it_has_is_fine() {
             let word = word.clone();
             async move { Some(word) }.boxed()
         };
-        Some(Witness::new(word))
+        Some(ExistenceReader::new(word))
     };
     assert_eq!(answer(says(Told::Absent)).await, (json!(false), 0));
     assert_eq!(answer(says(Told::Exists)).await, (json!(true), 0));
@@ -50,7 +50,7 @@ async fn what_the_hub_calls_absent_is_refused_and_what_it_has_is_fine() {
 
 #[tokio::test]
 async fn a_hub_that_does_not_answer_is_not_waited_for() {
-    let silent = Witness::new(|_| std::future::pending().boxed());
+    let silent = ExistenceReader::new(|_| std::future::pending().boxed());
     let answered = tokio::time::timeout(Duration::from_mins(1), answer(Some(silent))).await;
     assert_eq!(answered.expect("an answer without the hub's"), (json!(true), 2));
 }
@@ -58,7 +58,7 @@ async fn a_hub_that_does_not_answer_is_not_waited_for() {
 const OWN_ROLE: &str = include_str!("../../../tests/data/attacks/own-role.yaml");
 
 /// Posts the first object of an attack as somebody; returns whether it is allowed, and the messages of a refusal.
-async fn post_as(user: &Value, witness: Option<Witness>) -> (bool, String) {
+async fn post_as(user: &Value, witness: Option<ExistenceReader>) -> (bool, String) {
     let rig = Rig::asking(quick(), decide, Rulebook::default(), witness).await;
     let first = OWN_ROLE.split("\n---\n").next().expect("a template");
     let object: Value = serde_saphyr::from_str(first).expect("YAML");
@@ -79,8 +79,8 @@ async fn post_as(user: &Value, witness: Option<Witness>) -> (bool, String) {
 }
 
 /// Says of objects that there are none, and of rights what it is told.
-fn vouching(may: Option<bool>) -> Witness {
-    Witness::new(|_| async { Some(Told::Absent) }.boxed()).vouching(move |user, question| {
+fn vouching(may: Option<bool>) -> ExistenceReader {
+    ExistenceReader::new(|_| async { Some(Told::Absent) }.boxed()).vouching(move |user, question| {
         assert!(
             user.contains("alice") && user.contains("writers") && user.contains("scopes"),
             "{user}"
@@ -131,7 +131,7 @@ async fn an_author_gives_away_only_what_he_may_and_never_a_role_of_the_hub() {
 #[tokio::test]
 async fn a_user_without_end_is_not_asked_about() {
     let endless = json!({"username": "alice", "groups": ["x".repeat(64 << 10)]});
-    let witness = Witness::new(|_| async { None }.boxed()).vouching(|_, _| panic!("nobody asks"));
+    let witness = ExistenceReader::new(|_| async { None }.boxed()).vouching(|_, _| panic!("nobody asks"));
     let (allowed, said) = post_as(&endless, Some(witness)).await;
     assert!(!allowed && said.contains("[permission/author]"), "{said}");
 }

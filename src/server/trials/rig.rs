@@ -21,7 +21,7 @@ use tokio_rustls::client::TlsStream;
 use crate::admission::{Facts, Rulebook, decide};
 use crate::server::gate::{Gate, GateOptions};
 use crate::server::routes::Decide;
-use crate::server::{Authority, Callers, Health, Limits, Witness};
+use crate::server::{Authority, Callers, ExistenceReader, Health, Limits};
 use crate::telemetry::Metrics;
 
 pub(super) struct Rig {
@@ -45,7 +45,7 @@ impl Rig {
         limits: Limits,
         decide: Decide,
         rulebook: Rulebook,
-        witness: Option<Witness>,
+        witness: Option<ExistenceReader>,
     ) -> Self {
         Self::admitting(limits, Callers::default(), (decide, rulebook, witness)).await
     }
@@ -53,7 +53,7 @@ impl Rig {
     pub(super) async fn admitting(
         limits: Limits,
         callers: Callers,
-        (decide, rulebook, witness): (Decide, Rulebook, Option<Witness>),
+        (decide, rulebook, witness): (Decide, Rulebook, Option<ExistenceReader>),
     ) -> Self {
         let health = Health::default();
         let authority = Authority::generate().expect("an authority");

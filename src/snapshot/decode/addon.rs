@@ -3,7 +3,7 @@
 //! Decides how its many spellings become one record. Never judges a strategy: what has no meaning is kept with its fault.
 
 use crate::api::ConfigSpecHash;
-use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER};
+use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_TIDEGATE};
 use crate::api::v1alpha1 as wire;
 use crate::field::Path;
 use crate::model::parse_selector;
@@ -83,6 +83,7 @@ pub(in crate::snapshot) fn addon(
 fn lifecycle(annotation: Option<&String>, names: &mut Names) -> Lifecycle {
     match annotation.map(String::as_str) {
         None | Some(LIFECYCLE_ADDON_MANAGER) => Lifecycle::Managed,
+        Some(LIFECYCLE_TIDEGATE) => Lifecycle::Tidegate,
         Some("") => Lifecycle::Empty,
         Some(other) => Lifecycle::Own(names.share(other)),
     }

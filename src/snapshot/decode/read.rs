@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::snapshot::label_map::Pairs;
+use crate::snapshot::label_map::LabelMap;
 use crate::snapshot::name::Name;
 use crate::snapshot::names::Names;
 use crate::snapshot::record::{ConfigRef, ConfigType, Meta, OwnerReference};
@@ -80,9 +80,9 @@ pub(in crate::snapshot) fn owners(
 }
 
 /// The annotations that travel from a cluster to its add-ons, wherever they stand.
-pub(in crate::snapshot) fn travelling(metadata: &ObjectMeta, names: &mut Names) -> Pairs {
+pub(in crate::snapshot) fn travelling(metadata: &ObjectMeta, names: &mut Names) -> LabelMap {
     let all = metadata.annotations.iter().flatten();
-    Pairs::share(
+    LabelMap::share(
         all.filter(|(key, _)| key.starts_with(terms::COPIED_PREFIX)),
         names,
     )

@@ -4,7 +4,7 @@
 
 use crate::api::cluster::ManagedCluster;
 use crate::api::names::conditions::CLUSTER_AVAILABLE;
-use crate::snapshot::label_map::Pairs;
+use crate::snapshot::label_map::LabelMap;
 use crate::snapshot::name::Name;
 use crate::snapshot::names::Names;
 use crate::snapshot::terms::OPT_OUT;
@@ -16,9 +16,9 @@ const MOST_CLAIMS: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterFacts {
     /// Its labels.
-    pub labels: Pairs,
+    pub labels: LabelMap,
     /// What it claims about itself.
-    pub claims: Pairs,
+    pub claims: LabelMap,
     /// The version of Kubernetes that it runs, "" while it has not said.
     pub kubernetes_version: Name,
     /// Whether the hub has accepted it.
@@ -46,8 +46,8 @@ impl ClusterFacts {
         let available = conditions.find(|condition| condition.type_ == CLUSTER_AVAILABLE);
         let version = status.and_then(|status| status.version.as_ref());
         Self {
-            labels: Pairs::share(object.metadata.labels.iter().flatten(), names),
-            claims: Pairs::share(
+            labels: LabelMap::share(object.metadata.labels.iter().flatten(), names),
+            claims: LabelMap::share(
                 claims.take(MOST_CLAIMS).map(|claim| (&claim.name, &claim.value)),
                 names,
             ),

@@ -14,7 +14,7 @@ use super::namespace::NamespaceFacts;
 use super::peers::PeerFacts;
 use super::placement::PlacementFacts;
 use super::rights::{MayBind, Rights};
-use super::spread::Spread;
+use super::sharded_map::ShardedMap;
 use crate::model::{ConfigReference, ConfigType, InstallNamespace};
 use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::parts::config_watch::Absence;
@@ -40,13 +40,13 @@ pub struct Facts {
     /// Versions by add-on; an add-on whose templates carry no version is absent.
     pub versions: Arc<BTreeMap<Arc<str>, Arc<VersionFacts>>>,
     /// Clusters by name.
-    pub clusters: Spread<Arc<ClusterFacts>>,
+    pub clusters: ShardedMap<Arc<ClusterFacts>>,
     /// Configuration objects by [`config_key`]; of kinds that the tide does not read, those that a spec refers to.
-    pub configs: Spread<ConfigPresence>,
+    pub configs: ShardedMap<ConfigPresence>,
     /// The clusters that have an add-on, by add-on.
     pub peers: Arc<BTreeMap<Arc<str>, Arc<PeerFacts>>>,
     /// Namespaces by name. One that is not in here is unknown, never absent: no object lives in a place that does not exist.
-    pub namespaces: Spread<Arc<NamespaceFacts>>,
+    pub namespaces: ShardedMap<Arc<NamespaceFacts>>,
     /// Roles that are labelled as ones for agents.
     pub hub_roles: Arc<BTreeMap<ObjectKey, RoleFacts>>,
     /// What the one who asks may do on the hub, as far as the hub was asked.

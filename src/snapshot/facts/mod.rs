@@ -12,7 +12,7 @@ mod namespace;
 mod peers;
 mod placement;
 mod rights;
-mod spread;
+mod sharded_map;
 
 pub use addon::{AddonFacts, AddonPlacement, CreationTemplate, VersionFacts};
 pub use cluster::ClusterFacts;
@@ -24,6 +24,6 @@ pub use namespace::{NAMESPACE_NAME, NamespaceFacts};
 pub use peers::{PeerFacts, PeerInstance};
 pub use placement::{GroupFacts, PlacementFacts};
 pub use rights::{MayBind, Rights};
-pub use spread::Spread;
+pub use sharded_map::ShardedMap;
 
 pub(super) use peers::Peer;

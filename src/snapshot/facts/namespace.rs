@@ -5,7 +5,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
 
-use crate::snapshot::label_map::Pairs;
+use crate::snapshot::label_map::LabelMap;
 use crate::snapshot::names::Names;
 
 /// The label that every namespace has: its name.
@@ -15,9 +15,9 @@ pub const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamespaceFacts {
     /// Its labels, the one with its name included.
-    pub labels: Pairs,
+    pub labels: LabelMap,
     /// Its annotations.
-    pub annotations: Pairs,
+    pub annotations: LabelMap,
 }
 
 impl NamespaceFacts {
@@ -29,8 +29,8 @@ impl NamespaceFacts {
         );
         let labels = metadata.labels.iter().flatten();
         Self {
-            labels: Pairs::share(labels.chain([(&own.0, &own.1)]), names),
-            annotations: Pairs::share(metadata.annotations.iter().flatten(), names),
+            labels: LabelMap::share(labels.chain([(&own.0, &own.1)]), names),
+            annotations: LabelMap::share(metadata.annotations.iter().flatten(), names),
         }
     }
 

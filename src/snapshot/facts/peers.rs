@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::config::config_key;
-use super::spread::Spread;
+use super::sharded_map::ShardedMap;
 use crate::api::names::conditions::PROGRESSING;
 use crate::api::names::reasons;
 use crate::snapshot::name::Name;
@@ -35,9 +35,9 @@ pub struct PeerFacts {
     /// On how many the last change failed, or cannot be made.
     pub failed: usize,
     /// How many clusters name a configuration in their own list, by its name among the configurations.
-    pub own_configs: Spread<usize>,
+    pub own_configs: ShardedMap<usize>,
     /// The clusters that have it, each with what it says for itself.
-    pub instances: Spread<Arc<PeerInstance>>,
+    pub instances: ShardedMap<Arc<PeerInstance>>,
 }
 
 /// What an add-on on one cluster says for itself.

@@ -8,5 +8,5 @@ mod object_key;
 mod row;
 
 pub use address::Address;
-pub use object_key::{Lane, ObjectKey, Owner, Place, Touched};
+pub use object_key::{ObjectKey, Owner, Place, Touched, WriteQueue};
 pub use row::{ADDON_GROUP, Kind};

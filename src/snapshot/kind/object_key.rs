@@ -70,12 +70,12 @@ impl ObjectKey {
 }
 
 /// Writes of one lane happen one after the other, and one that fails ends the others behind it.
-pub type Lane = (Name, Option<ObjectKey>);
+pub type WriteQueue = (Name, Option<ObjectKey>);
 
 impl ObjectKey {
     /// Returns the lane of the object: its namespace, or its own when nothing else relies on it. A cluster belongs to its
     /// own namespace: fleets have thousands of them.
-    pub fn lane(&self) -> Lane {
+    pub fn lane(&self) -> WriteQueue {
         let own = self.kind.is_for_registration().then(|| self.clone());
         let namespace = if self.kind == Kind::Cluster {
             &self.name

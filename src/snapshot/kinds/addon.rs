@@ -15,7 +15,7 @@ use crate::snapshot::name::Name;
 use crate::snapshot::parts::mentions::Mentioned;
 use crate::snapshot::parts::slot::replace;
 use crate::snapshot::record::{self, Lifecycle, Meta};
-use crate::snapshot::settings::EmptyLifecycle;
+use crate::snapshot::settings::{EmptyLifecycle, Managing};
 use crate::snapshot::store::Store;
 
 /// The row of the kind.
@@ -35,8 +35,12 @@ impl Stored for AddOn {
     fn file(store: &mut Store, _key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         let mut record = record;
         record.managed = match &record.lifecycle {
-            Lifecycle::Managed => true,
-            Lifecycle::Empty => store.settings.empty_lifecycle == EmptyLifecycle::Managed,
+            Lifecycle::Tidegate => true,
+            Lifecycle::Managed => store.settings.managing == Managing::All,
+            Lifecycle::Empty => {
+                store.settings.managing == Managing::All
+                    && store.settings.empty_lifecycle == EmptyLifecycle::Managed
+            }
             Lifecycle::Own(_) => false,
         };
         let name = record.name.clone();

@@ -17,7 +17,7 @@ use crate::snapshot::facts::ClusterFacts;
 use crate::snapshot::kind::Owner;
 use crate::snapshot::kind::Touched;
 use crate::snapshot::kind::{Kind, ObjectKey};
-use crate::snapshot::label_map::Pairs;
+use crate::snapshot::label_map::LabelMap;
 use crate::snapshot::name::Name;
 use crate::snapshot::names::Names;
 use crate::snapshot::parts::slot::replace;
@@ -110,7 +110,7 @@ fn decode(object: &ManagedCluster, names: &mut Names) -> Result<record::Cluster,
         meta: meta(&object.metadata)?,
         copied: names.share(&record_of(&annotations)),
         annotations,
-        labels: Pairs::share(object.metadata.labels.iter().flatten(), names),
+        labels: LabelMap::share(object.metadata.labels.iter().flatten(), names),
         accepted: object.spec.hub_accepts_client == Some(true),
         opt_out: shared(annotation(&object.metadata, terms::OPT_OUT), names),
         available,

@@ -101,7 +101,7 @@ pub enum Sight<'s> {
 
 /// References that must be looked at from now on, and those that need not be any more.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Lookout {
+pub struct ConfigWatchList {
     /// To be looked at, and told about whenever they change.
     pub begin: Vec<ConfigRef>,
     /// Nobody refers to them any more.
@@ -110,14 +110,14 @@ pub struct Lookout {
 
 /// What is known of configurations whose kinds the store does not know by name.
 #[derive(Debug, Default)]
-pub(in crate::snapshot) struct Sights {
+pub(in crate::snapshot) struct ConfigWatch {
     /// References that the controllers were asked to look at.
     pub(in crate::snapshot) wanted: BTreeSet<ConfigRef>,
     /// Those of them that nobody has answered.
     pub(in crate::snapshot) open: BTreeSet<ConfigRef>,
     pub(in crate::snapshot) answers: BTreeMap<ConfigRef, Answer>,
     pub(in crate::snapshot) faults: BTreeMap<ConfigType, TypeFault>,
-    /// References that began or ceased to be mentioned since the last lookout.
+    /// References that began or ceased to be mentioned since the last watch_list.
     pub(in crate::snapshot) unsettled: BTreeSet<ConfigRef>,
     /// References beyond the types that one object may refer to, and by how many objects.
     pub(in crate::snapshot) beyond: BTreeMap<ConfigRef, usize>,
@@ -125,7 +125,7 @@ pub(in crate::snapshot) struct Sights {
     pub(in crate::snapshot) earlier: BTreeMap<ConfigRef, VecDeque<Name>>,
 }
 
-impl Sights {
+impl ConfigWatch {
     /// Notes that a reference is mentioned once more or once less.
     pub(in crate::snapshot) fn mention(&mut self, config: &ConfigRef) {
         let is_known = Kind::of_config(&config.of.group, &config.of.resource).is_some();

@@ -14,3 +14,7 @@ pub(super) mod removals;
 pub(super) mod slot;
 pub(super) mod tombstones;
 pub(super) mod unpublished;
+
+pub use config_watch::{Absence, Answer, ConfigWatchList, Seen, Sight, TypeFault, absence};
+pub use expectations::Expected;
+pub use removals::RemovalBudget;

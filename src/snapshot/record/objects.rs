@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::model::{ConfigRollout, Limit, RolloutStrategy, Selector};
 use crate::snapshot::content::{DeploymentConfig, Template};
 use crate::snapshot::facts::{AddonFacts, ClusterFacts, NamespaceFacts};
-use crate::snapshot::label_map::Pairs;
+use crate::snapshot::label_map::LabelMap;
 use crate::snapshot::name::Name;
 use crate::snapshot::record::meta::{Condition, Meta, OwnerReference, Status};
 pub use crate::snapshot::record::reference::{Applied, ConfigRef, ConfigType, Reference};
@@ -24,11 +24,11 @@ pub struct Cluster {
     /// Identity and revision.
     pub meta: Meta,
     /// Annotations that travel to its add-ons.
-    pub annotations: Pairs,
+    pub annotations: LabelMap,
     /// The record of an add-on to which all of them were copied, "" when there are none.
     pub copied: Name,
     /// Its labels.
-    pub labels: Pairs,
+    pub labels: LabelMap,
     /// Whether the hub has accepted it; before that it has no namespace.
     pub accepted: bool,
     /// The add-ons that it does not want, as its annotation lists them.
@@ -111,6 +111,8 @@ pub enum InstallStrategy {
 pub enum Lifecycle {
     /// The hub manages the add-on: it says so, or there is no annotation.
     Managed,
+    /// Tidegate manages the add-on, whoever else manages others.
+    Tidegate,
     /// The annotation has no value.
     Empty,
     /// Anything else: the add-on manages itself.
@@ -209,7 +211,7 @@ pub struct Instance {
     /// Since when nothing selects its cluster any more.
     pub deselected_at: Option<Timestamp>,
     /// Its annotations of the kind that travels from the cluster.
-    pub annotations: Pairs,
+    pub annotations: LabelMap,
     /// Which of them were copied from the cluster, as our annotation says; "" when it is absent.
     pub copied: Name,
     /// The hosting cluster, "" when the agent runs on the cluster itself.

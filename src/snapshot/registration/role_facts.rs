@@ -164,3 +164,54 @@ pub fn role_key(kind: &str, namespace: &Name, role: &Name) -> Option<ObjectKey> 
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn role(labels: &Value, rules: &Value) -> RoleFacts {
+        let object = json!({"metadata": {"labels": labels}, "rules": rules});
+        RoleFacts::of(&object).expect("a role")
+    }
+
+    #[test]
+    fn only_the_label_with_its_value_allows() {
+        for (labels, expected) in [
+            (json!({"tidegate.io/hub-permissions": "allowed"}), true),
+            (json!({"tidegate.io/hub-permissions": "true"}), false),
+            (json!({"tidegate.io/hub-permissions": ""}), false),
+            (json!(null), false),
+        ] {
+            assert_eq!(role(&labels, &json!([])).allowed, expected, "{labels}");
+        }
+    }
+
+    #[test]
+    fn what_no_agent_may_be_given_is_told_from_what_it_may() {
+        let rule = |resource: &str, verbs: &[&str], names: &[&str]| json!({"apiGroups": [""], "resources": [resource], "verbs": verbs, "resourceNames": names});
+        let rows = [
+            (rule("*", &["get"], &[]), Some(Danger::Star)),
+            (rule("pods/*", &["get"], &[]), Some(Danger::Star)),
+            (rule("configmaps", &["*"], &["one"]), Some(Danger::Star)),
+            (rule("clusterroles", &["bind"], &["x"]), Some(Danger::Escalates)),
+            (rule("users", &["impersonate"], &[]), Some(Danger::Escalates)),
+            (
+                rule("serviceaccounts/token", &["create"], &["x"]),
+                Some(Danger::Tokens),
+            ),
+            (rule("secrets", &["list"], &[]), Some(Danger::Secrets)),
+            (rule("secrets", &["get"], &["mine"]), None),
+            (rule("rolebindings", &["create"], &[]), Some(Danger::Roles)),
+            (rule("rolebindings", &["get"], &[]), None),
+            (rule("jobs", &["create"], &[]), Some(Danger::Programs)),
+            (rule("pods/exec", &["get"], &[]), Some(Danger::Programs)),
+            (rule("pods", &["get", "list"], &[]), None),
+            (rule("configmaps", &["get", "update"], &[]), None),
+        ];
+        for (rule, expected) in rows {
+            let rules = json!([{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}, rule]);
+            assert_eq!(role(&json!({}), &rules).danger, expected, "{rule}");
+        }
+    }
+}

@@ -129,27 +129,6 @@ mod tests {
     use super::*;
     use crate::snapshot::{Event, Kind, Settings};
 
-    #[test]
-    fn a_budget_is_the_larger_of_a_number_and_a_share() {
-        for (text, total, expected) in [
-            ("20,10%", 20, None),
-            ("20,10%", 21, Some(20)),
-            ("20,10%", 3_000, Some(300)),
-            ("10%", 5, Some(1)),
-            ("10%", 0, None),
-            ("50", 51, Some(50)),
-            ("0", 7, Some(1)),
-            ("unlimited", 3_000, None),
-        ] {
-            let budget = RemovalBudget::parse(text).expect(text);
-            assert_eq!(limit_of(budget, total), expected, "{text} of {total}");
-        }
-        for text in ["", "x", "101%", "-1", "10%,20%", "5,6", "20;10%"] {
-            assert_eq!(RemovalBudget::parse(text), None, "{text}");
-        }
-        assert_eq!(RemovalBudget::parse("20, 10%"), Some(RemovalBudget::default()));
-    }
-
     fn time(text: &str) -> Timestamp {
         format!("2030-01-01T{text}Z").parse().expect("a time")
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use rand::rngs::StdRng;
-use rand::{Rng as _, SeedableRng as _};
+use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 
 use crate::raw::{Lines, WIDGETS, ask, version};

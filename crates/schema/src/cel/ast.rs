@@ -11,7 +11,7 @@ use ::cel::common::types::{CelBool, CelInt, CelString};
 pub(super) const RESULT: &str = "@result";
 
 /// Returns the direct parts of an expression.
-pub(super) fn children(expr: &IdedExpr) -> Vec<&IdedExpr> {
+pub(crate) fn children(expr: &IdedExpr) -> Vec<&IdedExpr> {
     match &expr.expr {
         Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => Vec::new(),
         Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
@@ -89,7 +89,7 @@ fn each_entry_part(entry: &mut EntryExpr, change: &mut dyn FnMut(&mut IdedExpr))
 }
 
 /// Returns the name of a bare identifier.
-pub(super) fn bare_name(expr: &IdedExpr) -> Option<&str> {
+pub(crate) fn bare_name(expr: &IdedExpr) -> Option<&str> {
     if let Expr::Ident(name) = &expr.expr {
         Some(name)
     } else {

@@ -12,9 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::stop::Stop;
 
-/// Units for all rules of one object. A unit is about one step of the evaluator, well below a microsecond.
-const OBJECT_UNITS: u64 = 5_000_000;
-/// Units for one expression.
+/// Units for one expression. A unit is about one step of the evaluator, well below a microsecond.
 pub(super) const EXPRESSION_UNITS: u64 = 1_000_000;
 
 pub(super) static BUDGET_TYPE: Type = Type::simple_type(Kind::Opaque, "@budget");
@@ -38,11 +36,6 @@ struct Purse {
 }
 
 impl Budget {
-    /// A budget for all rules of one object.
-    pub(crate) fn for_object(stop: &Stop) -> Self {
-        Self::until(OBJECT_UNITS, stop)
-    }
-
     /// A budget of so many units; one expression may take a million of them at most.
     pub fn of(units: u64) -> Self {
         Self::until(units, &Stop::never())

@@ -16,7 +16,7 @@ static ENGINE: LazyLock<Arc<Env>> = LazyLock::new(|| {
 });
 
 /// Returns the shared environment.
-pub(super) fn engine() -> &'static Arc<Env> {
+pub(crate) fn engine() -> &'static Arc<Env> {
     &ENGINE
 }
 

@@ -1,60 +1,8 @@
-//! Names in expressions: how properties are spelled, and which functions this engine has.
+//! Names in expressions: which functions, namespaces and types this engine has.
 //!
 //! Decides by fixed tables; a test evaluates nothing here.
 
 use super::library::is_format;
-use std::borrow::Cow;
-
-/// Words that expressions cannot use as field names.
-const RESERVED: [&str; 20] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "false",
-    "for",
-    "function",
-    "if",
-    "import",
-    "in",
-    "let",
-    "loop",
-    "namespace",
-    "null",
-    "package",
-    "return",
-    "true",
-    "var",
-    "void",
-];
-
-/// Returns how an expression spells a property: `a-b` is `a__dash__b`. Some names cannot be spelled at all.
-pub(crate) fn escape(name: &str) -> Option<Cow<'_, str>> {
-    if RESERVED.contains(&name) || name == "while" {
-        return Some(Cow::Owned(format!("__{name}__")));
-    }
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let first = name.chars().next()?;
-    if first.is_ascii_digit() || !name.chars().all(|c| plain(c) || matches!(c, '.' | '-' | '/')) {
-        return None;
-    }
-    if name.chars().all(plain) && !name.contains("__") {
-        return Some(Cow::Borrowed(name));
-    }
-    let mut out = String::with_capacity(name.len() + 16);
-    let mut letters = name.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '_' if letters.next_if_eq(&'_').is_some() => out.push_str("__underscores__"),
-            '.' => out.push_str("__dot__"),
-            '-' => out.push_str("__dash__"),
-            '/' => out.push_str("__slash__"),
-            other => out.push(other),
-        }
-    }
-    Some(Cow::Owned(out))
-}
 
 /// What is known about a function name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +16,7 @@ pub(super) enum Known {
 }
 
 /// First segments of qualified function names: `math.greatest`, `sets.contains`.
-pub(super) const NAMESPACES: [&str; 9] = [
+pub(crate) const NAMESPACES: [&str; 9] = [
     "optional",
     "math",
     "lists",
@@ -246,7 +194,7 @@ pub(super) fn look_up(name: &str, namespace: Option<&str>) -> Known {
 }
 
 /// Names of types that expressions may use as values.
-pub(super) fn is_type_name(name: &str) -> bool {
+pub(crate) fn is_type_name(name: &str) -> bool {
     matches!(
         name,
         "bool"
@@ -267,23 +215,6 @@ pub(super) fn is_type_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn properties_are_escaped_like_kubernetes_does() {
-        let rows = [
-            ("name", Some("name")),
-            ("namespace", Some("__namespace__")),
-            ("a-b.c/d", Some("a__dash__b__dot__c__slash__d")),
-            ("a__b", Some("a__underscores__b")),
-            ("_x", Some("_x")),
-            ("1a", None),
-            ("a b", None),
-            ("", None),
-        ];
-        for (name, wanted) in rows {
-            assert_eq!(escape(name).as_deref(), wanted, "{name}");
-        }
-    }
 
     #[test]
     fn functions_are_here_in_mutations_or_nowhere() {

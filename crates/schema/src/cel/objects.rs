@@ -4,7 +4,7 @@
 //! `Object`). They are evaluated as plain maps.
 
 use super::ast::{children, literal_text};
-use super::program::{Misuse, Purpose};
+use super::misuse::{Misuse, Purpose};
 use ::cel::common::ast::{EntryExpr, Expr, IdedExpr};
 
 /// The fields of a `JSONPatch`.

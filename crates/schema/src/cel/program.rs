@@ -1,7 +1,6 @@
 //! One compiled expression.
 //!
-//! Decides what compiles and how failures are told; evaluation goes through [`super::scope`], [`super::stage`] or
-//! [`Program::eval`].
+//! Decides what compiles and how failures are told. Never decides what the variables are: those who evaluate bind them.
 
 use super::ast::{bare_name, children};
 use super::budget::Budget;
@@ -9,17 +8,17 @@ use super::diagnose::{self, CompileError};
 use super::engine::engine;
 use super::library::Pattern;
 use super::lower::lower;
+use super::misuse::{Misuse, Purpose};
 use super::names::{self, Known};
 use super::reads::{Needs, needs};
-use super::stage::Stage;
-use super::{budget, meter, objects, run, stack, texts};
+use super::{meter, objects, run, stack, texts};
 use ::cel::common::ast::{Expr, IdedExpr, SourceInfo};
 use ::cel::common::value::CowVal;
 use ::cel::{Context, ExecutionError};
-use serde_json::Value;
 
 /// Longest expression that is compiled, in bytes.
 const LONGEST: usize = 10 * 1024;
+
 /// Why an expression has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvalError {
@@ -33,32 +32,19 @@ pub enum EvalError {
     Failed(String),
 }
 
-/// What an expression is written for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// A rule, a condition, a message.
-    Judgement,
-    /// A mutation: it may make `Object{}` and `JSONPatch{}` values.
-    Mutation,
-}
-
 /// A compiled expression: cheap to evaluate any number of times, from any thread.
 ///
 /// An evaluation does a bounded amount of work (about a million steps; rules of one object share five million) and
 /// fails when it would need more.
 #[derive(Debug)]
 pub struct Program {
-    pub(super) source: String,
+    source: String,
     /// The expression as written, for checks.
-    pub(super) parsed: IdedExpr,
-    pub(super) places: SourceInfo,
+    parsed: IdedExpr,
+    places: SourceInfo,
     /// The expression as evaluated: lowered and metered.
     metered: IdedExpr,
     patterns: Vec<Pattern>,
-    /// What it reads of `self`; `None` when nothing.
-    pub(super) reads_self: Option<Needs>,
-    /// What it reads of `oldSelf`.
-    pub(super) reads_old: Option<Needs>,
 }
 
 impl Program {
@@ -108,30 +94,18 @@ impl Program {
             let words = "expression is nested too deeply".to_owned();
             return Err(CompileError::whole(source, words));
         }
-        let (reads_self, reads_old) = (needs(&parsed, "self"), needs(&parsed, "oldSelf"));
         Ok(Self {
             source: source.to_owned(),
             parsed,
             places,
             metered,
             patterns: lowered.patterns,
-            reads_self,
-            reads_old,
         })
     }
 
     /// Returns the expression as it was written.
     pub fn source(&self) -> &str {
         &self.source
-    }
-
-    /// Evaluates with JSON values as variables, typed by their JSON types.
-    pub fn eval(&self, vars: &[(&str, &Value)]) -> Result<Value, String> {
-        let mut stage = Stage::new(budget::EXPRESSION_UNITS);
-        for (name, value) in vars {
-            stage.bind(name, value);
-        }
-        stage.eval(self).map_err(|error| error.words().to_owned())
     }
 
     /// Evaluates in a context that has all variables, as part of an expression that is running already.
@@ -145,7 +119,7 @@ impl Program {
     }
 
     /// Evaluates in a context that has all variables.
-    pub(super) fn start<T>(
+    pub(crate) fn start<T>(
         &self,
         scope: Context<'_, '_>,
         budget: &Budget,
@@ -162,9 +136,19 @@ impl Program {
         result.map_err(|error| explain(&error))
     }
 
-    /// Tells whether the expression reads `oldSelf`.
-    pub(crate) fn reads_old(&self) -> bool {
-        self.reads_old.is_some()
+    /// Returns the expression as written, for checks.
+    pub(crate) fn ast(&self) -> &IdedExpr {
+        &self.parsed
+    }
+
+    /// Makes the error of several faults: each is at a part of the expression, so many bytes before its place.
+    pub(crate) fn error_at(&self, faults: impl IntoIterator<Item = (u64, usize, String)>) -> CompileError {
+        CompileError::all(&self.source, &self.places, faults)
+    }
+
+    /// Returns what the expression reads of a variable; `None` when nothing.
+    pub(crate) fn needs(&self, variable: &str) -> Option<Needs> {
+        needs(&self.parsed, variable)
     }
 
     /// Returns the line and column of a part of the expression.
@@ -178,12 +162,12 @@ impl Program {
 
     /// Tells whether the expression reads a variable.
     pub fn reads(&self, variable: &str) -> bool {
-        needs(&self.parsed, variable).is_some()
+        self.needs(variable).is_some()
     }
 
     /// Returns the members that the expression reads of a variable; `None` when it uses the variable as a whole.
     pub fn members_read(&self, variable: &str) -> Option<Vec<String>> {
-        match needs(&self.parsed, variable) {
+        match self.needs(variable) {
             None => Some(Vec::new()),
             Some(Needs::Fields(fields)) => Some(fields.into_iter().collect()),
             Some(Needs::All) => None,
@@ -243,13 +227,6 @@ fn explain(error: &ExecutionError) -> EvalError {
         other => other.to_string(),
     };
     EvalError::Failed(words)
-}
-
-/// A use of something that does not exist, and where.
-pub(super) struct Misuse {
-    pub(super) id: u64,
-    pub(super) words: String,
-    pub(super) unsupported: bool,
 }
 
 fn check_functions(expr: &IdedExpr, purpose: Purpose) -> Option<Misuse> {

@@ -17,7 +17,7 @@ pub(crate) enum Needs {
 
 impl Needs {
     /// Tells whether a member is read.
-    pub(super) fn wants(&self, name: &str) -> bool {
+    pub(crate) fn wants(&self, name: &str) -> bool {
         match self {
             Self::All => true,
             Self::Fields(fields) => fields.contains(name),
@@ -25,7 +25,7 @@ impl Needs {
     }
 
     /// Adds what another expression reads.
-    pub(super) fn join(self, other: &Self) -> Self {
+    pub(crate) fn join(self, other: &Self) -> Self {
         match (self, other) {
             (Self::Fields(mut fields), Self::Fields(more)) => {
                 fields.extend(more.iter().cloned());

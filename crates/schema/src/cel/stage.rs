@@ -5,14 +5,15 @@
 //! A member of `variables` that is declared with an expression is evaluated when it is first touched, once, and its
 //! failure belongs to those who touch it. Never decides what an answer means.
 
-use super::budget::Budget;
+use super::budget::{Budget, EXPRESSION_UNITS};
 use super::convert;
 use super::detach::detach;
 use super::engine::engine;
 use super::library::{Authority, Authorizer};
+use super::plain;
 use super::program::{EvalError, Program};
 use super::typed::Typed;
-use super::variables::{Lazy, Variables};
+use super::variables::Seen;
 use crate::stop::Stop;
 use ::cel::common::types::{CelBool, CelNull, CelString};
 use ::cel::common::value::{CowVal, Val};
@@ -35,9 +36,7 @@ use std::sync::Arc;
 /// assert_eq!(policy.answer(&program).unwrap().as_text(), Some("many"));
 /// ```
 pub struct Stage<'p, 'v> {
-    context: Context<'p, 'v>,
-    pub(super) variables: Vec<Lazy<'v>>,
-    budget: Budget,
+    seen: Seen<'p, 'v>,
 }
 
 /// Why an expression has no value.
@@ -62,10 +61,9 @@ impl Stage<'_, '_> {
 
     /// Returns an empty stage that also ends when `stop` is flipped, and so do the stages inside.
     pub fn until(units: u64, stop: &Stop) -> Self {
+        let context = Context::with_env(Arc::clone(engine()));
         Self {
-            context: Context::with_env(Arc::clone(engine())),
-            variables: Vec::new(),
-            budget: Budget::until(units, stop),
+            seen: Seen::new(context, Budget::until(units, stop)),
         }
     }
 }
@@ -74,37 +72,37 @@ impl<'v> Stage<'_, 'v> {
     /// Returns a stage that sees this one's variables and has its own: variables and budget. It does not see what this
     /// one declared.
     pub fn inner<'b>(&'b self, units: u64) -> Stage<'b, 'v> {
+        let budget = Budget::until(units, self.seen.budget.stop());
         Stage {
-            context: self.context.new_inner_scope(),
-            variables: Vec::new(),
-            budget: Budget::until(units, self.budget.stop()),
+            seen: Seen::new(self.seen.context.new_inner_scope(), budget),
         }
     }
 
     /// Binds a JSON value. A name with dots stands for a member that is known beforehand: `facts.cluster`.
     pub fn bind(&mut self, name: &str, value: &'v Value) {
-        self.context.add_variable_as_val(name, convert::untyped(value));
+        self.seen.context.add_variable_as_val(name, plain::untyped(value));
     }
 
     /// Binds what an expression has made.
     pub fn bind_answer(&mut self, name: &str, answer: Answer<'v>) {
-        self.context.add_variable_as_val(name, answer.0);
+        self.seen.context.add_variable_as_val(name, answer.0);
     }
 
     /// Binds a value that knows its type.
     pub fn bind_typed(&mut self, name: &str, value: &Typed) {
-        self.context.add_variable_as_val(name, value.to_val());
+        self.seen.context.add_variable_as_val(name, value.to_val());
     }
 
     /// Binds `authorizer`.
     pub fn authorize(&mut self, authority: Arc<dyn Authority>) {
-        self.context
+        self.seen
+            .context
             .add_variable_as_val("authorizer", Box::new(Authorizer::new(authority)));
     }
 
     /// Declares `variables.NAME`: it sees those declared before it.
     pub fn declare(&mut self, name: &'v str, program: &'v Program) {
-        self.variables.push(Lazy::new(name, program));
+        self.seen.declare(name, program);
     }
 
     /// Evaluates a program.
@@ -137,7 +135,7 @@ impl<'v> Stage<'_, 'v> {
 
     /// Returns how many units are left.
     pub fn left(&self) -> u64 {
-        self.budget.left()
+        self.seen.budget.left()
     }
 
     fn evaluate<T>(
@@ -145,29 +143,25 @@ impl<'v> Stage<'_, 'v> {
         program: &Program,
         read: impl FnOnce(&dyn Val) -> Result<T, ExecutionError>,
     ) -> Result<T, EvalError> {
-        let scope = self.within(self.variables.len());
-        program.start(scope, &self.budget, |result: CowVal<'_, '_>| {
+        program.start(self.seen.scope(), &self.seen.budget, |result: CowVal<'_, '_>| {
             read(result.as_ref())
         })
-    }
-
-    /// Makes the scope of one evaluation, which sees the first `known` of the lazy variables.
-    fn within(&self, known: usize) -> Context<'_, '_> {
-        let mut scope: Context<'_, '_> = self.context.new_inner_scope();
-        if !self.variables.is_empty() {
-            scope.add_variable_as_val("variables", Box::new(Variables::new(self, known)));
-        }
-        scope
-    }
-
-    /// Evaluates a lazy variable, which sees those before it.
-    pub(super) fn compute(&self, at: usize, program: &Program) -> Result<Box<dyn Val>, ExecutionError> {
-        program.run(self.within(at), &self.budget, |value| detach(value.as_ref()))
     }
 }
 
 fn wrong(words: String) -> ExecutionError {
     ExecutionError::function_error("", words)
+}
+
+impl Program {
+    /// Evaluates with JSON values as variables, typed by their JSON types.
+    pub fn eval(&self, vars: &[(&str, &Value)]) -> Result<Value, String> {
+        let mut stage = Stage::new(EXPRESSION_UNITS);
+        for (name, value) in vars {
+            stage.bind(name, value);
+        }
+        stage.eval(self).map_err(|error| error.words().to_owned())
+    }
 }
 
 impl Answer<'_> {

@@ -73,7 +73,7 @@ impl Program {
             bound: Vec::new(),
             found: Vec::new(),
         };
-        survey.visit(&self.parsed);
+        survey.visit(self.ast());
         survey.found.sort_by_key(|mention| mention.place);
         survey.found
     }
@@ -81,18 +81,18 @@ impl Program {
     /// Returns the functions and operators that the expression calls.
     pub fn functions(&self) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
-        functions(&self.parsed, &mut found);
+        functions(self.ast(), &mut found);
         found
     }
 
     /// Returns how many loops stand inside each other at most.
     pub fn loops(&self) -> usize {
-        loops(&self.parsed)
+        loops(self.ast())
     }
 
     /// Returns what kind of result the expression has, as far as its text tells.
     pub fn result_kind(&self) -> ResultKind {
-        kind_of(&self.parsed)
+        kind_of(self.ast())
     }
 }
 

@@ -6,6 +6,7 @@
 use super::convert;
 use super::library::{Cidr, Ip, Quantity, Semver, Url};
 use super::payment::sorted_keys;
+use super::plain;
 use ::cel::common::types::{
     CelBool, CelBytes, CelDouble, CelDuration, CelInt, CelList, CelMap, CelMapKey, CelNull, CelOptional,
     CelString, CelTimestamp, CelType, CelUInt,
@@ -62,7 +63,7 @@ impl Typed {
                     let key = CelMapKey::try_from(CowVal::Owned(key.to_val())).ok()?;
                     Some((key, value.to_val()))
                 };
-                convert::map(entries.iter().filter_map(entry).collect())
+                plain::map(entries.iter().filter_map(entry).collect())
             }
             Self::Type(name) => Box::new(CelType::new(name.clone())),
             Self::Timestamp(text) => convert::parsed("timestamp", text).unwrap_or_else(|| Box::new(CelNull)),

@@ -1,59 +1,92 @@
 //! `variables`: each member is the result of an expression, evaluated when it is first asked for.
 //!
 //! Decides when they are evaluated: with those they may read, one after the other, so that no chain of variables takes
-//! the stack. Never decides what they see (that is [`super::stage`]).
+//! the stack: each sees what its stage has bound and the variables before it. Never decides what is bound.
 
+use super::budget::Budget;
+use super::detach::detach;
 use super::program::Program;
-use super::stage::Stage;
-use ::cel::ExecutionError;
 use ::cel::common::traits::Indexer;
 use ::cel::common::types::{CelString, Kind, Type};
 use ::cel::common::value::{CowVal, Val};
+use ::cel::{Context, ExecutionError};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::OnceLock;
 
 static VARIABLES: Type = Type::simple_type(Kind::Map, "kubernetes.variables");
 
+/// What the expressions of one stage see and may spend.
+pub(super) struct Seen<'p, 'v> {
+    /// What is bound.
+    pub(super) context: Context<'p, 'v>,
+    /// What is declared, in its order.
+    declared: Vec<Lazy<'v>>,
+    pub(super) budget: Budget,
+}
+
+impl<'p, 'v> Seen<'p, 'v> {
+    /// Shows what is bound; nothing is declared yet.
+    pub(super) fn new(context: Context<'p, 'v>, budget: Budget) -> Self {
+        Self {
+            context,
+            declared: Vec::new(),
+            budget,
+        }
+    }
+
+    /// Declares a variable, which nobody has asked for.
+    pub(super) fn declare(&mut self, name: &'v str, program: &'v Program) {
+        self.declared.push(Lazy {
+            name,
+            program,
+            value: OnceLock::new(),
+        });
+    }
+
+    /// Makes the scope of one evaluation, which sees all variables.
+    pub(super) fn scope(&self) -> Context<'_, '_> {
+        self.within(self.declared.len())
+    }
+
+    /// Makes the scope of one evaluation, which sees the first `known` variables.
+    fn within(&self, known: usize) -> Context<'_, '_> {
+        let mut scope: Context<'_, '_> = self.context.new_inner_scope();
+        if !self.declared.is_empty() {
+            scope.add_variable_as_val("variables", Box::new(Variables { seen: self, known }));
+        }
+        scope
+    }
+
+    /// Evaluates a variable, which sees those before it.
+    fn compute(&self, at: usize, program: &Program) -> Result<Box<dyn Val>, ExecutionError> {
+        program.run(self.within(at), &self.budget, |value| detach(value.as_ref()))
+    }
+}
+
 /// A variable and, once somebody asked, its value or its failure.
-pub(super) struct Lazy<'v> {
+struct Lazy<'v> {
     name: &'v str,
     program: &'v Program,
     value: OnceLock<Result<Box<dyn Val>, ExecutionError>>,
 }
 
-impl<'v> Lazy<'v> {
-    /// Makes a variable that nobody has asked for.
-    pub(super) fn new(name: &'v str, program: &'v Program) -> Self {
-        Self {
-            name,
-            program,
-            value: OnceLock::new(),
-        }
-    }
-}
-
 /// The variable `variables`, as far as one expression may see it.
 #[derive(Clone, Copy)]
-pub(super) struct Variables<'a> {
-    stage: &'a Stage<'a, 'a>,
+struct Variables<'a> {
+    seen: &'a Seen<'a, 'a>,
     known: usize,
 }
 
 impl<'a> Variables<'a> {
-    /// Shows the first `known` variables of a stage.
-    pub(super) fn new(stage: &'a Stage<'a, 'a>, known: usize) -> Self {
-        Self { stage, known }
-    }
-
     fn find(&self, name: &str) -> Result<&'a dyn Val, ExecutionError> {
-        let known = self.stage.variables.get(..self.known).unwrap_or_default();
+        let known = self.seen.declared.get(..self.known).unwrap_or_default();
         let Some((at, lazy)) = last(known, name) else {
             return Err(ExecutionError::no_such_key(name));
         };
         if lazy.value.get().is_none() {
             for (at, lazy) in self.needed(at) {
-                lazy.value.get_or_init(|| self.stage.compute(at, lazy.program));
+                lazy.value.get_or_init(|| self.seen.compute(at, lazy.program));
             }
         }
         match lazy.value.get() {
@@ -65,7 +98,7 @@ impl<'a> Variables<'a> {
 
     /// Returns a variable and those that it may read and nobody has asked for, in the order of their declaration.
     fn needed(&self, at: usize) -> Vec<(usize, &'a Lazy<'a>)> {
-        let all: &'a [Lazy<'a>] = &self.stage.variables;
+        let all: &'a [Lazy<'a>] = &self.seen.declared;
         let mut wanted = BTreeSet::from([at]);
         let mut open = vec![at];
         while let Some(at) = open.pop() {

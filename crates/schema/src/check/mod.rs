@@ -1,10 +1,7 @@
-//! Table of contents of the value checks: types, limits, alternatives, formats.
+//! Table of contents of the value checks: types, limits, alternatives.
 
-mod format;
 mod junctors;
-mod names;
 mod number;
 mod value;
 
-pub(crate) use format::Format;
 pub(crate) use value::{Checked, check};

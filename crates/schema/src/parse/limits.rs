@@ -2,7 +2,7 @@
 //!
 //! Decides whether the checks themselves make sense; never applies them.
 
-use super::reader::is_true;
+use super::keywords::{is_true, texts};
 use crate::error::FieldError;
 use crate::fault;
 use crate::node::{Bound, Limits, Sizes};
@@ -58,12 +58,6 @@ pub(super) fn read(
         members: sizes("minProperties", "maxProperties"),
     };
     Some(Box::new(limits))
-}
-
-/// Reads a list of strings; anything else in it is left out.
-pub(super) fn texts(words: &Map<String, Value>, name: &str) -> Vec<String> {
-    let items = words.get(name).and_then(Value::as_array).into_iter().flatten();
-    items.filter_map(Value::as_str).map(ToOwned::to_owned).collect()
 }
 
 fn count(words: &Map<String, Value>, name: &str) -> Option<u64> {

@@ -2,7 +2,7 @@
 //!
 //! Decides only whether the schema restricts more than names; never adds anything.
 
-use super::reader::Level;
+use super::level::Level;
 use crate::error::FieldError;
 use crate::fault;
 use crate::path::Path;

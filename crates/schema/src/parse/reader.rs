@@ -3,31 +3,20 @@
 //! Decides what a schema may say where; collects all faults instead of stopping at the first one. Faults of the
 //! members of special keywords are told by the sibling files.
 
+use super::keywords::{is_given, is_true};
+use super::level::Level;
 use super::{defaults, limits, lists, metadata, nested, rules};
-use crate::cel::is_typed;
-use crate::check::Format;
 use crate::error::FieldError;
 use crate::fault;
+use crate::formats::Format;
 use crate::node::{Additional, Flags, Junctors, Kind, ListType, Node};
 use crate::path::Path;
 use crate::prune::is_resource_field;
+use crate::rules::is_typed;
 use serde_json::{Map, Value};
 
 /// Schemas nested deeper than this are refused, so that no walk can exhaust the stack.
 const DEEPEST: usize = 128;
-
-/// Where a schema stands: some rules differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
-    /// The schema of the resource itself.
-    Root,
-    /// The schema of a member.
-    Field,
-    /// The schema of list items.
-    Item,
-    /// Inside `allOf`, `anyOf`, `oneOf` or `not`: only checks, no structure.
-    Nested,
-}
 
 /// Faults and warnings of one parse.
 #[derive(Debug, Default)]
@@ -88,7 +77,7 @@ const UNSUPPORTED: [&str; 7] = [
 
 impl Reader {
     /// Reads one schema and everything below it.
-    pub(crate) fn node(&mut self, schema: &Value, level: Level, path: &Path<'_>) -> Node {
+    fn node(&mut self, schema: &Value, level: Level, path: &Path<'_>) -> Node {
         let Some(words) = schema.as_object() else {
             self.structural
                 .push(fault::invalid(path, schema, "must be a schema object"));
@@ -283,7 +272,7 @@ impl Reader {
         };
         let known = Format::find(name);
         let is_known = known.is_some();
-        node.format = known.filter(|format| format.is_of(node.kind));
+        node.format = known.filter(|format| node.kind.meets(format));
         if !is_known {
             self.warnings.push(format!(
                 "unrecognized format {}",
@@ -361,18 +350,6 @@ impl Reader {
         self.structural
             .extend(both("x-kubernetes-embedded-resource", embedded));
     }
-}
-
-/// Tells whether a keyword says anything.
-fn is_given(words: &Map<String, Value>, name: &str) -> bool {
-    words
-        .get(name)
-        .is_some_and(|given| !given.is_null() && given != "")
-}
-
-/// Tells whether a keyword is given as `true`.
-pub(super) fn is_true(words: &Map<String, Value>, name: &str) -> bool {
-    words.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
 
 fn flags(words: &Map<String, Value>) -> Flags {

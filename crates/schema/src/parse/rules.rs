@@ -3,13 +3,13 @@
 //! Decides whether a rule is well formed, compiles, and may use `oldSelf` where it stands. An expression that this
 //! server cannot evaluate is a fault of class `Internal`: the schema must not be accepted as if it were checked.
 
-use super::reader::Level;
-use crate::cel::{Program, Wanted, check, is_typed};
+use super::level::Level;
+use crate::cel::Program;
 use crate::error::{ErrorClass, FieldError};
 use crate::fault;
 use crate::node::{Kind, Node};
 use crate::path::Path;
-use crate::rule::{Member, Rule};
+use crate::rules::{Member, Rule, Wanted, check_expression, is_typed};
 use serde_json::{Map, Value, json};
 
 /// Where the rules of a schema stand.
@@ -120,8 +120,8 @@ fn read_one(
         .filter(|source| program.is_ok() && !source.trim().is_empty())
         .map(|source| build.program(source, Wanted::String, &path.child("messageExpression"), faults));
     let message_expression = message_expression.and_then(Result::ok);
-    let uses_old = program.as_ref().is_ok_and(Program::reads_old);
-    let reads_old = uses_old || message_expression.as_ref().is_some_and(Program::reads_old);
+    let uses_old = program.as_ref().is_ok_and(reads_old_self);
+    let reads_old = uses_old || message_expression.as_ref().is_some_and(reads_old_self);
     check_old_self(given, uses_old, site, faults);
     let program = program?;
     let message = text(given, "message")
@@ -139,6 +139,10 @@ fn read_one(
         reads_old,
         optional_old,
     })
+}
+
+fn reads_old_self(program: &Program) -> bool {
+    program.reads("oldSelf")
 }
 
 /// Checks whether a rule may use `oldSelf` where it stands, and does if it says that there may be none.
@@ -183,7 +187,8 @@ impl Build<'_> {
         let built = Program::build(source)
             .map_err(|error| (error.unsupported, error.to_string()))
             .and_then(|program| {
-                let checked = check(&program, self.node, (self.at_root, self.optional_old), wanted);
+                let checked =
+                    check_expression(&program, self.node, (self.at_root, self.optional_old), wanted);
                 checked.map(|()| program).map_err(|words| (false, words))
             });
         match built {

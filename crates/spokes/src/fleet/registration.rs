@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, error::Error};
 
 use k8s_openapi::jiff::Timestamp;
 use kube::api::DynamicObject;
-use rand::{Rng, SeedableRng, rngs::StdRng};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::{Map, Value, json};
 use tracing::warn;
 

@@ -3,7 +3,7 @@
 //! Decides which selectors and tolerations no pod could have.
 
 use crate::admission::body::Node;
-use crate::admission::effort::Effort;
+use crate::admission::step_budget::StepBudget;
 use crate::admission::subject::{DeploymentConfig, Operations, Rule, Subject};
 use crate::field::{Class, Fault, Findings, listed, nearest, quoted};
 use crate::model::{is_label_key, is_label_value};
@@ -49,7 +49,7 @@ fn label(key: &str, node: &Node<'_>, findings: &mut Findings) {
     }
 }
 
-fn tolerates(toleration: &Node<'_>, effort: &Effort<'_>, findings: &mut Findings) {
+fn tolerates(toleration: &Node<'_>, effort: &StepBudget<'_>, findings: &mut Findings) {
     let given = |field: &str| toleration.text(field).filter(|text| !text.is_empty());
     let (key, operator) = (given("key"), given("operator").unwrap_or("Equal"));
     let mut deny = |field: &'static str, fault: Fault| {
@@ -87,7 +87,7 @@ fn tolerates(toleration: &Node<'_>, effort: &Effort<'_>, findings: &mut Findings
     }
 }
 
-fn one_of(text: &str, legal: &[&str], effort: &Effort<'_>) -> Fault {
+fn one_of(text: &str, legal: &[&str], effort: &StepBudget<'_>) -> Fault {
     let near = effort.hint(|| nearest(text, legal.iter().copied()));
     let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
     let detail = format!("must be one of {}", listed(legal.iter().copied()));

@@ -8,7 +8,7 @@ use apimachinery::quantity::Quantity;
 use regex::{Regex, RegexBuilder};
 
 use crate::admission::body::Node;
-use crate::admission::effort::Effort;
+use crate::admission::step_budget::StepBudget;
 use crate::admission::subject::{DeploymentConfig, Operations, Rule, Subject};
 use crate::field::{Class, Fault, Findings, quoted};
 use crate::model::parse_quantity;
@@ -74,7 +74,7 @@ fn shown(node: &Node<'_>) -> String {
 fn amounts<'a>(
     resources: &Node<'a>,
     field: &'static str,
-    effort: &Effort<'_>,
+    effort: &StepBudget<'_>,
     findings: &mut Findings,
 ) -> BTreeMap<&'a str, (Node<'a>, Quantity)> {
     let mut read = BTreeMap::new();
@@ -137,7 +137,7 @@ fn is_plain(part: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-fn wrong_expression(part: &str, effort: &Effort<'_>) -> Option<String> {
+fn wrong_expression(part: &str, effort: &StepBudget<'_>) -> Option<String> {
     if is_plain(part) || !effort.read(part) || !effort.spend(COMPILATION) {
         return None;
     }

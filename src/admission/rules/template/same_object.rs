@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::admission::effort::Effort;
 use crate::admission::rules::reach::{is_kind, known, reference_to};
+use crate::admission::step_budget::StepBudget;
 use crate::admission::subject::{Addon, Operations, Rule, Subject, Template};
 use crate::api::v1alpha1::ClusterManagementAddOnSpec;
 use crate::field::{Class, Fault, Findings, Path, quoted};
@@ -100,7 +100,7 @@ fn clash((_, kind, namespace, name): &Identity, other: &str) -> Fault {
 
 fn each_clash(
     facts: &Facts,
-    effort: &Effort<'_>,
+    effort: &StepBudget<'_>,
     (own, says): (&str, &AddonFacts),
     mine: &Deployed<'_>,
     mut see: impl FnMut(&Identity, &str),
@@ -128,7 +128,7 @@ fn each_clash(
 }
 
 /// Returns the templates that an add-on refers to or offers as a version.
-fn in_use(facts: &Facts, name: &str, says: &AddonFacts, effort: &Effort<'_>) -> BTreeSet<String> {
+fn in_use(facts: &Facts, name: &str, says: &AddonFacts, effort: &StepBudget<'_>) -> BTreeSet<String> {
     let placed = says.placements.iter();
     let placed = placed.flat_map(|placement| placement.configs.iter().chain(&placement.template.configs));
     let named = says.defaults.iter().chain(placed).take_while(|_| effort.spend(1));
@@ -143,7 +143,7 @@ fn deployed<'f>(
     facts: &'f Facts,
     template: &str,
     moved: Option<&Name>,
-    effort: &Effort<'_>,
+    effort: &StepBudget<'_>,
 ) -> Vec<(Identity, &'f Value)> {
     let Some(agent) = agent(facts, template) else {
         return Vec::new();
@@ -176,7 +176,7 @@ fn moved_to(facts: &Facts, says: &AddonFacts) -> Option<Name> {
     }
 }
 
-fn identity(manifest: &Value, moved: Option<&Name>, effort: &Effort<'_>) -> Option<Identity> {
+fn identity(manifest: &Value, moved: Option<&Name>, effort: &StepBudget<'_>) -> Option<Identity> {
     let text = |pointer: &str| {
         let found = manifest.pointer(pointer).and_then(Value::as_str);
         found.filter(|text| effort.read(text)).unwrap_or_default()
@@ -194,7 +194,7 @@ fn identity(manifest: &Value, moved: Option<&Name>, effort: &Effort<'_>) -> Opti
 }
 
 /// Tells whether both can be on one cluster: not if both go by placements that select none in common.
-fn may_meet(facts: &Facts, one: &AddonFacts, other: &AddonFacts, effort: &Effort<'_>) -> bool {
+fn may_meet(facts: &Facts, one: &AddonFacts, other: &AddonFacts, effort: &StepBudget<'_>) -> bool {
     let clusters = |says: &AddonFacts| -> Option<BTreeSet<&Name>> {
         let mut all = BTreeSet::new();
         for placement in says.placements.iter().take_while(|_| effort.spend(1)) {

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::admission::effort::Effort;
+use crate::admission::step_budget::StepBudget;
 use crate::field::Path;
 
 /// Where a text stands, as a chain that costs nothing until somebody wants its path.
@@ -42,7 +42,7 @@ fn is_plain(name: &str) -> bool {
 pub(super) fn each_text(
     value: &Value,
     trail: Trail<'_>,
-    effort: &Effort<'_>,
+    effort: &StepBudget<'_>,
     see: &mut impl FnMut(&str, &Trail<'_>),
 ) {
     if !effort.spend(1) {
@@ -164,7 +164,7 @@ mod tests {
         each_text(
             &value,
             Trail::Root(&root),
-            &Effort::default(),
+            &StepBudget::default(),
             &mut |text, trail| {
                 seen.push(format!("{} {text}", trail.path()));
             },

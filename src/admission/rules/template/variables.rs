@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::text::{Tag, Trail, each_tag, each_text};
-use crate::admission::effort::Effort;
+use crate::admission::step_budget::StepBudget;
 use crate::admission::subject::{Operations, Rule, Subject, Template};
 use crate::field::{Class, Fault, Findings, Path, nearest, quoted};
 use crate::snapshot::{ConfigPresence, Content, Kind};
@@ -65,7 +65,7 @@ fn each(subject: &Subject<'_, Template>, mut see: impl FnMut(&str, &Trail<'_>)) 
 /// Shows every variable in the manifests of a template.
 pub(in crate::admission::rules) fn each_variable(
     agent: &Value,
-    effort: &Effort<'_>,
+    effort: &StepBudget<'_>,
     mut see: impl FnMut(&str),
 ) {
     let root = Path::root();

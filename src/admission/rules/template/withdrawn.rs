@@ -3,7 +3,7 @@
 //! Decides by the labels before and after which clusters have the template by its version, and what becomes of them. A template
 //! that goes altogether is another rule's question (`deletion`).
 
-use crate::admission::rules::reach::{Standing, reference_to, type_of};
+use crate::admission::rules::reach::{Reach, reference_to, type_of};
 use crate::admission::subject::{Operations, Rule, Subject, Template};
 use crate::api::names::labels::TEMPLATE_VERSION;
 use crate::field::{Class, Fault, Findings, Path, quoted};
@@ -35,7 +35,7 @@ fn withdrawn(subject: &Subject<'_, Template>, findings: &mut Findings) {
     let Some(says) = facts.addon(addon).filter(|_| now.as_ref() != Some(&version)) else {
         return;
     };
-    let Some(standing) = Standing::of(facts, addon, says, subject.effort) else {
+    let Some(standing) = Reach::of(facts, addon, says, subject.effort) else {
         return;
     };
     let Some((asking, following)) = users(&standing, subject.name) else {
@@ -60,7 +60,7 @@ fn withdrawn(subject: &Subject<'_, Template>, findings: &mut Findings) {
 }
 
 /// Returns how many clusters have a template because they ask for its version, and how many because it is the default.
-fn users(standing: &Standing<'_>, template: &str) -> Option<(usize, usize)> {
+fn users(standing: &Reach<'_>, template: &str) -> Option<(usize, usize)> {
     let config = reference_to(Kind::Template, "", template)?;
     let (mut asking, mut following) = (0_usize, 0_usize);
     for (_, home, peer) in standing.clusters() {
@@ -79,7 +79,7 @@ fn users(standing: &Standing<'_>, template: &str) -> Option<(usize, usize)> {
 }
 
 fn next_default(
-    standing: &Standing<'_>,
+    standing: &Reach<'_>,
     gone: &AddonVersion,
     now: Option<AddonVersion>,
 ) -> Option<AddonVersion> {

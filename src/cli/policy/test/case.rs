@@ -10,7 +10,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::expect;
 use super::suite::{Case, Given, wrong};
-use crate::admission::{Circumstances, Operation, Request, Rulebook, Trial, try_policies};
+use crate::admission::{Operation, Request, RequestContext, Rulebook, Trial, try_policies};
 use crate::cli::CliError;
 use crate::cli::policy::form::Form;
 use crate::cli::policy::hub::{Extent, facts};
@@ -41,12 +41,12 @@ pub(super) fn run(
     let form = Form::of(&object, case.resource.as_deref());
     let raw_object = raw(&object);
     let ask = |object: &Value| {
-        let circumstances = Circumstances {
+        let circumstances = RequestContext {
             uid: "test",
             user: user.as_deref(),
             options: None,
             now,
-            ..Circumstances::default()
+            ..RequestContext::default()
         };
         let request = Request {
             object: raw_object.as_deref(),

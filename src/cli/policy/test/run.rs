@@ -14,7 +14,7 @@ use super::suite::{Suite, wrong};
 use crate::admission::Rulebook;
 use crate::cli::CliError;
 use crate::cli::policy::files::{files, read_all};
-use crate::cli::policy::run::{DOES_NOT_COMPILE, FOUND, Said, faults};
+use crate::cli::policy::said::{DOES_NOT_COMPILE, FOUND, Said, faults};
 use crate::cli::policy::{TestArgs, TestOutput};
 use crate::field::{Shown, one_line};
 use crate::policy::Saw;

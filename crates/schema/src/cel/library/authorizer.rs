@@ -3,7 +3,7 @@
 //! Decides what is asked; the answer comes from an [`Authority`] that the caller brings. An authority that does not
 //! know makes the check an error, never an allowance.
 
-use super::no_overload;
+use super::errors::no_overload;
 use ::cel::common::types::{CelBool, CelString, Kind, Type};
 use ::cel::common::value::{StaticVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError, add_member_overload};

@@ -2,7 +2,7 @@
 //!
 //! Decides with the name rules of Kubernetes, in its words. A valid text has no faults: `optional.none()`.
 
-use crate::check::Format as Named;
+use crate::formats::Format as Named;
 use ::cel::common::types::{CelList, CelOptional, CelString, Kind, Type};
 use ::cel::common::value::{CowVal, StaticVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError, add_member_overload, add_overload};
@@ -142,7 +142,7 @@ fn named(name: &CelString<'_>) -> CelOptional<'static> {
 
 /// What `format.dns1123Label()` is evaluated as.
 fn constant(name: &CelString<'_>) -> Result<Format, ExecutionError> {
-    find(name.inner()).ok_or_else(|| super::no_overload("format"))
+    find(name.inner()).ok_or_else(|| super::errors::no_overload("format"))
 }
 
 fn validate(this: &Format, text: &CelString<'_>) -> CelOptional<'static> {

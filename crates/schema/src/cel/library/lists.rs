@@ -7,7 +7,7 @@
     reason = "the engine fixes the signature of functions"
 )]
 
-use super::no_overload;
+use super::errors::no_overload;
 use ::cel::common::types::{CelBool, CelInt, CelOptional, DYN_TYPE, Kind, LIST_TYPE};
 use ::cel::common::value::{CowVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError};

@@ -11,9 +11,9 @@
     reason = "the engine's maps are hash maps; nothing here depends on their order"
 )]
 
-use super::no_overload;
-use crate::cel::convert;
+use super::errors::no_overload;
 use crate::cel::payment::sorted_keys;
+use crate::cel::plain::scalar_to_json;
 use ::cel::common::types::{CelList, CelMap, CelMapKey, CelString, LIST_TYPE};
 use ::cel::common::value::{CowVal, Val};
 use ::cel::{DeclarationError, Env, ExecutionError, add_overload};
@@ -37,7 +37,10 @@ fn list<'a, 'v>(args: &'a [CowVal<'_, 'v>]) -> Result<&'a [Box<dyn Val + 'v>]> {
 
 fn insert<'v>(entries: &mut Entries<'v>, key: CelMapKey<'v>, value: Box<dyn Val + 'v>) -> Result<()> {
     if entries.contains_key(&key) {
-        let shown = convert::to_json(key.inner()).map_or_else(|words| words, |key| key.to_string());
+        // Keys are scalars.
+        let shown = scalar_to_json(key.inner())
+            .and_then(std::result::Result::ok)
+            .unwrap_or_default();
         return Err(ExecutionError::function_error(
             "transformMap",
             format!("insert failed: key {shown} already exists"),

@@ -1,6 +1,7 @@
 //! Table of contents of the functions that Kubernetes adds to CEL.
 
 mod authorizer;
+mod errors;
 mod format;
 mod lists;
 mod maps;
@@ -22,7 +23,7 @@ pub(super) use regex::Pattern;
 pub(super) use semver::Semver;
 pub(super) use url::Url;
 
-use ::cel::{DeclarationError, Env, ExecutionError};
+use ::cel::{DeclarationError, Env};
 
 /// Adds all functions to an environment.
 pub(super) fn register(env: &mut Env) -> Result<(), DeclarationError> {
@@ -37,9 +38,4 @@ pub(super) fn register(env: &mut Env) -> Result<(), DeclarationError> {
     format::register(env)?;
     authorizer::register(env)?;
     net::register(env)
-}
-
-/// The error of a call with operands that the function does not have.
-fn no_overload(function: &str) -> ExecutionError {
-    ExecutionError::no_such_overload(function, Vec::new())
 }

@@ -108,7 +108,7 @@ fn subject<'a>(args: &'a [CowVal<'_, '_>]) -> Result<(&'a str, Source<'a>)> {
     };
     let text = text
         .downcast_ref::<CelString<'_>>()
-        .ok_or_else(|| super::no_overload("matches"))?
+        .ok_or_else(|| super::errors::no_overload("matches"))?
         .inner();
     let budget = budget_of(budget)?;
     let source = if let Some(pattern) = pattern.downcast_ref::<Pattern>() {
@@ -116,7 +116,7 @@ fn subject<'a>(args: &'a [CowVal<'_, '_>]) -> Result<(&'a str, Source<'a>)> {
     } else {
         let written = pattern
             .downcast_ref::<CelString<'_>>()
-            .ok_or_else(|| super::no_overload("matches"))?;
+            .ok_or_else(|| super::errors::no_overload("matches"))?;
         Source::Remembered(remembered(written.inner(), budget)?)
     };
     let steps = (text.len() as u64).saturating_mul(source.pattern().states);

@@ -62,7 +62,7 @@ fn text<'a>(value: &'a CowVal<'_, '_>, function: &str) -> Result<&'a str> {
     value
         .downcast_ref::<CelString<'_>>()
         .map(CelString::inner)
-        .ok_or_else(|| super::no_overload(function))
+        .ok_or_else(|| super::errors::no_overload(function))
 }
 
 fn number(value: Option<&CowVal<'_, '_>>) -> Option<i64> {
@@ -90,11 +90,11 @@ fn join<'b, 'v>(args: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>> {
     let separator = rest.first().map_or(Ok(""), |value| text(value, "join"))?;
     let list = list
         .downcast_ref::<CelList<'_>>()
-        .ok_or_else(|| super::no_overload("join"))?;
+        .ok_or_else(|| super::errors::no_overload("join"))?;
     let parts = list.inner().iter().map(|part| {
         part.downcast_ref::<CelString<'_>>()
             .map(CelString::inner)
-            .ok_or_else(|| super::no_overload("join"))
+            .ok_or_else(|| super::errors::no_overload("join"))
     });
     let parts: Vec<&str> = parts.collect::<Result<_>>()?;
     let between = separator.len().saturating_mul(parts.len());

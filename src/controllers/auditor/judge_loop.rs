@@ -1,0 +1,329 @@
+//! The desk: what has to be judged, and when.
+//!
+//! Decides that an object is judged when it has changed, when facts that it rests on have changed, when the rulebook has, and
+//! when an exception ends; and never otherwise. Works in turns, judges away from the threads that serve, and reads whole kinds
+//! only page by page. Whoever does not lead keeps names, and judges nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use kube::Client;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+use tracing::{info, warn};
+
+use super::compliance_events::ComplianceEvents;
+use super::fetch::{FEW, page, some};
+use super::report_watch::News;
+use super::standing_reports::StandingReports;
+use super::start::AuditOptions;
+use super::watch_tap::{Carried, Sighting, Sightings, Spotted, seen};
+use crate::audit::{
+    Asks, Facts, Finding, Inputs, KINDS, Ledger, ObjectKey, Rulebook, Shift, is_going, judge,
+};
+use crate::controllers::runtime::error_root::root;
+use crate::snapshot::Kind;
+
+/// Objects that are judged in one go.
+const BATCH: usize = 64;
+
+/// Everything that the auditor keeps.
+pub(super) struct JudgeLoop {
+    client: Client,
+    options: AuditOptions,
+    ledger: Ledger,
+    board: StandingReports,
+    crier: ComplianceEvents,
+    listed: BTreeSet<Kind>,
+    /// Objects to be judged that must be read first.
+    stale: BTreeSet<ObjectKey>,
+    /// Objects to be judged that are here.
+    carried: BTreeMap<ObjectKey, Carried>,
+    facts: Arc<Facts>,
+    rulebook: Arc<Rulebook>,
+    /// When the next exception ends.
+    excused_until: Option<Timestamp>,
+    led: bool,
+    /// When whole kinds may be read again.
+    lists_from: Instant,
+    /// Whether anything was said that the metrics do not show yet.
+    news: bool,
+}
+
+/// What came of one object.
+type Judged = (ObjectKey, Vec<Finding>, Inputs);
+
+impl JudgeLoop {
+    pub(super) fn new(client: Client, options: AuditOptions) -> Self {
+        let board = StandingReports::new(client.clone(), &options);
+        let crier = ComplianceEvents::new(options.events.clone());
+        Self {
+            client,
+            board,
+            crier,
+            ledger: Ledger::default(),
+            listed: BTreeSet::new(),
+            stale: BTreeSet::new(),
+            carried: BTreeMap::new(),
+            facts: Arc::default(),
+            rulebook: Arc::default(),
+            excused_until: None,
+            led: false,
+            lists_from: Instant::now(),
+            news: false,
+            options,
+        }
+    }
+
+    /// Audits until nobody tells anything any more.
+    pub(super) async fn run(mut self, mut sightings: Sightings, mut news: mpsc::UnboundedReceiver<News>) {
+        let mut turns = interval(self.options.pace.turn);
+        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                sighting = sightings.0.recv() => match sighting {
+                    Some(sighting) => self.take(sighting),
+                    None => return,
+                },
+                Some(news) = news.recv() => self.board.take(news, &self.ledger),
+                _ = turns.tick() => self.turn().await,
+            }
+        }
+    }
+
+    fn take(&mut self, sighting: Sighting) {
+        match sighting {
+            Sighting::Shown(spotted) => self.note(spotted),
+            Sighting::Gone(key) => self.remove(&key),
+            Sighting::Listed(kind, all) => {
+                self.listed.insert(kind);
+                let existing = all.iter().map(|one| one.seen.key.clone()).collect();
+                for key in self.ledger.lost(kind, &existing) {
+                    self.remove(&key);
+                }
+                for one in all {
+                    self.note(one);
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, Spotted { seen, object }: Spotted) {
+        if !self.ledger.see(&seen) {
+            return;
+        }
+        if let Some(object) = object.filter(|_| self.leads()) {
+            self.stale.remove(&seen.key);
+            self.carried.insert(seen.key, object);
+        } else {
+            self.carried.remove(&seen.key);
+            self.stale.insert(seen.key);
+        }
+    }
+
+    fn remove(&mut self, key: &ObjectKey) {
+        self.stale.remove(key);
+        self.carried.remove(key);
+        self.crier.remove(key);
+        if self.ledger.remove(key) {
+            self.board.mark(&key.namespace);
+            self.news = true;
+        }
+    }
+
+    fn leads(&self) -> bool {
+        *self.options.leading.borrow()
+    }
+
+    async fn turn(&mut self) {
+        if !self.leads() {
+            self.stand_down();
+            return;
+        }
+        if self.listed.len() < KINDS.len() || !self.options.facts.load().is_complete() {
+            return;
+        }
+        if !std::mem::replace(&mut self.led, true) {
+            self.begin();
+        }
+        self.look_around();
+        let begun = Instant::now();
+        let waiting = self.stale.len() + self.carried.len();
+        self.judge_carried().await;
+        self.judge_stale().await;
+        let judged = waiting.saturating_sub(self.stale.len());
+        if judged > 0 {
+            self.options.metrics.audit_pass(judged, begun.elapsed());
+        }
+        if std::mem::take(&mut self.news) {
+            self.count();
+        }
+        if self.leads() {
+            self.crier.tell(&self.ledger, &self.stale);
+        }
+        self.board.write(&self.ledger, &self.stale).await;
+    }
+
+    fn stand_down(&mut self) {
+        self.stale.extend(std::mem::take(&mut self.carried).into_keys());
+        if std::mem::take(&mut self.led) {
+            self.ledger.forget();
+            self.stale.extend(self.ledger.keys().cloned());
+            self.board.forget();
+            self.crier.forget();
+            self.count();
+        }
+    }
+
+    /// What others have judged meanwhile is judged again: the reports tell what was written.
+    fn begin(&mut self) {
+        self.facts = self.options.facts.load_full();
+        self.take_rulebook();
+        let all = self.ledger.keys().filter(|key| !self.carried.contains_key(*key));
+        self.stale.extend(all.cloned());
+        self.board.check_all(&self.ledger);
+        self.ledger.begin();
+        info!(objects = self.ledger.keys().count(), "audit begins");
+    }
+
+    fn take_rulebook(&mut self) {
+        self.rulebook = self.options.rulebook.load_full();
+        self.excused_until = self.rulebook.policies.next_end(Timestamp::now());
+    }
+
+    /// Finds out whom the changes since the last turn concern.
+    fn look_around(&mut self) {
+        let is_over = self.excused_until.is_some_and(|end| end <= Timestamp::now());
+        if is_over || !Arc::ptr_eq(&self.rulebook, &self.options.rulebook.load()) {
+            self.take_rulebook();
+            self.stale.extend(self.ledger.keys().cloned());
+        }
+        let facts = self.options.facts.load_full();
+        if !Arc::ptr_eq(&self.facts, &facts) {
+            let shift = Shift::between(&self.facts, &facts, Asks::of(&self.rulebook));
+            self.stale.extend(self.ledger.concerned(&shift));
+            self.facts = facts;
+        }
+    }
+
+    async fn judge_carried(&mut self) {
+        let carried = std::mem::take(&mut self.carried);
+        let mut batch = Vec::new();
+        for (key, carried) in carried {
+            batch.push((key, carried.object));
+            if batch.len() == BATCH {
+                self.judge(std::mem::take(&mut batch)).await;
+            }
+        }
+        self.judge(batch).await;
+    }
+
+    /// A few objects are read one by one, many page by page.
+    async fn judge_stale(&mut self) {
+        if self.stale.is_empty() || (self.stale.len() > FEW && Instant::now() < self.lists_from) {
+            return;
+        }
+        for kind in KINDS {
+            let due: Vec<ObjectKey> = self
+                .stale
+                .iter()
+                .filter(|key| key.kind == kind)
+                .cloned()
+                .collect();
+            let read = match due.len() {
+                0 => continue,
+                count if count <= FEW => self.read_some(due).await,
+                _ => self.read_all(kind).await,
+            };
+            if let Err(error) = read {
+                warn!(kind = kind.address().kind, error = %root(&error), "cannot read what is to be audited");
+                self.lists_from = Instant::now() + self.options.pace.between_lists;
+                return;
+            }
+        }
+    }
+
+    async fn read_some(&mut self, due: Vec<ObjectKey>) -> kube::Result<()> {
+        let found = some(&self.client, due.clone()).await?;
+        self.judge(found).await;
+        // What is gone will be told by its watch.
+        for key in due {
+            self.stale.remove(&key);
+        }
+        Ok(())
+    }
+
+    async fn read_all(&mut self, kind: Kind) -> kube::Result<()> {
+        let pace = self.options.pace;
+        self.lists_from = Instant::now() + pace.between_lists;
+        let mut next = None;
+        loop {
+            let (found, more) = page(&self.client, kind, pace.page, next.as_deref()).await?;
+            if !self.leads() {
+                return Ok(());
+            }
+            let stale = &self.stale;
+            let due = found.into_iter().filter(|(key, _)| stale.contains(key));
+            let mut due: Vec<(ObjectKey, Value)> = due.collect();
+            while !due.is_empty() {
+                let rest = due.split_off(due.len().min(BATCH));
+                self.judge(std::mem::replace(&mut due, rest)).await;
+            }
+            // The pages behind the last object that is due hold nothing new.
+            let is_over = !self.stale.iter().any(|key| key.kind == kind);
+            if more.is_none() || is_over {
+                break;
+            }
+            next = more;
+            tokio::time::sleep(pace.between_pages).await;
+        }
+        self.stale.retain(|key| key.kind != kind);
+        Ok(())
+    }
+
+    /// Judges away from the threads that answer the API server.
+    async fn judge(&mut self, mut objects: Vec<(ObjectKey, Value)>) {
+        objects.retain(|(key, object)| {
+            self.stale.remove(key);
+            // It may have changed, or begun to go, since it was told of.
+            !is_going(object) && {
+                self.ledger.see(&seen(key.kind, object));
+                true
+            }
+        });
+        if objects.is_empty() {
+            return;
+        }
+        let (facts, rulebook) = (Arc::clone(&self.facts), Arc::clone(&self.rulebook));
+        let judging = tokio::task::spawn_blocking(move || {
+            let now = Timestamp::now();
+            let one = |(key, object): (ObjectKey, Value)| -> Judged {
+                let findings = judge(key.kind, &object, &facts, &rulebook, now);
+                let inputs = Inputs::of(&key, &object, &facts);
+                (key, findings, inputs)
+            };
+            objects.into_iter().map(one).collect::<Vec<Judged>>()
+        });
+        let Ok(judged) = judging.await else {
+            tracing::error!("judging stored objects panicked; these are left out until they change");
+            return;
+        };
+        for (key, findings, inputs) in judged {
+            let was = self.ledger.bearing(&key);
+            if self.ledger.judge(&key, &findings, inputs) {
+                self.crier.note(&key, was);
+                self.board.mark(&key.namespace);
+                self.news = true;
+            }
+        }
+    }
+
+    fn count(&self) {
+        let objects = KINDS.map(|kind| (kind.address().resource, self.ledger.objects(kind)));
+        let findings = self.ledger.tally().iter();
+        let findings = findings.map(|((rule, severity), count)| (&**rule, *severity, *count));
+        self.options.metrics.audited(objects, findings);
+    }
+}

@@ -1,0 +1,170 @@
+//! The tap: tells the audit which objects the watches show, beside the store that they feed.
+//!
+//! Decides which objects travel along: only so many at a time, because nobody holds a watch up. Of the others only names are
+//! told, and the audit reads them again when it comes to them.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use crate::audit::{Digest, KINDS, Seen, is_going};
+use crate::snapshot::{Event, Kind, Name, ObjectKey};
+
+/// Objects that may travel at the same time.
+const ROOM: usize = 512;
+
+/// The end at which the watches tell.
+#[derive(Clone, Debug)]
+pub struct WatchTap {
+    sender: mpsc::UnboundedSender<Sighting>,
+    room: Arc<Semaphore>,
+}
+
+/// The end at which the audit hears.
+#[derive(Debug)]
+pub struct Sightings(pub(super) mpsc::UnboundedReceiver<Sighting>);
+
+/// What a watch has shown.
+#[derive(Debug)]
+pub(super) enum Sighting {
+    /// An object is there.
+    Shown(Spotted),
+    /// An object is gone, or going.
+    Gone(ObjectKey),
+    /// Every object of a kind.
+    Listed(Kind, Vec<Spotted>),
+}
+
+/// An object that is there.
+#[derive(Debug)]
+pub(super) struct Spotted {
+    pub(super) seen: Seen,
+    /// The object itself, if there was room.
+    pub(super) object: Option<Carried>,
+}
+
+/// An object that travels, and the room that it takes.
+#[derive(Debug)]
+pub(super) struct Carried {
+    pub(super) object: Value,
+    _room: OwnedSemaphorePermit,
+}
+
+/// Returns both ends.
+pub fn tap() -> (WatchTap, Sightings) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let room = Arc::new(Semaphore::new(ROOM));
+    (WatchTap { sender, room }, Sightings(receiver))
+}
+
+impl WatchTap {
+    /// Tells of an event, if it is about a kind that is audited. Never waits.
+    pub(in crate::controllers) fn see(&self, event: &Event) {
+        let sighting = match event {
+            Event::Applied { kind, object } if KINDS.contains(kind) => {
+                if is_going(object) {
+                    Sighting::Gone(key(*kind, object))
+                } else {
+                    Sighting::Shown(self.spot(*kind, object))
+                }
+            }
+            Event::Deleted { kind, object } if KINDS.contains(kind) => Sighting::Gone(key(*kind, object)),
+            Event::Listed { kind, objects } if KINDS.contains(kind) => {
+                let staying = objects.iter().filter(|object| !is_going(object));
+                Sighting::Listed(*kind, staying.map(|object| self.spot(*kind, object)).collect())
+            }
+            Event::Withheld { kind } if KINDS.contains(kind) => Sighting::Listed(*kind, Vec::new()),
+            Event::Applied { .. }
+            | Event::Deleted { .. }
+            | Event::Listed { .. }
+            | Event::Withheld { .. }
+            | Event::Answered { .. }
+            | Event::TypeFaulty { .. } => return,
+        };
+        // Nobody audits any more while the program is stopping.
+        let _heard = self.sender.send(sighting).is_ok();
+    }
+
+    fn spot(&self, kind: Kind, object: &Value) -> Spotted {
+        let room = Arc::clone(&self.room).try_acquire_owned().ok();
+        Spotted {
+            seen: seen(kind, object),
+            object: room.map(|room| Carried {
+                object: object.clone(),
+                _room: room,
+            }),
+        }
+    }
+}
+
+/// Returns what the audit has to know of an object.
+pub(super) fn seen(kind: Kind, object: &Value) -> Seen {
+    Seen {
+        key: key(kind, object),
+        uid: text(object, "uid"),
+        digest: Digest::of(object),
+    }
+}
+
+fn key(kind: Kind, object: &Value) -> ObjectKey {
+    let namespace = if kind.address().namespaced {
+        text(object, "namespace")
+    } else {
+        Name::from("")
+    };
+    ObjectKey::new(kind, namespace, text(object, "name"))
+}
+
+fn text(object: &Value, field: &str) -> Name {
+    let value = object
+        .get("metadata")
+        .and_then(|metadata| metadata.get(field)?.as_str());
+    Name::from(value.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn event(kind: Kind, metadata: &Value) -> Event {
+        Event::Applied {
+            kind,
+            object: json!({"metadata": metadata, "spec": {}}),
+        }
+    }
+
+    #[test]
+    fn only_audited_kinds_are_told_and_what_goes_is_gone() {
+        let (tap, mut sightings) = tap();
+        tap.see(&event(Kind::Work, &json!({"name": "w"})));
+        tap.see(&event(Kind::AddOn, &json!({"name": "a"})));
+        tap.see(&event(
+            Kind::AddOn,
+            &json!({"name": "a", "deletionTimestamp": "2026-11-21T00:00:00Z"}),
+        ));
+        let mut next = || sightings.0.try_recv();
+        assert!(matches!(next(), Ok(Sighting::Shown(one)) if one.object.is_some()));
+        assert!(matches!(next(), Ok(Sighting::Gone(key)) if &*key.name == "a"));
+        assert!(next().is_err());
+    }
+
+    #[test]
+    fn a_crowd_is_told_by_name_only_until_there_is_room_again() {
+        let (tap, mut sightings) = tap();
+        let objects = (0..ROOM + 10).map(|n| json!({"metadata": {"name": format!("a{n}")}}));
+        tap.see(&Event::Listed {
+            kind: Kind::AddOn,
+            objects: objects.collect(),
+        });
+        let Ok(Sighting::Listed(Kind::AddOn, all)) = sightings.0.try_recv() else {
+            panic!("one list");
+        };
+        assert_eq!(all.iter().filter(|one| one.object.is_some()).count(), ROOM);
+        assert_eq!(all.len(), ROOM + 10);
+        drop(all);
+        tap.see(&event(Kind::AddOn, &json!({"name": "late"})));
+        assert!(matches!(sightings.0.try_recv(), Ok(Sighting::Shown(one)) if one.object.is_some()));
+    }
+}

@@ -1,0 +1,11 @@
+//! Looks at configurations of any kind: one watch for each type that a spec refers to, for as long as one does.
+//!
+//! `dispatch` begins and ends watches, `served` finds out how a type is addressed, `ledger` knows what must be looked at
+//! next, `type_watch` watches and looks.
+
+mod dispatch;
+mod ledger;
+mod served;
+mod type_watch;
+
+pub(super) use dispatch::look_out;

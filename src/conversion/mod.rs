@@ -1,0 +1,28 @@
+//! The conversion room: `v1alpha1` and `v1beta1` of add-ons, there and back without losing anything.
+//!
+//! Decides where each field of one version stands in the other, on JSON: no text is parsed, so that no object is too broken to be
+//! converted. What a version cannot hold travels in an annotation. Meaning: Open Cluster Management's own conversion, but for what
+//! that loses (docs/ocm/v1beta1.md). Never asks a hub, never validates.
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod addon;
+mod cluster_addon;
+mod convert;
+mod fields;
+mod kept;
+mod places;
+mod review;
+mod version;
+
+#[cfg(test)]
+mod round_trip_tests;
+
+pub use convert::{convert, read_as_written, speaks_v1alpha1};
+pub use places::{OLD_NAMES, place_in_v1beta1, words_of_v1beta1};
+pub use review::{CONVERT_PATH, ReviewError, answer};
+pub use version::{KINDS, Version};

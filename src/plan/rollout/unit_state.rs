@@ -1,0 +1,99 @@
+//! How far one instance is, for the engine.
+//!
+//! Decides what counts as failed: what `health.rs` calls a failure, and an agent that stays unavailable for longer than a
+//! start takes. What was successful for as long as it had to be stays so, whatever happens to it later.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::engine::{Standing, end};
+use super::health::{Trouble, after_success, under_way};
+use super::record::{assigned_at, confirmed_at, is_open};
+use crate::plan::instance_state::{PROGRESSING, is_confirmed};
+use crate::plan::state::State;
+use crate::snapshot::{Instance, Reference, View};
+
+/// How far an instance is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Its standing.
+    pub standing: Standing,
+    /// The failure, in the words of whoever reported it.
+    pub failure: Option<String>,
+    /// When unavailability becomes a failure.
+    pub recheck_at: Option<Timestamp>,
+}
+
+impl Seen {
+    pub(super) fn at(standing: Standing) -> Self {
+        Self {
+            standing,
+            failure: None,
+            recheck_at: None,
+        }
+    }
+}
+
+/// Returns how far an instance is that has everything it is assigned.
+pub(super) fn seen(
+    view: &View<'_>,
+    instance: &Instance,
+    deployed: bool,
+    soak: Duration,
+    now: Timestamp,
+) -> Seen {
+    let startup = view.settings().startup;
+    if !instance.references.iter().all(Reference::is_applied) || is_unheard(view, instance, deployed) {
+        let since = assigned_at(instance, now);
+        return match under_way(view, instance, deployed, since) {
+            // What the last plan found out by making the manifests stands there; this one has yet to make them.
+            None if has_failed(instance) => Seen::at(Standing::Failed(since)),
+            None => Seen::at(Standing::InFlight(since)),
+            Some(trouble) => judged(trouble, since, startup, now),
+        };
+    }
+    let since = confirmed_at(instance);
+    let Some(trouble) = after_success(instance) else {
+        return Seen::at(Standing::Succeeded(since));
+    };
+    let began = trouble.since();
+    let soaked = end(since, soak).is_some_and(|end| began >= end);
+    if began > since && soaked {
+        return Seen::at(Standing::Succeeded(since));
+    }
+    // A deadline that the success has met must not hit the trouble after it.
+    judged(trouble, began.max(since), startup, now)
+}
+
+/// Whether an instance went back to what it had confirmed, and its agent has not yet said so of the present works.
+fn is_unheard(view: &View<'_>, instance: &Instance, deployed: bool) -> bool {
+    is_open(instance) && !is_confirmed(view, instance, deployed)
+}
+
+fn has_failed(instance: &Instance) -> bool {
+    let progressing = instance.condition(PROGRESSING);
+    progressing.is_some_and(|condition| State::is_failure(&condition.reason))
+}
+
+fn judged(trouble: Trouble, since: Timestamp, startup: Duration, now: Timestamp) -> Seen {
+    match trouble {
+        Trouble::Failed(_, words) => Seen {
+            failure: Some(words),
+            ..Seen::at(Standing::Failed(since))
+        },
+        Trouble::Unavailable(began, words) => {
+            let recheck_at = end(began.max(since), startup);
+            if recheck_at.is_some_and(|end| now >= end) {
+                return Seen {
+                    failure: Some(words),
+                    ..Seen::at(Standing::Failed(since))
+                };
+            }
+            Seen {
+                recheck_at,
+                ..Seen::at(Standing::InFlight(since))
+            }
+        }
+    }
+}

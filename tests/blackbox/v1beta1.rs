@@ -1,0 +1,177 @@
+//! A hub with Open Cluster Management's definitions in both versions, guarded and converted by the real program.
+//!
+//! Decides whether authors of `v1beta1` are told in their own words, and whether their writes lose anything that `v1alpha1` says.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tidegate::admission::{Endpoint, configurations};
+use tidegate::server::Authority;
+
+use crate::definitions::hub_with_theirs;
+use crate::rig::{Run, kubectl};
+use crate::serve::Serve;
+
+const ALPHA: &str = "clustermanagementaddons.v1alpha1.addon.open-cluster-management.io";
+const BETA: &str = "clustermanagementaddons.v1beta1.addon.open-cluster-management.io";
+const CLUSTER_ALPHA: &str = "managedclusteraddons.v1alpha1.addon.open-cluster-management.io";
+const CLUSTER_BETA: &str = "managedclusteraddons.v1beta1.addon.open-cluster-management.io";
+const NAMESPACE: &str = "addon.open-cluster-management.io/v1alpha1-install-namespace";
+
+struct Author<'a>(&'a Path);
+
+impl Author<'_> {
+    fn apply(&self, object: &Value) -> Run {
+        kubectl(self.0, &["apply", "-f", "-"], &format!("---\n{object}"))
+    }
+
+    fn succeeds(&self, args: &[&str], stdin: &str) -> String {
+        let ran = kubectl(self.0, args, stdin);
+        assert!(ran.ok, "{args:?}: {}", ran.stderr);
+        ran.stdout
+    }
+
+    fn read(&self, resource: &str, name: &str) -> Value {
+        let read = self.succeeds(&["get", resource, name, "-n", "default", "-o", "json"], "");
+        serde_json::from_str(&read).expect("JSON")
+    }
+
+    /// Has the hub convert and ask at an address.
+    fn directs(&self, url: &str, ca_pem: &str) {
+        for name in ["clustermanagementaddons", "managedclusteraddons"] {
+            let name = format!("{name}.addon.open-cluster-management.io");
+            let client = json!({"url": format!("{url}/convert"), "caBundle": base64(ca_pem)});
+            let patch = json!({"spec": {"conversion": {"webhook": {"clientConfig": client}}}}).to_string();
+            self.succeeds(&["patch", "crd", &name, "--type", "merge", "-p", &patch], "");
+        }
+        for webhook in configurations(&Endpoint::Url(url.to_owned()), Some(ca_pem)) {
+            self.succeeds(&["apply", "-f", "-"], &format!("---\n{webhook}"));
+        }
+    }
+}
+
+fn base64(text: &str) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(text)
+}
+
+fn beta(kind: &str, metadata: &Value, spec: &Value) -> Value {
+    json!({"apiVersion": "addon.open-cluster-management.io/v1beta1", "kind": kind, "metadata": metadata, "spec": spec})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn authors_of_v1beta1_are_told_in_their_words_and_lose_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (hub, kubeconfig) = hub_with_theirs(folder.path()).await;
+    let authority = Authority::generate().expect("an authority");
+    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
+    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
+    issued.write(&chain, &key).expect("writable");
+    let mut program = Serve::start(&kubeconfig, &chain, &key);
+    tokio::task::block_in_place(|| {
+        let author = Author(&kubeconfig);
+        author.directs(&program.url, authority.ca_pem());
+        addons(&author);
+        addons_come_and_go_between_versions(&author);
+        addons_of_clusters(&author);
+        program.end();
+    });
+    hub.shutdown().await;
+}
+
+fn addons(author: &Author<'_>) {
+    let strategy = |soak: &str, limit: &str| {
+        json!({"type": "Placements", "placements": [{"name": "p", "namespace": "default", "rolloutStrategy":
+            {"type": "Progressive", "progressive": {"maxConcurrency": limit, "minSuccessTime": soak}}}]})
+    };
+    let configs = json!([{"group": "a.b", "resource": "things", "name": "x"}, {"group": "a.b", "resource": "UPPER", "name": "y"}]);
+    let wrong = json!({"defaultConfigs": configs, "installStrategy": strategy("banana", "130%")});
+    let refused = author.apply(&beta(
+        "ClusterManagementAddOn",
+        &json!({"name": "refused"}),
+        &wrong,
+    ));
+    assert!(!refused.ok, "{}", refused.stdout);
+    for place in [
+        "spec.defaultConfigs[1].resource",
+        "spec.installStrategy.placements[0].rolloutStrategy.progressive.minSuccessTime",
+        "spec.installStrategy.placements[0].rolloutStrategy.progressive.maxConcurrency",
+    ] {
+        assert!(refused.stderr.contains(place), "{place}: {}", refused.stderr);
+    }
+    assert!(!refused.stderr.contains("supportedConfigs"), "{}", refused.stderr);
+}
+
+fn addons_come_and_go_between_versions(author: &Author<'_>) {
+    let right = json!({"defaultConfigs": [{"group": "a.b", "resource": "things", "name": "x"}, {"group": "a.b", "resource": "others",
+        "name": "__reserved_no_default__"}], "installStrategy": {"type": "Manual"}});
+    let stored = author.apply(&beta(
+        "ClusterManagementAddOn",
+        &json!({"name": "written"}),
+        &right,
+    ));
+    assert!(stored.ok, "{}", stored.stderr);
+    assert_eq!(author.read(BETA, "written")["spec"], right);
+    assert_eq!(
+        author.read(ALPHA, "written")["spec"]["supportedConfigs"],
+        json!([{"group": "a.b", "resource": "things", "defaultConfig": {"name": "x"}}, {"group": "a.b", "resource": "others"}])
+    );
+
+    let old = json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ClusterManagementAddOn",
+        "metadata": {"name": "old"}, "spec": {"installStrategy": {"type": "Manual"},
+            "addOnConfiguration": {"crdName": "things.a.b", "crName": "x"}}});
+    let stored = author.apply(&old);
+    assert!(stored.ok, "{}", stored.stderr);
+    author.succeeds(&["label", BETA, "old", "team=a"], "");
+    let status = json!({"status": {"installProgressions": []}}).to_string();
+    author.succeeds(
+        &[
+            "patch",
+            BETA,
+            "old",
+            "--subresource",
+            "status",
+            "--type",
+            "merge",
+            "-p",
+            &status,
+        ],
+        "",
+    );
+    let kept = author.read(ALPHA, "old");
+    assert_eq!(
+        kept["spec"]["addOnConfiguration"],
+        old["spec"]["addOnConfiguration"]
+    );
+    assert_eq!(kept["metadata"]["labels"], json!({"team": "a"}));
+    assert_eq!(
+        kept["metadata"]["annotations"].get("tidegate.io/v1alpha1-only"),
+        None,
+        "{kept}"
+    );
+}
+
+fn addons_of_clusters(author: &Author<'_>) {
+    let metadata = |name: &str, namespace: &str| json!({"name": name, "namespace": "default", "annotations": {NAMESPACE: namespace}});
+    let refused = author.apply(&beta(
+        "ManagedClusterAddOn",
+        &metadata("refused", "Not A Label"),
+        &json!({}),
+    ));
+    assert!(!refused.ok, "{}", refused.stdout);
+    let place = format!("metadata.annotations[{NAMESPACE}]");
+    assert!(refused.stderr.contains(&place), "{place}: {}", refused.stderr);
+    let stored = author.apply(&beta(
+        "ManagedClusterAddOn",
+        &metadata("written", "somewhere"),
+        &json!({}),
+    ));
+    assert!(stored.ok, "{}", stored.stderr);
+    assert_eq!(
+        author.read(CLUSTER_ALPHA, "written")["spec"]["installNamespace"],
+        json!("somewhere")
+    );
+    let read = author.read(CLUSTER_BETA, "written");
+    assert_eq!(read["metadata"]["annotations"][NAMESPACE], json!("somewhere"));
+    assert_eq!(read["spec"].get("installNamespace"), None);
+}
