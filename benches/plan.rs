@@ -1,7 +1,9 @@
 //! How long a plan takes for 10, 1,000 and 10,000 clusters: settled, and with a new configuration for all of them; and how
 //! long it takes again when nothing, or only one cluster, has changed since.
 
-#[path = "../tests/plan/world.rs"]
+#[path = "../tests/testkit/status_table.rs"]
+mod status_table;
+#[path = "../tests/testkit/world.rs"]
 #[expect(dead_code, reason = "stories need more of the world than a measurement")]
 mod world;
 

@@ -2,7 +2,9 @@
 //!
 //! `cargo bench -p tidegate --bench snapshot`. The allocator is counted: the peak of a case divided by 10,000 is one object.
 
-#[path = "../tests/plan/world.rs"]
+#[path = "../tests/testkit/status_table.rs"]
+mod status_table;
+#[path = "../tests/testkit/world.rs"]
 #[expect(dead_code, reason = "stories need more of the world than a measurement")]
 mod world;
 

@@ -6,10 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-#[path = "architecture/checks.rs"]
 mod checks;
-#[path = "architecture/circles.rs"]
 mod circles;
+mod programs;
 
 use checks::{
     WRITERS, door_faults, header_fault, impurities, members, mutations, openings, outlets, production,

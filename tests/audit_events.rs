@@ -1,18 +1,17 @@
 //! The audit's events on the dev hub: told when an object begins or ceases to be at fault, once, and by whoever leads.
 
-#[path = "audit/scene.rs"]
-#[expect(dead_code, reason = "reports need more of it")]
-mod scene;
-
 use std::sync::Arc;
 
 use devhub::TestHub;
 use k8s_openapi::api::events::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
-use scene::{A_WHILE, Audited, hub, instance, objects, policy, started, store, until};
 use tidegate::audit::Rulebook;
 use tokio::sync::watch;
+
+use crate::testkit::audited::{A_WHILE, Audited, instance, objects, policy, started, store};
+use crate::testkit::hubs::hub;
+use crate::testkit::waiting::{self, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_that_begins_or_ceases_to_be_at_fault_gets_one_event() {
@@ -83,8 +82,7 @@ async fn whoever_does_not_lead_tells_nothing() {
     })
     .await;
     store(&hub, &instance("hallo")).await;
-    tokio::time::sleep(A_WHILE).await;
-    let all = events(&hub).await;
+    let all = waiting::at_rest(A_WHILE, || events(&hub)).await;
     assert!(all.len() == 1 && all[0].contains("c1/heloo"), "{all:?}");
     leader.stop().await;
     observer.stop().await;

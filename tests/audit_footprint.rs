@@ -2,23 +2,18 @@
 //!
 //! Asked for every example of `tests/admission/*.md` that creates an object, and for policies that read facts.
 
-#[expect(dead_code, reason = "each test that reads pages needs other parts of them")]
-#[path = "admission/asked.rs"]
-mod asked;
-#[path = "admission/pages.rs"]
-mod pages;
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use pages::pages;
 use serde_json::{Value, json};
 use tidegate::admission::Operation;
 use tidegate::audit::{Asks, Facts, Inputs, KINDS, Part, Rulebook, Shift, judge};
 use tidegate::policy::{Origin, PolicySet, Source};
 use tidegate::snapshot::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts, ShardedMap};
+
+use crate::testkit::pages::pages;
 
 fn audited(object: &Value) -> Option<ObjectKey> {
     let kind = KINDS

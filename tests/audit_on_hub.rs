@@ -1,19 +1,18 @@
 //! The audit on the dev hub: what is stored is judged, reported where reports are served, and told once.
 
-#[path = "audit/scene.rs"]
-mod scene;
-#[path = "support/hub.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod support;
-
 use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use scene::{A_WHILE, Audited, addon, hub, instance, objects, policy, reports, started, store, until};
 use serde_json::{Value, json};
 use tidegate::audit::Rulebook;
 use tokio::sync::watch;
+
+use crate::testkit::audited::{
+    self, A_WHILE, Audited, addon, instance, objects, policy, reports, started, store,
+};
+use crate::testkit::hubs::hub;
+use crate::testkit::waiting::{self, until};
 
 const UNKNOWN: &str = "metadata.name: Not found: \"helo\": no ClusterManagementAddOn has this name; hint: did you mean \"hello\"? \
      [naming/unknown-addon]";
@@ -89,7 +88,7 @@ async fn a_report_follows_what_it_is_about_and_is_written_only_then() {
     until("the other report", || audited.report("clusterpolicyreports", "")).await;
     let counted = || (audited.count("tidegate_audit_judgements_total"), audited.writes());
     // A steady hub is neither judged nor written to; longer than a second, so that a second reading of the clock would show.
-    let (_, written) = support::at_rest(Duration::from_millis(1500), async || counted()).await;
+    let (_, written) = waiting::at_rest(Duration::from_millis(1500), async || counted()).await;
     assert_eq!(written, 2, "each report is written once:\n{}", audited.metrics());
 
     audited
@@ -194,10 +193,9 @@ async fn a_report_that_somebody_edits_is_put_right_whatever_its_hash_says() {
         .patch("tidegate-audit", &PatchParams::default(), &Patch::Merge(note))
         .await
         .expect("noted");
-    tokio::time::sleep(A_WHILE).await;
-    let after = audited.report("policyreports", "c1").await.expect("it stands");
+    let after = waiting::at_rest(A_WHILE, || audited.report("policyreports", "c1")).await;
     assert_eq!(
-        after["metadata"]["resourceVersion"].as_str(),
+        after.expect("it stands")["metadata"]["resourceVersion"].as_str(),
         noted.metadata.resource_version.as_deref()
     );
     audited.stop().await;
@@ -210,7 +208,7 @@ async fn an_edit_while_nobody_led_is_put_right_by_the_next_leader() {
     reports(&hub, "policyreports.yaml").await;
     let written = until("a report", || first.report("policyreports", "c1")).await;
     first.stop().await;
-    let api = scene::api(hub.client(), "policyreports", "c1");
+    let api = audited::api(hub.client(), "policyreports", "c1");
     let change = Patch::Merge(json!({"results": [{"policy": "tidegate", "result": "pass"}]}));
     api.patch("tidegate-audit", &PatchParams::default(), &change)
         .await
@@ -240,20 +238,19 @@ async fn whoever_leads_next_writes_nothing_twice_and_takes_away_what_is_over() {
     foreign["metadata"] = json!({"name": "foreign", "namespace": "default"});
     for report in [&over, &foreign] {
         let report = serde_json::from_value(report.clone()).expect("an object");
-        let api = scene::api(hub.client(), "policyreports", "default");
+        let api = audited::api(hub.client(), "policyreports", "default");
         api.create(&PostParams::default(), &report).await.expect("stored");
     }
     let second = Audited::start(hub.client()).await;
     gone(&second, "default", "the report that is over is gone").await;
-    tokio::time::sleep(A_WHILE).await;
-    let again = second.report("policyreports", "c1").await.expect("it stands");
+    let again = waiting::at_rest(A_WHILE, || second.report("policyreports", "c1")).await;
     assert_eq!(
-        again["metadata"]["resourceVersion"],
+        again.expect("it stands")["metadata"]["resourceVersion"],
         standing["metadata"]["resourceVersion"]
     );
     // Only what is over was written.
     wrote(&second, 1).await;
-    let theirs = scene::api(hub.client(), "policyreports", "default");
+    let theirs = audited::api(hub.client(), "policyreports", "default");
     assert!(theirs.get_opt("foreign").await.expect("an answer").is_some());
     second.stop().await;
     hub.shutdown().await;
@@ -274,8 +271,8 @@ async fn wrote(audited: &Audited, wanted: u64) {
         (audited.writes() == wanted).then_some(())
     })
     .await;
-    tokio::time::sleep(A_WHILE).await;
-    assert_eq!(audited.writes(), wanted, "{}", audited.metrics());
+    let writes = waiting::at_rest(A_WHILE, async || audited.writes()).await;
+    assert_eq!(writes, wanted, "{}", audited.metrics());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -307,7 +304,7 @@ async fn a_crowd_is_read_page_by_page_and_its_report_stays_small() {
     );
     let judged = audited.count("tidegate_audit_judgements_total");
     // All of them are judged again, page by page, and one write tells it.
-    let writes = support::at_rest(A_WHILE, async || audited.writes()).await;
+    let writes = waiting::at_rest(A_WHILE, async || audited.writes()).await;
     audited
         .rulebook
         .store(Arc::new(policy("team", "has(object.metadata.labels)")));
@@ -332,8 +329,7 @@ async fn whoever_does_not_lead_neither_judges_nor_writes() {
     let (leads, leading) = watch::channel(false);
     let audited = Audited::led(hub.client(), leading).await;
     let counted = || (audited.count("tidegate_audit_judgements_total"), audited.writes());
-    tokio::time::sleep(A_WHILE).await;
-    assert_eq!(counted(), (0, 0));
+    assert_eq!(waiting::at_rest(A_WHILE, async || counted()).await, (0, 0));
     leads.send_replace(true);
     until("a report", || audited.report("policyreports", "c1")).await;
     until("the other report", || audited.report("clusterpolicyreports", "")).await;
@@ -342,10 +338,10 @@ async fn whoever_does_not_lead_neither_judges_nor_writes() {
         (!audited.metrics().contains("tidegate_audit_findings{")).then_some(())
     })
     .await;
-    let (judged, written) = support::at_rest(A_WHILE, async || counted()).await;
+    let (judged, written) = waiting::at_rest(A_WHILE, async || counted()).await;
     store(&hub, &instance("nobody")).await;
-    tokio::time::sleep(A_WHILE).await;
-    assert_eq!(counted(), (judged, written), "somebody else does it now");
+    let after = waiting::at_rest(A_WHILE, async || counted()).await;
+    assert_eq!(after, (judged, written), "somebody else does it now");
     leads.send_replace(true);
     until("both in the report", || async {
         let report = audited.report("policyreports", "c1").await?;
@@ -361,7 +357,7 @@ async fn whoever_does_not_lead_neither_judges_nor_writes() {
 async fn a_hub_that_takes_no_report_is_not_pressed() {
     let (hub, audited) = started().await;
     // A definition that no report fits.
-    scene::define(&hub, "policyreports.yaml", |definition| {
+    audited::define(&hub, "policyreports.yaml", |definition| {
         let schema = "/spec/versions/0/schema/openAPIV3Schema";
         definition.pointer_mut(schema).expect("a schema")["required"] = json!(["nothing"]);
     })
@@ -372,7 +368,7 @@ async fn a_hub_that_takes_no_report_is_not_pressed() {
     })
     .await;
     // The second kind may come to be served while the first one has the hub left alone already.
-    let tries = support::at_rest(A_WHILE, async || audited.writes()).await;
+    let tries = waiting::at_rest(A_WHILE, async || audited.writes()).await;
     assert!(
         (1..=2).contains(&tries),
         "{tries} instead of at most one try of each kind:\n{}",

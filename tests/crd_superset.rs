@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 use tidegate::api;
+
+use crate::testkit::manifests::repository;
 
 /// A kind of upstream that Tidegate neither reads nor writes.
 const NOT_OURS: &[&str] = &["manifestworkreplicasets"];
@@ -258,7 +259,7 @@ fn list(value: &Value) -> &[Value] {
 }
 
 fn upstream() -> BTreeMap<String, Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ocm-crds");
+    let folder = repository("tests/data/ocm-crds");
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("the data is there") {
         let path = entry.expect("the entry is readable").path();

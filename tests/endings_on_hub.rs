@@ -1,11 +1,6 @@
 //! The ends of add-ons on the dev hub with simulated clusters: hooks are honoured, nothing stays, nobody blocks.
 
-#[path = "support/hub.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod support;
-
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::time::Duration;
 
 use devhub::TestHub;
@@ -17,6 +12,9 @@ use tidegate::api::cluster::ManagedCluster;
 use tidegate::api::v1alpha1::{AddOnTemplate, ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::api::work::ManifestWork;
 use tidegate::controllers::{Tide, TideOptions};
+
+use crate::testkit::hubs;
+use crate::testkit::waiting::{self, eventually_or};
 
 const CLUSTERS: usize = 3;
 const LABEL: &str = "feature.open-cluster-management.io/addon-parting";
@@ -55,11 +53,11 @@ fn objects() -> Vec<Value> {
 }
 
 async fn scene(faults: &[&str]) -> Scene {
-    let hub = support::hub().await;
+    let hub = hubs::hub().await;
     let client = hub.client();
-    let fleet = support::fleet(client.clone(), CLUSTERS, faults).await;
-    let tide = support::tide(client.clone(), TideOptions::default()).await;
-    support::load(&hub, objects()).await;
+    let fleet = hubs::fleet(client.clone(), CLUSTERS, faults).await;
+    let tide = hubs::tide(client.clone(), TideOptions::default()).await;
+    hubs::load(&hub, objects()).await;
     let scene = Scene {
         hub,
         client,
@@ -70,7 +68,12 @@ async fn scene(faults: &[&str]) -> Scene {
         let left = scene.left().await;
         left.values().filter(|line| line.contains("available")).count() == CLUSTERS
     };
-    eventually("every cluster tells that it has the add-on", &scene, installed).await;
+    eventually_or(
+        "every cluster tells that it has the add-on",
+        || scene.left(),
+        installed,
+    )
+    .await;
     scene
 }
 
@@ -87,7 +90,7 @@ impl Scene {
         }
         let instances: Api<ManagedClusterAddOn> = Api::all(self.client.clone());
         for one in instances.list(&all).await.expect("a list") {
-            let hook = support::condition(&one, "HookManifestCompleted");
+            let hook = hubs::condition(&one, "HookManifestCompleted");
             left.insert(place("mca", &one), format!("{:?} {hook}", one.finalizers()));
         }
         let works: Api<ManifestWork> = Api::all(self.client.clone());
@@ -110,7 +113,12 @@ impl Scene {
     }
 
     async fn nothing_is_left(&self) {
-        eventually("nothing is left", self, || async { self.left().await.is_empty() }).await;
+        eventually_or(
+            "nothing is left",
+            || self.left(),
+            || async { self.left().await.is_empty() },
+        )
+        .await;
         for cluster in self.fleet.clusters() {
             assert_eq!(self.fleet.objects(&cluster), vec![], "{cluster} is not clean");
         }
@@ -131,20 +139,10 @@ fn place(kind: &str, object: &impl ResourceExt) -> String {
     )
 }
 
-async fn eventually<F: Future<Output = bool>>(what: &str, scene: &Scene, mut check: impl FnMut() -> F) {
-    assert!(
-        support::comes(&mut check).await,
-        "{what}: {:#?}",
-        scene.left().await
-    );
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_uninstall_runs_the_hooks_and_leaves_nothing_behind() {
-    // One cluster fails for a moment: its hook is tried again.
-    let moment = if support::is_real() { "30s" } else { "3s" };
-    let failure = format!("cluster2=hook-failure,work=*-pre-delete,for={moment}:not yet");
-    let scene = scene(&[&failure]).await;
+    // One cluster fails until it has been seen to: its hook is tried again.
+    let scene = scene(&["cluster2=hook-failure,work=*-pre-delete:not yet"]).await;
     let held = "[\"addon.open-cluster-management.io/addon-pre-delete\"] ";
     assert_eq!(scene.left().await["mca cluster1/parting"], held);
     let mut told = scene.tide.progress();
@@ -155,14 +153,19 @@ async fn an_uninstall_runs_the_hooks_and_leaves_nothing_behind() {
         .delete("parting", &DeleteParams::default())
         .await
         .expect("the template is deleted");
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    waiting::at_rest(Duration::from_millis(300), || scene.left()).await;
     scene.delete_addon(&DeleteParams::default()).await;
-    eventually("a hook fails", &scene, || async {
-        let left = scene.left().await;
-        left.get("mca cluster2/parting")
-            .is_some_and(|line| line.contains("HookFailed False") && line.contains("not yet"))
-    })
+    eventually_or(
+        "a hook fails",
+        || scene.left(),
+        || async {
+            let left = scene.left().await;
+            left.get("mca cluster2/parting")
+                .is_some_and(|line| line.contains("HookFailed False") && line.contains("not yet"))
+        },
+    )
     .await;
+    scene.fleet.clear_faults("cluster2").expect("a cluster");
     scene.nothing_is_left().await;
 
     let mut lines = Vec::new();
@@ -198,13 +201,16 @@ async fn orphans_stay_until_somebody_deletes_them() {
         ..DeleteParams::default()
     };
     scene.delete_addon(&params).await;
-    eventually("the add-on is gone", &scene, || async {
-        !scene.left().await.contains_key("cma /parting")
-    })
+    eventually_or(
+        "the add-on is gone",
+        || scene.left(),
+        || async { !scene.left().await.contains_key("cma /parting") },
+    )
     .await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(
-        scene.left().await.len(),
+        waiting::at_rest(Duration::from_secs(1), || scene.left())
+            .await
+            .len(),
         3 * CLUSTERS,
         "instances, works and labels stay"
     );
@@ -228,21 +234,27 @@ async fn a_cluster_that_has_vanished_does_not_block() {
         .expect("a running fleet");
     scene.delete_addon(&DeleteParams::default()).await;
     // The second one is done; the first cannot be reached and the third hangs: both still wait.
-    eventually("two are left", &scene, || async {
-        let left = scene.left().await;
-        !left.contains_key("mca cluster2/parting")
-            && left.contains_key(&format!("work cluster1/{HOOK}"))
-            && left.contains_key(&format!("work cluster3/{HOOK}"))
-    })
+    eventually_or(
+        "two are left",
+        || scene.left(),
+        || async {
+            let left = scene.left().await;
+            !left.contains_key("mca cluster2/parting")
+                && left.contains_key(&format!("work cluster1/{HOOK}"))
+                && left.contains_key(&format!("work cluster3/{HOOK}"))
+        },
+    )
     .await;
     let clusters: Api<ManagedCluster> = Api::all(scene.client.clone());
     clusters
         .delete("cluster1", &DeleteParams::default())
         .await
         .expect("the cluster is deleted");
-    eventually("what was for it is gone", &scene, || async {
-        !scene.left().await.keys().any(|key| key.contains("cluster1"))
-    })
+    eventually_or(
+        "what was for it is gone",
+        || scene.left(),
+        || async { !scene.left().await.keys().any(|key| key.contains("cluster1")) },
+    )
     .await;
     assert!(
         scene.left().await.contains_key("mca cluster3/parting"),
@@ -256,9 +268,11 @@ async fn a_cluster_that_has_vanished_does_not_block() {
         .patch("parting", &PatchParams::default(), &Patch::Merge(&skip))
         .await
         .expect("an annotation");
-    eventually("nothing is left", &scene, || async {
-        scene.left().await.is_empty()
-    })
+    eventually_or(
+        "nothing is left",
+        || scene.left(),
+        || async { scene.left().await.is_empty() },
+    )
     .await;
     scene.stop().await;
 }

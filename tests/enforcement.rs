@@ -1,14 +1,11 @@
 //! What the operator sets about findings, seen from outside: verdicts, answers on the wire, and old objects.
 
-#[path = "admission/asked.rs"]
-#[expect(dead_code, reason = "pages need more of it than these questions")]
-mod asked;
-
-use asked::{Asked, WrittenFacts};
 use serde_json::{Value, json};
 use tidegate::admission::{BlastRadius, Door, Enforcement, Operation, Rulebook, Verdict, wire};
 use tidegate::field::Violation;
 use tidegate::snapshot::{Facts, Kind, ObjectKey};
+
+use crate::testkit::asked::{Asked, WrittenFacts};
 
 fn rulebook(settings: &str) -> Rulebook {
     Rulebook {

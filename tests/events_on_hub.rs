@@ -1,9 +1,5 @@
 //! Events on the dev hub: what is told on whom, in which words, how few when many clusters change, and none when nothing does.
 
-#[path = "support/hub.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod support;
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -15,6 +11,8 @@ use serde_json::{Value, json};
 use spokes::{Fault, Fleet};
 use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::controllers::{EventBudget, Tide, TideOptions};
+
+use crate::testkit::{hubs, waiting};
 
 const GROUP: &str = "addon.open-cluster-management.io";
 const CLUSTERS: usize = 8;
@@ -28,15 +26,15 @@ struct Scene {
 }
 
 async fn scene(events: EventBudget) -> Scene {
-    let hub = support::hub().await;
+    let hub = hubs::hub().await;
     let client = hub.client();
-    let fleet = support::fleet(client.clone(), CLUSTERS, &[]).await;
+    let fleet = hubs::fleet(client.clone(), CLUSTERS, &[]).await;
     fleet.ready().await.expect("the clusters are there");
     let options = TideOptions {
         events,
         ..TideOptions::default()
     };
-    let tide = support::tide(client.clone(), options).await;
+    let tide = hubs::tide(client.clone(), options).await;
     Scene {
         hub,
         client,
@@ -113,7 +111,7 @@ impl Scene {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_transition_is_told_on_its_object() {
     let scene = scene(EventBudget::default()).await;
-    if support::lacks(&scene.hub, EVENTS_OF_ALL, 21).await {
+    if hubs::lacks(&scene.hub, EVENTS_OF_ALL, 21).await {
         return scene.stop().await;
     }
     scene.install().await;
@@ -161,7 +159,7 @@ async fn every_transition_is_told_on_its_object() {
 }
 
 async fn nothing_is_told_when_nothing_happens(scene: &Scene) {
-    support::at_rest(Duration::from_secs(2), || scene.counts()).await;
+    waiting::at_rest(Duration::from_secs(2), || scene.counts()).await;
 }
 
 async fn a_cluster_that_loses_the_add_on_says_why(scene: &Scene) {
@@ -193,7 +191,7 @@ async fn many_clusters_are_a_few_events_and_a_summary_and_a_failure_is_told_all_
         summary_after: Duration::from_secs(1),
     };
     let scene = scene(budget).await;
-    if support::lacks(&scene.hub, EVENTS_OF_ALL, 21).await {
+    if hubs::lacks(&scene.hub, EVENTS_OF_ALL, 21).await {
         return scene.stop().await;
     }
     let fault = Fault::ApplyFailure {

@@ -1,17 +1,10 @@
 //! No fleet is lost by a bad answer: every kind that is watched, every fault that a hub or anything before it may show, when the
 //! controllers start and while they run. Nothing is deleted; when the fault is over, what should go goes and what should come comes.
 
-#[path = "support/faulty.rs"]
-mod faulty;
-#[path = "support/hub.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod support;
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use devhub::TestHub;
-use faulty::{Fault, Faulty};
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::core::DynamicObject;
 use kube::discovery::ApiResource;
@@ -20,6 +13,9 @@ use serde_json::{Value, json};
 use tidegate::controllers::{Tide, TideOptions};
 use tidegate::snapshot::{Kind, Settings};
 use tidegate::telemetry::Metrics;
+
+use crate::testkit::faulty::{Fault, Faulty};
+use crate::testkit::{hubs, waiting};
 
 /// Longer than it takes to mark an instance, to wait for its time of grace, and to delete it.
 const BAD: Duration = Duration::from_secs(3);
@@ -112,18 +108,18 @@ fn addon(name: &str, strategy: &Value) -> Value {
 }
 
 async fn scene() -> Scene {
-    let hub = support::hub().await;
+    let hub = hubs::hub().await;
     let client = hub.client();
-    support::load(&hub, before()).await;
+    hubs::load(&hub, before()).await;
     let faulty = Faulty::new(client.clone());
     for kind in Kind::ALL {
         faulty.remember(&path(kind)).await;
     }
     let scene = Scene { hub, client, faulty };
-    let tide = support::tide(scene.client.clone(), options()).await;
+    let tide = hubs::tide(scene.client.clone(), options()).await;
     scene.give().await;
     assert!(
-        support::comes(|| scene.is_settled()).await,
+        waiting::comes(|| scene.is_settled()).await,
         "{:?}",
         scene.standing().await
     );
@@ -160,7 +156,7 @@ impl Scene {
             self.label(cluster, json!("prod")).await;
             let instance = json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ManagedClusterAddOn",
                 "metadata": {"name": "byhand", "namespace": cluster}, "spec": {}});
-            support::load(&self.hub, [instance]).await;
+            hubs::load(&self.hub, [instance]).await;
         }
         let decisions: Vec<Value> = CLUSTERS
             .iter()
@@ -214,7 +210,7 @@ impl Scene {
     async fn lives(&self, what: &str) {
         self.label("c1", Value::Null).await;
         // The instance, and its work with it.
-        let goes = support::comes(|| async { self.standing().await.len() == CLUSTERS.len() * 4 - 2 }).await;
+        let goes = waiting::comes(|| async { self.standing().await.len() == CLUSTERS.len() * 4 - 2 }).await;
         assert!(
             goes,
             "{what}: an honest removal goes on: {:?}",
@@ -222,7 +218,7 @@ impl Scene {
         );
         self.label("c1", json!("prod")).await;
         assert!(
-            support::comes(|| self.is_settled()).await,
+            waiting::comes(|| self.is_settled()).await,
             "{what}: {:?}",
             self.standing().await
         );
@@ -243,15 +239,14 @@ async fn shown(scene: &Scene, kind: Kind, fault: Fault, starts: bool) {
             .await
             .expect("the hub answers")
     } else {
-        let tide = support::tide(scene.faulty.client(), options()).await;
+        let tide = hubs::tide(scene.faulty.client(), options()).await;
         scene.faulty.begin(&path, fault);
         tide
     };
     let deletions = scene.faulty.deletions();
-    tokio::time::sleep(BAD).await;
-    assert_eq!(
-        scene.faulty.deletions(),
-        deletions,
+    let nothing_goes = async || scene.faulty.deletions() == deletions;
+    assert!(
+        waiting::stays(BAD, nothing_goes).await,
         "{what}: something was deleted"
     );
     assert_eq!(scene.standing().await, before, "{what}: the fleet has changed");
@@ -279,7 +274,7 @@ async fn matrix(kinds: &[Kind]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_answer_about_any_kind_deletes_anything() {
-    if !support::is_real() {
+    if !hubs::is_real() {
         matrix(&Kind::ALL).await;
     }
 }
@@ -302,7 +297,7 @@ async fn said(scene: &Scene, addon: &str, kind: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reasons_that_nobody_shows_hold_and_are_told_until_they_are_read() {
-    if support::is_real() {
+    if hubs::is_real() {
         return;
     }
     for (kind, object) in [
@@ -317,7 +312,7 @@ async fn reasons_that_nobody_shows_hold_and_are_told_until_they_are_read() {
                 metrics: metrics.clone(),
                 ..options()
             };
-            let tide = support::tide(scene.faulty.client(), options).await;
+            let tide = hubs::tide(scene.faulty.client(), options).await;
             scene.faulty.begin(&path(kind), fault);
             let none = json!({"status": {"decisions": []}});
             scene
@@ -332,7 +327,7 @@ async fn reasons_that_nobody_shows_hold_and_are_told_until_they_are_read() {
                  a fault on purpose: {answer}; it goes on when the hub shows it"
             );
             let told =
-                support::comes(|| async { said(&scene, "byplace", "Stalled").await == expected }).await;
+                waiting::comes(|| async { said(&scene, "byplace", "Stalled").await == expected }).await;
             assert!(told, "{}", said(&scene, "byplace", "Stalled").await);
             let ready = said(&scene, "byplace", "Ready").await;
             assert!(
@@ -346,10 +341,10 @@ async fn reasons_that_nobody_shows_hold_and_are_told_until_they_are_read() {
             );
             assert_eq!(scene.faulty.deletions(), 0);
             scene.faulty.heal();
-            let gone = support::comes(|| async { scene.standing().await.len() == CLUSTERS.len() * 3 }).await;
+            let gone = waiting::comes(|| async { scene.standing().await.len() == CLUSTERS.len() * 3 }).await;
             assert!(gone, "{:?}", scene.standing().await);
             let told =
-                support::comes(|| async { said(&scene, "byplace", "Stalled").await.starts_with("False") })
+                waiting::comes(|| async { said(&scene, "byplace", "Stalled").await.starts_with("False") })
                     .await;
             assert!(told, "{}", said(&scene, "byplace", "Stalled").await);
             tide.shutdown().await;

@@ -4,15 +4,8 @@
 //! The facts of an example become objects of a hub for `check`: what it works out from them must be what the page says. An audit
 //! knows no request: what it cannot be asked is counted below, so that nothing is left out in silence.
 
-#[path = "admission/asked.rs"]
-mod asked;
-#[path = "four_doors/doors.rs"]
 mod doors;
-#[path = "four_doors/hub.rs"]
 mod hub;
-#[path = "admission/pages.rs"]
-mod pages;
-#[path = "four_doors/webhook.rs"]
 mod webhook;
 
 use std::collections::BTreeMap;
@@ -20,11 +13,12 @@ use std::fmt::Write as _;
 
 use doors::{Answer, at_audit, at_check, at_decide, audited_kind};
 use expect_test::expect;
-use pages::{Example, pages};
 use serde_json::Value;
 use tidegate::admission::{Operation, UnknownFacts};
 use tidegate::snapshot::Facts;
 use webhook::Webhook;
+
+use crate::testkit::pages::{Example, pages};
 
 /// A way to the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

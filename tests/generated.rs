@@ -1,4 +1,4 @@
-//! Holds `manifests/crds/` to the output of the types: our own kinds, and those of others, in a folder each. `UPDATE_GENERATED=1` rewrites it.
+//! Holds `manifests/crds/` to the output of the types: our own kinds, and those of others, in a folder each. `UPDATE_EXPECT=1` rewrites it.
 //!
 //! Decides nothing about the schemas themselves: `crd_superset.rs` does.
 
@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 
 use tidegate::api;
 
+use crate::testkit::manifests::repository;
+
 #[test]
 fn manifests_are_what_the_types_say() {
-    let update = std::env::var_os("UPDATE_GENERATED").is_some();
+    let update = std::env::var_os("UPDATE_EXPECT").is_some();
     let mut stale = Vec::new();
     let mut known: BTreeSet<String> = BTreeSet::new();
     for crd in api::crds() {
@@ -47,7 +49,7 @@ fn manifests_are_what_the_types_say() {
     );
     assert!(
         stale.is_empty(),
-        "run again with UPDATE_GENERATED=1; these differ from the types: {stale:#?}"
+        "run again with UPDATE_EXPECT=1; these differ from the types: {stale:#?}"
     );
 }
 
@@ -70,5 +72,5 @@ fn files(folder: &Path) -> Vec<String> {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/crds")
+    repository("manifests/crds")
 }

@@ -3,8 +3,6 @@
 //! The controllers run as a service account with the shipped roles; the agent has what Open Cluster Management gives it:
 //! certificates to ask for, statuses and works of its own namespace. The manifests are those of `tests/attacks/`.
 
-use std::future::Future;
-use std::path::Path;
 use std::process::Command;
 
 use base64::Engine as _;
@@ -18,9 +16,9 @@ use serde_json::{Value, json};
 use tidegate::controllers::{Tide, TideOptions};
 use tidegate::snapshot::{agent_groups, agent_user};
 
-#[path = "support/hub.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod support;
+use crate::testkit::hubs;
+use crate::testkit::manifests::{documents, repository};
+use crate::testkit::waiting::{self, eventually};
 
 const HUB_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 const ADDONS: &str = "addon.open-cluster-management.io/v1alpha1";
@@ -33,14 +31,6 @@ const ADMIN: (&str, &[&str]) = ("kubernetes-admin", &["kubeadm:cluster-admins"])
 struct Scene {
     hub: DevHub,
     tide: Tide,
-}
-
-fn manifests(path: &str) -> Vec<Value> {
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a manifest");
-    let documents = text.split("\n---\n");
-    documents
-        .map(|document| serde_saphyr::from_str(document).expect("YAML"))
-        .collect()
 }
 
 fn binding(name: &str, role: &str, subject: &Value) -> Value {
@@ -94,7 +84,7 @@ fn fleet() -> Vec<Value> {
 
 impl Scene {
     async fn start() -> Self {
-        let definitions = support::definitions().into_iter();
+        let definitions = hubs::definitions().into_iter();
         let builder = definitions.fold(DevHub::builder().authz(Authz::Rbac), Builder::crd);
         let hub = builder.start().await.expect("a hub starts");
         let shipped = [
@@ -106,7 +96,7 @@ impl Scene {
         ];
         let shipped = shipped
             .iter()
-            .flat_map(|file| manifests(&format!("manifests/rbac/{file}.yaml")));
+            .flat_map(|file| documents(&format!("manifests/rbac/{file}.yaml")));
         for object in fleet().into_iter().chain(rights_of_agents()).chain(shipped) {
             hub.preload(&object).await.expect("it is good");
         }
@@ -125,12 +115,12 @@ impl Scene {
         .await
         .expect("decided");
         let client = somebody(&hub, ACCOUNT, &[]);
-        let tide = support::tide(client, TideOptions::default()).await;
+        let tide = hubs::tide(client, TideOptions::default()).await;
         Self { hub, tide }
     }
 
     async fn load(&self, attack: &str) {
-        for object in manifests(&format!("tests/attacks/{attack}.yaml")) {
+        for object in documents(&format!("tests/attacks/{attack}.yaml")) {
             self.hub
                 .preload(&object)
                 .await
@@ -162,7 +152,7 @@ impl Scene {
 
     async fn says(&self, (addon, cluster): (&str, &str), kind: &str, words: &str) {
         let comes =
-            support::comes(|| async { self.condition(addon, cluster, kind).await.contains(words) }).await;
+            waiting::comes(|| async { self.condition(addon, cluster, kind).await.contains(words) }).await;
         let said = self.condition(addon, cluster, kind).await;
         assert!(
             comes,
@@ -267,10 +257,6 @@ async fn honest(scene: &Scene, (addon, cluster): (&str, &str)) {
         )
         .await;
     eventually("the agent gets its own", || scene.is_answered(&name)).await;
-}
-
-async fn eventually<F: Future<Output = bool>>(what: &str, mut check: impl FnMut() -> F) {
-    assert!(support::comes(&mut check).await, "{what}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -389,7 +375,7 @@ fn the_gate_refuses_what_asks_for_more_than_its_own() {
         ("foreign-template", Some(1), "[template/other-addon]"),
     ];
     for (attack, code, rule) in rows {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/attacks/{attack}.yaml"));
+        let file = repository(&format!("tests/attacks/{attack}.yaml"));
         let checked = Command::new(env!("CARGO_BIN_EXE_tidegate"))
             .arg("check")
             .arg(file)

@@ -4,11 +4,6 @@
 //! labels, requests of all kinds. What may be granted at most is found out here from the specs alone, in words of its own; every
 //! plan is compared with it. At the end the lies are taken back, and honest agents must get theirs.
 
-#[path = "plan/world.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod world;
-
-#[path = "identity/drawn.rs"]
 mod drawn;
 
 use std::collections::BTreeSet;
@@ -23,7 +18,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tidegate::plan::{Action, Answer};
 use tidegate::snapshot::{AgentGroups, ConfigRef, ConfigType, Kind, ObjectKey, Settings};
-use world::World;
+
+use crate::testkit::world::World;
 
 /// The hub, and what is known of its specs.
 struct Stage {

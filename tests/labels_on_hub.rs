@@ -1,9 +1,5 @@
 //! A hundred add-ons label one cluster at the same time: nobody waits for anybody.
 
-#[path = "support/hub.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod support;
-
 use std::time::{Duration, Instant};
 
 use kube::api::{Patch, PatchParams};
@@ -15,15 +11,17 @@ use tidegate::api::v1alpha1::ManagedClusterAddOn;
 use tidegate::controllers::TideOptions;
 use tidegate::telemetry::Metrics;
 
+use crate::testkit::{hubs, waiting};
+
 const ADDONS: usize = 100;
 const GROUP: &str = "addon.open-cluster-management.io/v1alpha1";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_add_ons_label_one_cluster_without_a_conflict() {
-    let hub = support::hub().await;
+    let hub = hubs::hub().await;
     let client = hub.client();
     let cluster = "cluster.open-cluster-management.io/v1";
-    support::load(
+    hubs::load(
         &hub,
         [
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "c1"}}),
@@ -38,7 +36,7 @@ async fn a_hundred_add_ons_label_one_cluster_without_a_conflict() {
         let name = format!("a{number}");
         let addon = json!({"apiVersion": GROUP, "kind": "ClusterManagementAddOn", "metadata": {"name": name}, "spec": {}});
         let instance = json!({"apiVersion": GROUP, "kind": "ManagedClusterAddOn", "metadata": {"name": name, "namespace": "c1"}, "spec": {}});
-        support::load(&hub, [addon, instance]).await;
+        hubs::load(&hub, [addon, instance]).await;
         let patched = instances
             .patch_status(&name, &PatchParams::default(), &Patch::Merge(&available))
             .await;
@@ -50,7 +48,7 @@ async fn a_hundred_add_ons_label_one_cluster_without_a_conflict() {
         ..TideOptions::default()
     };
     let begun = Instant::now();
-    let tide = support::tide(client.clone(), options).await;
+    let tide = hubs::tide(client.clone(), options).await;
     let resource = ApiResource {
         group: "cluster.open-cluster-management.io".to_owned(),
         version: "v1".to_owned(),
@@ -68,7 +66,7 @@ async fn a_hundred_add_ons_label_one_cluster_without_a_conflict() {
             .count()
     };
     assert!(
-        support::comes(|| async { labelled().await == ADDONS }).await,
+        waiting::comes(|| async { labelled().await == ADDONS }).await,
         "{} labels",
         labelled().await
     );

@@ -1,9 +1,5 @@
 //! Several replicas on one hub: one writes, the others are ready; a leader that leaves or dies is followed by another.
 
-#[path = "support/hub.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod support;
-
 use std::time::Duration;
 
 use devhub::TestHub;
@@ -13,6 +9,8 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::controllers::{ElectionOptions, Pace, Tide, TideOptions};
+
+use crate::testkit::{hubs, waiting};
 
 /// Fast enough for a test, with the same order as in production.
 const PACE: Pace = Pace {
@@ -32,12 +30,12 @@ async fn replica(client: Client, identity: &str) -> Tide {
         election: Some(election),
         ..TideOptions::default()
     };
-    support::tide(client, options).await
+    hubs::tide(client, options).await
 }
 
 async fn hub() -> TestHub {
-    let hub = support::hub().await;
-    support::load(&hub, objects()).await;
+    let hub = hubs::hub().await;
+    hubs::load(&hub, objects()).await;
     hub
 }
 
@@ -71,7 +69,7 @@ async fn is_there(client: &Client, name: &str) -> bool {
 }
 
 async fn is_installed(client: &Client, name: &str) -> bool {
-    support::comes(|| is_there(client, name)).await
+    waiting::comes(|| is_there(client, name)).await
 }
 
 async fn holder(client: &Client) -> String {
@@ -139,9 +137,9 @@ async fn nobody_writes_while_nobody_leads() {
         .expect("it is stored");
     let tide = replica(hub.client(), "waiting").await;
     give(&client, "one").await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    let absent = async || !is_there(&client, "one").await;
     assert!(
-        !is_there(&client, "one").await,
+        waiting::stays(Duration::from_secs(3), absent).await,
         "a replica that does not lead has written"
     );
     tide.shutdown().await;

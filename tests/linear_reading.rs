@@ -1,16 +1,18 @@
 //! Files that grow: twice the file takes twice the time, whatever it consists of.
 //!
-//! Decides with a wide margin, because machines are busy: what takes the square of its length takes four times as long for
-//! twice the length, and sixteen times for four times.
+//! Decides by the processor's time of this thread, and with a wide margin, because machines are busy: what takes the square of
+//! its length takes four times as long for twice the length, and sixteen times for four times.
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 use tidegate::admission::Enforcement;
 use tidegate::check::{Background, File, MissingFacts, check};
 use tidegate::offline::Dump;
 use tidegate::report::{Format, Style, render};
+
+use crate::testkit::clock::work;
 
 /// What a file may take however small it is: below it no growth is measured.
 const FLOOR: Duration = Duration::from_millis(40);
@@ -29,14 +31,8 @@ fn repeated(count: usize, each: impl Fn(usize) -> String) -> String {
 /// How long something takes for a text.
 type Reader = fn(&str) -> Duration;
 
-fn timed(read: impl FnOnce()) -> Duration {
-    let begun = Instant::now();
-    read();
-    begun.elapsed()
-}
-
 fn enforcement(text: &str) -> Duration {
-    timed(|| drop(std::hint::black_box(Enforcement::parse(text))))
+    work(|| drop(std::hint::black_box(Enforcement::parse(text))))
 }
 
 /// A dump that is read and written again, with all that is looked for in it.
@@ -45,7 +41,7 @@ fn dump(text: &str) -> Duration {
         "metadata": {"name": "a", "namespace": "b"}, "spec": {"x": text}});
     let dump = json!({"kind": "TidegateSnapshot", "format": 1, "takenAt": "2026-01-01T00:00:00Z", "complete": [], "objects": [object]});
     let dump = dump.to_string();
-    timed(|| {
+    work(|| {
         let read = Dump::read(&dump).expect("a dump");
         std::hint::black_box(read.render());
     })
@@ -56,18 +52,18 @@ fn took(text: &str) -> Duration {
         path: "a.yaml".to_owned(),
         text: text.to_owned(),
     }];
-    let begun = Instant::now();
-    let report = check(&files, &Background::default(), MissingFacts::Warn);
-    for format in [
-        Format::Table,
-        Format::Json,
-        Format::Sarif,
-        Format::Junit,
-        Format::Github,
-    ] {
-        std::hint::black_box(render(&report, format, Style::default()));
-    }
-    begun.elapsed()
+    work(|| {
+        let report = check(&files, &Background::default(), MissingFacts::Warn);
+        for format in [
+            Format::Table,
+            Format::Json,
+            Format::Sarif,
+            Format::Junit,
+            Format::Github,
+        ] {
+            std::hint::black_box(render(&report, format, Style::default()));
+        }
+    })
 }
 
 /// Returns what is wrong with how a family of files grows.
@@ -246,14 +242,16 @@ fn credentials_are_looked_for_in_a_time_that_grows_with_the_dump() {
 #[test]
 fn growth_that_is_too_much_is_seen() {
     let slow = |n: usize| {
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_micros((n * n) as u64 / 10) {}
-        "a: 1\n".to_owned()
+        let wanted = Duration::from_micros((n * n) as u64 / 10);
+        let mut done = Duration::ZERO;
+        while done < wanted {
+            done += work(|| {
+                for step in 0..1_000 {
+                    std::hint::black_box(step);
+                }
+            });
+        }
     };
-    let begun = Instant::now();
-    slow(400);
-    let one = begun.elapsed();
-    let begun = Instant::now();
-    slow(3_200);
-    assert!(begun.elapsed() > one.max(FLOOR) * MOST);
+    let (one, eight) = (work(|| slow(400)), work(|| slow(3_200)));
+    assert!(eight > one.max(FLOOR) * MOST);
 }

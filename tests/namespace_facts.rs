@@ -2,10 +2,6 @@
 //!
 //! A namespace that nobody has shown is unknown everywhere: never one without labels.
 
-#[path = "audit/scene.rs"]
-#[expect(dead_code, reason = "audits need more of it")]
-mod scene;
-
 use std::collections::BTreeMap;
 
 use http::{Request, Response};
@@ -13,7 +9,6 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Patch, PatchParams};
 use kube::client::Body;
 use kube::{Api, Client};
-use scene::{Audited, hub, instance, objects, reports, store, until};
 use serde_json::{Value, json};
 use tidegate::admission::{Door, Operation, RequestContext, Rulebook, Told, UnknownFacts, Verdict, decide};
 use tidegate::audit::{Asks, Inputs, Shift};
@@ -23,6 +18,10 @@ use tidegate::field::Violation;
 use tidegate::offline::{Dump, Hub};
 use tidegate::policy::{Origin, PolicySet, Source};
 use tidegate::snapshot::{Facts, Kind, Names, NamespaceFacts, ObjectKey};
+
+use crate::testkit::audited::{Audited, instance, objects, reports, store};
+use crate::testkit::hubs::hub;
+use crate::testkit::waiting::until;
 
 const ADDON: &str = "addon.open-cluster-management.io";
 

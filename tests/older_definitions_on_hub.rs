@@ -1,11 +1,6 @@
 //! The tide on a hub with Open Cluster Management's own definitions, which keep less of a status than ours: everything
 //! works, and what is not kept is not written again and again.
 
-#[path = "support/hub.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod support;
-
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -17,13 +12,16 @@ use serde_json::{Value, json};
 use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::controllers::TideOptions;
 
+use crate::testkit::manifests::repository;
+use crate::testkit::{hubs, manifests, waiting};
+
 const CLUSTERS: usize = 3;
 
 /// Upstream's definitions as our hub can serve them: without the version that needs a conversion. Kinds that upstream does
 /// not have are ours.
 fn older_definitions() -> Vec<Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ocm-crds");
-    let ours = support::definitions().into_iter();
+    let folder = repository("tests/data/ocm-crds");
+    let ours = hubs::definitions().into_iter();
     ours.map(|ours| {
         let plural = ours["spec"]["names"]["plural"].as_str().expect("a plural");
         let Ok(text) = std::fs::read_to_string(folder.join(format!("{plural}.yaml"))) else {
@@ -68,14 +66,14 @@ async fn succeeded(client: &Client) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_older_definitions_drop_is_written_once_and_then_left_out() {
-    let hub = support::hub_with(older_definitions()).await;
+    let hub = hubs::hub_with(older_definitions()).await;
     let client = hub.client();
-    let fleet = support::fleet(client.clone(), CLUSTERS, &[]).await;
+    let fleet = hubs::fleet(client.clone(), CLUSTERS, &[]).await;
     let writes = Arc::new(AtomicUsize::new(0));
     let manager = counted(client.clone(), Arc::clone(&writes));
-    let tide = support::tide(manager, TideOptions::default()).await;
-    support::load(&hub, support::examples()).await;
-    let installed = support::comes(|| async { succeeded(&client).await == CLUSTERS }).await;
+    let tide = hubs::tide(manager, TideOptions::default()).await;
+    hubs::load(&hub, manifests::examples()).await;
+    let installed = waiting::comes(|| async { succeeded(&client).await == CLUSTERS }).await;
     assert!(installed, "{} have it", succeeded(&client).await);
     let addons: Api<ClusterManagementAddOn> = Api::all(client.clone());
     let addon = addons.get("helloworld").await.expect("the add-on");
@@ -86,7 +84,7 @@ async fn what_older_definitions_drop_is_written_once_and_then_left_out() {
     );
 
     // The last labels and events come; then every further write would be one that is tried again.
-    support::at_rest(Duration::from_secs(3), async || writes.load(Ordering::SeqCst)).await;
+    waiting::at_rest(Duration::from_secs(3), async || writes.load(Ordering::SeqCst)).await;
     tide.shutdown().await;
     fleet.shutdown().await;
     hub.shutdown().await;

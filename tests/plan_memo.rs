@@ -2,14 +2,12 @@
 //!
 //! That they equal the plans without a memo is asserted by `World::plan`, here and in every story and property of plans.
 
-#[path = "plan/world.rs"]
-mod world;
-
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tidegate::plan::Memo;
 use tidegate::snapshot::{Kind, ObjectKey, Settings};
-use world::World;
+
+use crate::testkit::world::World;
 
 const GROUP: &str = "addon.open-cluster-management.io";
 const CLUSTERS: usize = 12;

@@ -1,9 +1,6 @@
 //! Properties of plans: they come to an end, they keep their invariants, and the order of events never matters.
 
-#[path = "plan/edits.rs"]
 mod edits;
-#[path = "plan/world.rs"]
-mod world;
 
 use edits::{edit_addon, put_addon, put_rolling, put_rollout};
 use jiff::SignedDuration;
@@ -12,7 +9,8 @@ use serde_json::json;
 use tidegate::hash::SpecHash;
 use tidegate::plan;
 use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
-use world::World;
+
+use crate::testkit::world::World;
 
 const GROUP: &str = "addon.open-cluster-management.io";
 

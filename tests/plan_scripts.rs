@@ -1,24 +1,16 @@
 //! Plan scripts: stories in `tests/plan/*.txt`, told to a hub in memory; what was planned stands beside them in `*.out`.
 //!
-//! `UPDATE=1 cargo test --test plan_scripts` writes the outputs anew. Every story ends with a proof: after the last
+//! `UPDATE_EXPECT=1 cargo test --test suite plan_scripts::` writes the outputs anew. Every story ends with a proof: after the last
 //! line, plans come to an end and leave nothing to write.
 
-#[path = "plan/any_kind.rs"]
 mod any_kind;
-#[path = "plan/hooks.rs"]
+mod asked;
 mod hooks;
-#[path = "plan/rollout_words.rs"]
 mod rollout_words;
-#[path = "plan/templates.rs"]
 mod templates;
-#[path = "plan/versions.rs"]
 mod versions;
-#[path = "plan/words.rs"]
 mod words;
-#[path = "plan/world.rs"]
-mod world;
 
-#[path = "plan/registration.rs"]
 mod registration;
 
 use std::fmt::Write as _;
@@ -33,11 +25,13 @@ use tidegate::snapshot::{
     Vocabulary,
 };
 use words::{condition_line, expand, reference_line, shape};
-use world::World;
+
+use crate::testkit::manifests::repository;
+use crate::testkit::world::World;
 
 #[test]
 fn every_story_ends_as_written() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plan");
+    let folder = repository("tests/plan");
     let mut stories: Vec<PathBuf> = std::fs::read_dir(&folder)
         .expect("the folder of stories")
         .map(|entry| entry.expect("an entry").path())
@@ -53,7 +47,7 @@ fn tell(story: &Path) -> Option<String> {
     let script = std::fs::read_to_string(story).expect("a story");
     let told = Teller::new(&script).tell(&script);
     let golden = story.with_extension("out");
-    if std::env::var_os("UPDATE").is_some() {
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&golden, &told).expect("the output is written");
         return None;
     }

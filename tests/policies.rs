@@ -4,12 +4,14 @@
 //! Decides nothing: `tidegate policy test` does.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tidegate::cli::policy::run_tests;
 
+use crate::testkit::manifests::repository;
+
 fn library() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("policies")
+    repository("policies")
 }
 
 fn policies() -> Vec<String> {

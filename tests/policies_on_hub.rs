@@ -1,6 +1,5 @@
 //! Policies on the dev hub: one that is stored is in force at once, its status says so, and one that breaks stays as it was.
 
-use std::future::Future;
 use std::time::Duration;
 
 use devhub::{DevHub, TestHub};
@@ -13,6 +12,8 @@ use tidegate::policy::{Origin, Source};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+
+use crate::testkit::waiting::until;
 
 fn document(name: &str, expression: &str) -> Value {
     json!({
@@ -27,20 +28,6 @@ fn document(name: &str, expression: &str) -> Value {
 
 fn policy(name: &str, expression: &str) -> AddOnPolicy {
     serde_json::from_value(document(name, expression)).expect("a policy")
-}
-
-async fn until<T, F: Future<Output = Option<T>>>(what: &'static str, mut look: impl FnMut() -> F) -> T {
-    let looking = async {
-        loop {
-            if let Some(found) = look().await {
-                return found;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_mins(1), looking)
-        .await
-        .expect(what)
 }
 
 /// Returns `Ready` of a policy: reason, message of `Compiled`, generation in force.

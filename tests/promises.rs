@@ -1,15 +1,7 @@
 //! What `docs/promises.md` promises: every test that it names exists, and here are those that stood nowhere else.
 
-#[path = "admission/asked.rs"]
-#[expect(dead_code, reason = "pages need more of it than these questions")]
-mod asked;
-#[path = "admission/pages.rs"]
-mod pages;
-
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
-use pages::{Example, pages};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use tidegate::admission::{Door, Endpoint, Request, RequestContext, Rulebook, configurations, decide, wire};
@@ -17,9 +9,9 @@ use tidegate::offline::Hub;
 use tidegate::plan::{self, Action};
 use tidegate::snapshot::{Kind, Settings};
 
-fn repository(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
-}
+use crate::testkit::asked;
+use crate::testkit::manifests::repository;
+use crate::testkit::pages::{Example, pages};
 
 /// The rows of a section of the page: number, and the tests that are named.
 fn rows(section: &str) -> BTreeMap<u32, Vec<String>> {
@@ -101,10 +93,7 @@ fn every_promise_is_held_by_tests_that_exist() {
             }
         }
     }
-    assert!(
-        !has_test("tests/promises.rs", "repository"),
-        "a function is no test"
-    );
+    assert!(!has_test("tests/promises.rs", "asks"), "a function is no test");
     assert!(!has_test("tests/promises.rs", "never_written"));
 }
 

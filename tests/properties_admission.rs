@@ -1,9 +1,5 @@
 //! Properties of the gate: it never panics, adds nothing twice, and accepts only what the planner can read.
 
-#[path = "admission/asked.rs"]
-mod asked;
-
-use asked::{Asked, WrittenFacts};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -15,6 +11,8 @@ use tidegate::model::{
     RolloutStrategy,
 };
 use tidegate::snapshot::Facts;
+
+use crate::testkit::asked::{Asked, WrittenFacts};
 
 /// Every key that some rule or stage looks at, so that wild documents reach deep.
 const KEYS: [&str; 40] = [

@@ -2,11 +2,12 @@
 //!
 //! Decides nothing about the server: suites that run on it do.
 
-use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::testkit::manifests::repository;
+
 fn script(arguments: &[&str]) -> Output {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real/assets.sh");
+    let path = repository("tests/real/assets.sh");
     let mut command = Command::new("bash");
     command.arg(path).args(arguments);
     command.output().expect("bash runs")
@@ -14,7 +15,7 @@ fn script(arguments: &[&str]) -> Output {
 
 #[test]
 fn the_script_is_bash_and_tells_how_it_is_used() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real/assets.sh");
+    let path = repository("tests/real/assets.sh");
     let read = Command::new("bash")
         .arg("-n")
         .arg(path)

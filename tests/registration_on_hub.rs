@@ -1,14 +1,6 @@
 //! Registration on the dev hub: a real certificate request is approved and signed, a wrong requester gets nothing, permissions
 //! and token infrastructure appear as objects and go again.
 
-#[path = "support/agent.rs"]
-mod agent;
-#[path = "support/hub.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod support;
-
-use std::future::Future;
-
 use devhub::TestHub;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
@@ -22,6 +14,9 @@ use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::controllers::{Tide, TideOptions};
 use tidegate::model::HubNamespaces;
 use x509_parser::prelude::{FromDer, X509Certificate};
+
+use crate::testkit::waiting::eventually;
+use crate::testkit::{agent, hubs};
 
 const HUB_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 const OWN_SIGNER: &str = "example.com/hello";
@@ -48,11 +43,11 @@ struct Scene {
 
 impl Scene {
     async fn start() -> Self {
-        let hub = support::hub().await;
+        let hub = hubs::hub().await;
         let client = hub.client();
         let mut options = TideOptions::default();
         options.settings.hub_namespaces = HubNamespaces::of(["shared"]);
-        let tide = support::tide(client.clone(), options).await;
+        let tide = hubs::tide(client.clone(), options).await;
         let scene = Self { hub, client, tide };
         for object in agent::rights() {
             scene.load(object).await;
@@ -149,10 +144,6 @@ impl Scene {
         self.tide.shutdown().await;
         self.hub.shutdown().await;
     }
-}
-
-async fn eventually<F: Future<Output = bool>>(what: &str, mut check: impl FnMut() -> F) {
-    assert!(support::comes(&mut check).await, "{what}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

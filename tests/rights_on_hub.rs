@@ -4,20 +4,9 @@
 //! Nothing that was needed may have been forbidden, and what was granted and not used has a reason here. What the accounts must
 //! never be able to do is asked as the accounts.
 
-#[path = "support/agent.rs"]
-mod agent;
-#[path = "rights/manifests.rs"]
 mod manifests;
-#[path = "rights/recorder.rs"]
 mod recorder;
-#[path = "audit/scene.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod scene;
-#[path = "rights/stories.rs"]
 mod stories;
-#[path = "support/hub.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod support;
 
 use std::collections::BTreeSet;
 
@@ -28,6 +17,8 @@ use kube::{Api, Client};
 use manifests::{Granted, files, granted, objects, rules};
 use recorder::{Record, acting_as};
 use serde_json::{Value, json};
+
+use crate::testkit::hubs;
 
 const GATE: &str = "tidegate-gate";
 const CONTROLLERS: &str = "tidegate-controllers";
@@ -42,13 +33,13 @@ const EVERYTHING: [&str; 5] = [
 /// A hub that asks for rights, with the manifests that are named and the role of a cluster bound in `c1`.
 async fn hub(files: &[&str]) -> TestHub {
     let builder = DevHub::builder().authz(Authz::Rbac).controllers(Controller::ALL);
-    let builder = support::definitions()
+    let builder = hubs::definitions()
         .into_iter()
         .fold(builder, devhub::Builder::crd);
     let hub = TestHub::of(builder).await.expect("the hub starts");
     let namespace = |name: &str, labels: Value| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}});
     let label = json!({"open-cluster-management.io/cluster-name": "c1"});
-    support::load(
+    hubs::load(
         &hub,
         [
             namespace("tidegate", json!({})),
@@ -57,7 +48,7 @@ async fn hub(files: &[&str]) -> TestHub {
         ],
     )
     .await;
-    support::load(&hub, files.iter().flat_map(|file| objects(file))).await;
+    hubs::load(&hub, files.iter().flat_map(|file| objects(file))).await;
     hub
 }
 
@@ -186,7 +177,7 @@ const REASONS: &[Reason] = &[
 #[tokio::test(flavor = "multi_thread")]
 async fn the_controllers_need_what_they_are_granted_and_nothing_else() {
     let hub = hub(&EVERYTHING).await;
-    support::load(&hub, [bound_in("c1")]).await;
+    hubs::load(&hub, [bound_in("c1")]).await;
     let record = Record::default();
     let client = acting_as(CONTROLLERS, &hub.client(), &record);
     stories::of_the_controllers(&hub, client).await;
@@ -334,7 +325,7 @@ async fn can(client: &Client, (verb, group, resource, subresource, namespace, na
 #[tokio::test(flavor = "multi_thread")]
 async fn neither_account_can_take_over_the_hub() {
     let hub = hub(&EVERYTHING).await;
-    support::load(&hub, [bound_in("c1")]).await;
+    hubs::load(&hub, [bound_in("c1")]).await;
     let (gate, controllers) = (
         acting_as(GATE, &hub.client(), &Record::default()),
         acting_as(CONTROLLERS, &hub.client(), &Record::default()),
@@ -348,7 +339,7 @@ async fn neither_account_can_take_over_the_hub() {
         assert!(!can(&gate, act).await, "the gate can {act:?}");
     }
     // In one process the account of the controllers reads what the gate reads, and nothing more.
-    support::load(&hub, objects("one-process.yaml")).await;
+    hubs::load(&hub, objects("one-process.yaml")).await;
     for act in NEVER {
         assert!(!can(&controllers, act).await, "one process can {act:?}");
     }
@@ -359,7 +350,7 @@ async fn neither_account_can_take_over_the_hub() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_policy_holds_the_controllers_to_namespaces_of_clusters() {
     let hub = hub(&EVERYTHING).await;
-    support::load(&hub, objects("registration-everywhere.yaml")).await;
+    hubs::load(&hub, objects("registration-everywhere.yaml")).await;
     let client = acting_as(CONTROLLERS, &hub.client(), &Record::default());
     let post = |path: String, body: Value| {
         let client = client.clone();

@@ -3,21 +3,17 @@
 //! A page is Markdown. `yaml facts` blocks say what is known (before the first example: for the whole page); `yaml old`,
 //! `yaml object`, `yaml delete` and `yaml status` blocks make a question; the `text answer` block is the expected answer.
 //! `<450 KiB of text>` and `<10,001 empty objects>` in an object stand for so much.
-//! `UPDATE_EXPECT=1 cargo test --test rule_pages` writes the answers; read them before you keep them.
-
-#[path = "admission/asked.rs"]
-mod asked;
-#[path = "admission/pages.rs"]
-mod pages;
+//! `UPDATE_EXPECT=1 cargo test --test suite rule_pages::` writes the answers; read them before you keep them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use asked::{Asked, DEFINITIONS, resource};
-use pages::{Example, pages};
 use serde_json::Value;
 use tidegate::admission::{Door, RequestContext, Rulebook, UnknownFacts, Verdict, catalogue};
 use tidegate::field::{Path, Segment, Violation};
+
+use crate::testkit::asked::{Asked, DEFINITIONS, resource};
+use crate::testkit::pages::{Example, pages};
 
 #[test]
 fn every_example_gets_the_answer_on_its_page() {

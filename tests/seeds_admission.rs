@@ -1,22 +1,18 @@
 //! The seeds' own manifests, asked one by one: what a seed shows as right is accepted, what it calls invalid is refused.
 
-#[path = "admission/asked.rs"]
-mod asked;
-
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
 
-use asked::{Asked, WrittenFacts};
 use serde_json::Value;
 use tidegate::admission::Door;
 use tidegate::api::v1alpha1::ClusterManagementAddOn;
 use tidegate::snapshot::Facts;
 
+use crate::testkit::asked::{Asked, WrittenFacts};
+use crate::testkit::manifests::repository;
+
 fn read(file: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/seeds")
-        .join(file);
+    let path = repository("tests/seeds").join(file);
     std::fs::read_to_string(&path)
         .map_err(|error| format!("{}: {error}", path.display()))
         .expect("a file")

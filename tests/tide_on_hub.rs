@@ -1,11 +1,6 @@
 //! The tide on the dev hub with simulated clusters: install, silence, upgrade, one failing cluster, deletion.
 
-#[path = "support/hub.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod support;
-
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::time::Duration;
 
 use devhub::TestHub;
@@ -13,10 +8,13 @@ use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use spokes::{Fault, Fleet};
-use support::condition;
 use tidegate::api::v1alpha1::{AddOnDeploymentConfig, ClusterManagementAddOn, ManagedClusterAddOn};
 use tidegate::api::work::ManifestWork;
 use tidegate::controllers::{Tide, TideOptions};
+
+use crate::testkit::hubs::{self, condition};
+use crate::testkit::manifests;
+use crate::testkit::waiting::{self, eventually_or};
 
 const ADDON: &str = "helloworld";
 const CLUSTERS: usize = 5;
@@ -29,11 +27,11 @@ struct Scene {
 }
 
 async fn scene() -> Scene {
-    let hub = support::hub().await;
+    let hub = hubs::hub().await;
     let client = hub.client();
-    let fleet = support::fleet(client.clone(), CLUSTERS, &[]).await;
-    let tide = support::tide(client.clone(), TideOptions::default()).await;
-    support::load(&hub, support::examples()).await;
+    let fleet = hubs::fleet(client.clone(), CLUSTERS, &[]).await;
+    let tide = hubs::tide(client.clone(), TideOptions::default()).await;
+    hubs::load(&hub, manifests::examples()).await;
     Scene {
         hub,
         client,
@@ -115,19 +113,16 @@ impl Scene {
     }
 }
 
-async fn eventually<F: Future<Output = bool>>(what: &str, scene: &Scene, mut check: impl FnMut() -> F) {
-    assert!(
-        support::comes(&mut check).await,
-        "{what}: {:#?}",
-        scene.reasons().await
-    );
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_add_on_is_installed_upgraded_and_removed_on_simulated_clusters() {
     let scene = scene().await;
     let mut told = scene.tide.progress();
-    eventually("all install", &scene, || scene.all_are("InstallSucceed")).await;
+    eventually_or(
+        "all install",
+        || scene.reasons(),
+        || scene.all_are("InstallSucceed"),
+    )
+    .await;
     every_instance_carries_its_hashes(&scene).await;
     assert!(scene.tide.facts().load().is_complete());
     assert!(told.try_recv().is_ok(), "nobody was told");
@@ -135,7 +130,12 @@ async fn an_add_on_is_installed_upgraded_and_removed_on_simulated_clusters() {
     nobody_is_written_to(&scene).await;
 
     scene.greet("good morning").await;
-    eventually("all upgrade", &scene, || scene.all_are("UpgradeSucceed")).await;
+    eventually_or(
+        "all upgrade",
+        || scene.reasons(),
+        || scene.all_are("UpgradeSucceed"),
+    )
+    .await;
 
     one_cluster_fails_and_recovers(&scene).await;
 
@@ -144,9 +144,11 @@ async fn an_add_on_is_installed_upgraded_and_removed_on_simulated_clusters() {
         .delete(ADDON, &kube::api::DeleteParams::default())
         .await
         .expect("the add-on is deleted");
-    eventually("nothing is left", &scene, || async {
-        scene.versions().await.is_empty()
-    })
+    eventually_or(
+        "nothing is left",
+        || scene.reasons(),
+        || async { scene.versions().await.is_empty() },
+    )
     .await;
     scene.stop().await;
 }
@@ -179,7 +181,7 @@ async fn every_instance_carries_its_hashes(scene: &Scene) {
 
 async fn nobody_is_written_to(scene: &Scene) {
     // Once everything is done, nobody is written to any more. Agents report on their own; give them time to finish.
-    support::at_rest(Duration::from_secs(2), || scene.versions()).await;
+    waiting::at_rest(Duration::from_secs(2), || scene.versions()).await;
 }
 
 async fn one_cluster_fails_and_recovers(scene: &Scene) {
@@ -188,21 +190,27 @@ async fn one_cluster_fails_and_recovers(scene: &Scene) {
     };
     scene.fleet.set_fault("cluster3", fault).expect("a fault");
     scene.greet("good night").await;
-    eventually("one fails and the others finish", scene, || async {
-        let reasons = scene.reasons().await;
-        let failed = |(cluster, reason): (&String, &String)| {
-            if cluster == "cluster3" {
-                reason.starts_with("UpgradeFailed False") && reason.contains("no room left")
-            } else {
-                reason.starts_with("UpgradeSucceed")
-            }
-        };
-        reasons.len() == CLUSTERS && reasons.iter().all(failed)
-    })
+    eventually_or(
+        "one fails and the others finish",
+        || scene.reasons(),
+        || async {
+            let reasons = scene.reasons().await;
+            let failed = |(cluster, reason): (&String, &String)| {
+                if cluster == "cluster3" {
+                    reason.starts_with("UpgradeFailed False") && reason.contains("no room left")
+                } else {
+                    reason.starts_with("UpgradeSucceed")
+                }
+            };
+            reasons.len() == CLUSTERS && reasons.iter().all(failed)
+        },
+    )
     .await;
     scene.fleet.clear_faults("cluster3").expect("a cluster");
-    eventually("the failed one recovers", scene, || {
-        scene.all_are("UpgradeSucceed")
-    })
+    eventually_or(
+        "the failed one recovers",
+        || scene.reasons(),
+        || scene.all_are("UpgradeSucceed"),
+    )
     .await;
 }

@@ -4,29 +4,21 @@
 //! Decides by the processor's time of this thread, which other programs do not change much, by ratios, and only after a
 //! second look. Lasts about a minute; `TIDEGATE_TIME_SECONDS` and `TIDEGATE_TIME_ITEMS` make it longer and larger.
 
-#[path = "admission/asked.rs"]
-#[expect(
-    dead_code,
-    reason = "shared by the tests of admission; this one needs the facts and the definitions"
-)]
-mod asked;
-#[path = "time/clock.rs"]
-mod clock;
-#[path = "time/grow.rs"]
 mod grow;
 
 use std::fs;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use asked::{DEFINITIONS, WrittenFacts};
-use clock::work;
 use grow::{Filling, Place, places};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use tidegate::admission::{Door, Operation, Request, RequestContext, Rulebook, decide, wire};
 use tidegate::policy::{Origin, PolicySet, Source};
 use tidegate::snapshot::Facts;
+
+use crate::testkit::asked::{DEFINITIONS, WrittenFacts};
+use crate::testkit::clock::work;
+use crate::testkit::manifests::repository;
 
 const GROUP: &str = "addon.open-cluster-management.io";
 /// What is linear doubles, what is quadratic takes four times as long; half-way between they are told apart.
@@ -109,7 +101,7 @@ fn rulebook(documents: &[Value]) -> Rulebook {
 
 /// The library of policies.
 fn library() -> Vec<Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies");
+    let folder = repository("policies");
     let entries = fs::read_dir(folder).expect("the library is there").flatten();
     let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
     files.retain(|file| file.extension().is_some_and(|ext| ext == "yaml"));

@@ -2,13 +2,15 @@
 //!
 //! Walks the sources, not a list: a reason or an annotation that somebody adds without a sentence fails here.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tidegate::explain::explain;
 
+use crate::testkit::manifests::repository;
+
 fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    let mut folders = vec![repository(folder)];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).expect("a folder of sources").flatten() {
             let path = entry.path();
@@ -141,7 +143,7 @@ fn every_reason_that_the_code_can_write_is_explained() {
 
 #[test]
 fn every_name_of_the_interface_is_explained() {
-    let names = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api/names.rs");
+    let names = repository("src/api/names.rs");
     let names = std::fs::read_to_string(names).expect("the names");
     let mut seen = 0;
     let mut unknown = Vec::new();

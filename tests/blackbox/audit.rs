@@ -1,8 +1,7 @@
 //! The audit as people meet it: `kubectl get policyreports` shows what is wrong with what was there before the gate.
 
-use std::path::PathBuf;
-
 use crate::rig::Dev;
+use crate::rig::repository;
 
 /// What came in while nobody was asked: the gate is told of nothing that only changes beside it.
 const POLICY: &str = "\
@@ -25,7 +24,7 @@ fn columns(line: &str) -> Vec<&str> {
 #[test]
 fn what_was_there_before_a_policy_is_reported_and_shown_in_columns() {
     let dev = Dev::start(&["--clusters", "2"]);
-    let definitions = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/reports/policyreports.yaml");
+    let definitions = repository("tests/data/reports/policyreports.yaml");
     dev.succeed(&["apply", "-f", &definitions.to_string_lossy()]);
     let applied = dev.apply(POLICY);
     assert!(applied.ok, "{}", applied.stderr);

@@ -132,7 +132,7 @@ fn generated_files_are_what_the_binary_prints() {
 
 fn same_as_committed(file: &str, printed: &str) {
     let path = repository(file);
-    if std::env::var_os("UPDATE_GENERATED").is_some() {
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("writable");
         std::fs::write(&path, printed).expect("writable");
         return;
@@ -140,6 +140,6 @@ fn same_as_committed(file: &str, printed: &str) {
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         committed == printed,
-        "{file} is not what the binary prints; UPDATE_GENERATED=1 rewrites it"
+        "{file} is not what the binary prints; UPDATE_EXPECT=1 rewrites it"
     );
 }

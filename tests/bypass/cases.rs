@@ -4,7 +4,6 @@
 //! says which rule they break.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -14,8 +13,9 @@ use tidegate::admission::{Door, Operation, Request, RequestContext, Rulebook, Ve
 use tidegate::policy::{Origin, PolicySet, Source};
 use tidegate::snapshot::Facts;
 
-use crate::asked::{WrittenFacts, resource};
-use crate::pages::pages;
+use crate::testkit::asked::{WrittenFacts, resource};
+use crate::testkit::manifests::repository;
+use crate::testkit::pages::pages;
 
 /// One denied object, and the world in which it is denied.
 #[derive(Clone)]
@@ -192,7 +192,7 @@ pub(crate) fn of_rules() -> (Vec<Candidates>, Vec<Value>, Vec<&'static str>) {
 
 /// Returns one case a validation of the policies in `policies/`, and those that refuse nothing.
 pub(crate) fn of_policies() -> (Vec<Case>, Vec<String>) {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("policies");
+    let folder = repository("policies");
     let mut names: Vec<String> = std::fs::read_dir(&folder)
         .expect("the policies")
         .filter_map(|entry| entry.expect("an entry").file_name().into_string().ok())

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::rig::{Ask, OTHER, address, ask, collection};
+use super::rig::{Ask, OTHER, address, ask, collection};
 
 /// Annotations and finalizers that only make an object larger begin like this.
 pub(crate) const PADDING: &str = "pad.example.com/";

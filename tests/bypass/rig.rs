@@ -17,8 +17,8 @@ use tidegate::server::{Authority, Gate, GateOptions};
 use tidegate::telemetry::Metrics;
 use tokio::sync::Mutex;
 
-use crate::asked::resource;
-use crate::cases::Case;
+use super::cases::Case;
+use crate::testkit::asked::resource;
 
 /// The other version in which our kinds are served here.
 pub(crate) const OTHER: &str = "v1beta1";

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tidegate::plan::Action;
 use tidegate::snapshot::Kind;
 
-use super::status_table::{ADDON, INSTANCE, PROGRESSION, Table, addon, instance};
+use crate::testkit::status_table::{ADDON, INSTANCE, PROGRESSION, Table, addon, instance};
 
 /// A status that a plan writes is one of those that there are.
 pub(crate) fn contradiction(action: &Action) -> Result<(), String> {

@@ -10,8 +10,8 @@ use tidegate::offline::Identity;
 use tidegate::report::{Finding, Severity};
 use tidegate::snapshot::{Facts, Kind};
 
-use crate::hub;
-use crate::pages::Example;
+use super::hub;
+use crate::testkit::pages::Example;
 
 /// A verdict; what a door cannot show is absent.
 #[derive(Debug, Default)]

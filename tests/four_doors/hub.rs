@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tidegate::offline::Hub;
 use tidegate::snapshot::Kind;
 
-use crate::asked::WrittenFacts;
+use crate::testkit::asked::WrittenFacts;
 
 const ADDON: &str = "addon.open-cluster-management.io/v1alpha1";
 const CLUSTER: &str = "cluster.open-cluster-management.io";

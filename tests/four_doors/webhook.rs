@@ -20,9 +20,9 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio_rustls::TlsConnector;
 
-use crate::asked::resource;
-use crate::doors::Answer;
-use crate::pages::Example;
+use super::doors::Answer;
+use crate::testkit::asked::resource;
+use crate::testkit::pages::Example;
 
 /// A gate and a connection to it.
 pub(crate) struct Webhook {

@@ -7,7 +7,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::support;
 use devhub::TestHub;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::ApiResource;
@@ -19,7 +18,9 @@ use tidegate::controllers::{Tide, TideOptions};
 use tidegate::server::{Authority, Gate, GateOptions};
 use tokio::time::Instant;
 
-use crate::tools::Tool;
+use super::tools::Tool;
+use crate::testkit::hubs;
+use crate::testkit::waiting::eventually;
 
 /// Everything that runs.
 pub(crate) struct Scene {
@@ -34,8 +35,8 @@ pub(crate) struct Scene {
 impl Scene {
     /// Starts everything. The add-on `placed` is for both clusters, and its placement gives an install namespace.
     pub(crate) async fn start() -> Self {
-        let hub = support::hub().await;
-        let fleet = support::fleet(hub.client(), 2, &[]).await;
+        let hub = hubs::hub().await;
+        let fleet = hubs::fleet(hub.client(), 2, &[]).await;
         let tide = Tide::start(hub.client(), TideOptions::default())
             .await
             .expect("the tide starts");
@@ -286,13 +287,4 @@ fn plain<E: Display>(outcome: Result<DynamicObject, E>, manifest: &Value) -> Val
 /// When a test stops waiting.
 fn patience() -> Instant {
     Instant::now() + Duration::from_mins(1)
-}
-
-/// Waits until something holds.
-async fn eventually(what: &str, holds: impl AsyncFn() -> bool) {
-    let patience = patience();
-    while !holds().await {
-        assert!(Instant::now() < patience, "still not so: {what}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
 }

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::scene::LAST_APPLIED;
+use super::scene::LAST_APPLIED;
 
 /// A GitOps tool.
 pub(crate) trait Tool: Sync {

@@ -1,4 +1,4 @@
-//! Holds the table in the README to the list of known differences. `UPDATE_GENERATED=1` rewrites it.
+//! Holds the table in the README to the list of known differences. `UPDATE_EXPECT=1` rewrites it.
 //!
 //! Decides nothing about the differences themselves: `tests/golden` does.
 
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const BEGIN: &str =
-    "<!-- generated: compatibility (UPDATE_GENERATED=1 cargo test -p devhub --test compatibility) -->\n";
+    "<!-- generated: compatibility (UPDATE_EXPECT=1 cargo test -p devhub --test compatibility) -->\n";
 const END: &str = "<!-- end of generated text -->";
 
 #[test]
@@ -16,13 +16,13 @@ fn the_readme_tells_every_known_difference() {
     let path = folder().join("README.md");
     let readme = fs::read_to_string(&path).expect("the README is there");
     let wanted = replaced(&readme, &table());
-    if std::env::var_os("UPDATE_GENERATED").is_some() {
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&path, &wanted).expect("the README can be written");
         return;
     }
     assert!(
         readme == wanted,
-        "run again with UPDATE_GENERATED=1; the table of the README is not that of the list"
+        "run again with UPDATE_EXPECT=1; the table of the README is not that of the list"
     );
 }
 

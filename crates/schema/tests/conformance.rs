@@ -60,7 +60,7 @@ fn every_case_passes_or_is_a_known_difference() {
     publish(&table);
 }
 
-/// Compares the table with the one in `docs/cel.md`; `UPDATE_GENERATED=1` writes it there.
+/// Compares the table with the one in `docs/cel.md`; `UPDATE_EXPECT=1` writes it there.
 fn publish(table: &str) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cel.md");
     let page = std::fs::read_to_string(&path).expect("docs/cel.md exists");
@@ -73,8 +73,8 @@ fn publish(table: &str) {
         return;
     }
     assert!(
-        std::env::var_os("UPDATE_GENERATED").is_some(),
-        "docs/cel.md is out of date: run this test with UPDATE_GENERATED=1"
+        std::env::var_os("UPDATE_EXPECT").is_some(),
+        "docs/cel.md is out of date: run this test with UPDATE_EXPECT=1"
     );
     std::fs::write(&path, format!("{before}{start}{table}{end}{after}")).expect("docs/cel.md can be written");
 }

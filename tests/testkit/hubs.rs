@@ -4,11 +4,6 @@
 //!
 //! Decides nothing about what is tested; each test has its own objects and its own picture of what went wrong.
 
-use std::fmt::Debug;
-use std::future::Future;
-use std::path::Path;
-use std::time::{Duration, Instant};
-
 use devhub::{DevHub, TestHub};
 use kube::Client;
 use serde_json::Value;
@@ -76,24 +71,6 @@ pub(crate) async fn load(hub: &TestHub, objects: impl IntoIterator<Item = Value>
     }
 }
 
-/// Returns the objects of `manifests/examples` in the order of their files.
-pub(crate) fn examples() -> Vec<Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/examples");
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .expect("the examples")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
-        .collect();
-    files.sort();
-    let texts = files
-        .iter()
-        .map(|file| std::fs::read_to_string(file).expect("an example"));
-    texts
-        .flat_map(|text| text.split("\n---\n").map(ToOwned::to_owned).collect::<Vec<_>>())
-        .map(|document| serde_saphyr::from_str(&document).expect("YAML"))
-        .collect()
-}
-
 /// Returns reason, status and message of a condition; empty when it is absent.
 pub(crate) fn condition(instance: &ManagedClusterAddOn, kind: &str) -> String {
     let status = instance.status.clone().unwrap_or_default();
@@ -101,39 +78,4 @@ pub(crate) fn condition(instance: &ManagedClusterAddOn, kind: &str) -> String {
     found
         .map(|found| format!("{} {} {}", found.reason, found.status, found.message))
         .unwrap_or_default()
-}
-
-/// How long a slow machine may take for anything.
-const PATIENCE: Duration = Duration::from_mins(1);
-
-/// Waits until something is seen unchanged for so long, and returns it.
-///
-/// What is written again and again at a shorter interval never comes to rest, which is a panic.
-pub(crate) async fn at_rest<T: PartialEq + Debug, F: Future<Output = T>>(
-    quiet: Duration,
-    mut look: impl FnMut() -> F,
-) -> T {
-    let patience = Instant::now() + PATIENCE;
-    let (mut seen, mut since) = (look().await, Instant::now());
-    while since.elapsed() < quiet {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        let now = look().await;
-        if now != seen {
-            assert!(Instant::now() < patience, "it never comes to rest: {now:?}");
-            (seen, since) = (now, Instant::now());
-        }
-    }
-    seen
-}
-
-/// Waits up to a minute; returns whether it came to be so.
-pub(crate) async fn comes<F: Future<Output = bool>>(mut check: impl FnMut() -> F) -> bool {
-    let patience = Instant::now() + PATIENCE;
-    while Instant::now() < patience {
-        if check().await {
-            return true;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    check().await
 }

@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
+use crate::rig::repository;
+
 /// Hubs that run side by side; more would only make each other slow.
 const SIDE_BY_SIDE: usize = 2;
 
 #[test]
 fn every_story_ends_as_it_is_told() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stories");
+    let folder = repository("tests/stories");
     let mut stories: Vec<String> = std::fs::read_dir(&folder)
         .expect("the folder of stories")
         .map(|entry| entry.expect("an entry").path())
@@ -43,9 +45,7 @@ fn every_story_ends_as_it_is_told() {
 fn a_story_that_is_not_so_fails() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for file in ["run", "lib.bash"] {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/stories")
-            .join(file);
+        let from = repository("tests/stories").join(file);
         std::fs::copy(from, folder.path().join(file)).expect("a copy");
     }
     let story = "# flags: --clusters 1\nis cluster7 kubectl get managedclusters -o 'jsonpath={.items[*].metadata.name}'\n";

@@ -5,8 +5,8 @@
 use serde_json::Value;
 use tidegate::snapshot::{Kind, ObjectKey};
 
-use super::world::Group;
 use super::{Teller, expand, key, unknown};
+use crate::testkit::world::Group;
 
 impl Teller {
     /// `placement <name> …`

@@ -8,7 +8,7 @@ use tidegate::offline::Hub;
 use tidegate::snapshot::Kind;
 use tidegate::why::{text, why as ask};
 
-use crate::Teller;
+use super::Teller;
 
 pub(crate) fn why(teller: &mut Teller, clusters: &[&str]) {
     let mut hub = Hub::default();

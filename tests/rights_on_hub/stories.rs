@@ -2,7 +2,6 @@
 //!
 //! Decides nothing about rights. Each step waits until the hub shows what it is for; the administrator plays everybody else.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +17,8 @@ use tidegate::snapshot::{Kind, Told};
 use tidegate::telemetry::Metrics;
 use tokio::sync::watch;
 
-use crate::{agent, scene, support};
+use crate::testkit::waiting::eventually;
+use crate::testkit::{agent, audited, hubs};
 
 const ADDON: &str = "addon.open-cluster-management.io";
 const HUB_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
@@ -51,10 +51,6 @@ impl Admin {
     async fn delete(&self, path: &str) {
         self.send("DELETE", path, None).await.expect("it is deleted");
     }
-}
-
-async fn until<F: Future<Output = bool>>(what: &str, check: impl FnMut() -> F) {
-    assert!(support::comes(check).await, "{what}");
 }
 
 fn template(manifests: &[Value]) -> Value {
@@ -102,8 +98,8 @@ async fn ask_for_certificate(admin: &Admin, name: &str, signer: &str, subject: (
 /// Everything that the controllers do.
 pub(crate) async fn of_the_controllers(hub: &TestHub, client: Client) {
     let admin = Admin(hub.client());
-    scene::reports(hub, "policyreports.yaml").await;
-    support::load(hub, objects()).await;
+    audited::reports(hub, "policyreports.yaml").await;
+    hubs::load(hub, objects()).await;
     let (tap, sightings) = tap();
     let options = TideOptions {
         tap: Some(tap),
@@ -119,7 +115,7 @@ pub(crate) async fn of_the_controllers(hub: &TestHub, client: Client) {
         }),
         ..TideOptions::default()
     };
-    let tide = support::tide(client.clone(), options).await;
+    let tide = hubs::tide(client.clone(), options).await;
     let (_folder, documents) = watch::channel(PolicyDocuments::default());
     let policies = PolicyWatch::start(client.clone(), documents, PolicyTells::OnHub).await;
     let options = AuditOptions {
@@ -155,7 +151,7 @@ const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/c1";
 
 async fn says(admin: &Admin, kind: &str, words: &str) {
     let what = format!("{kind} says {words:?}");
-    until(&what, || async {
+    eventually(&what, || async {
         let found = admin.get(&instance()).await.unwrap_or_default();
         let mut all = found["status"]["conditions"].as_array().into_iter().flatten();
         all.any(|one| {
@@ -171,8 +167,8 @@ async fn works(admin: &Admin) -> Vec<Value> {
 }
 
 async fn an_add_on_comes_and_changes(admin: &Admin) {
-    until("two works", || async { works(admin).await.len() == 2 }).await;
-    until("the cluster tells of it", || async {
+    eventually("two works", || async { works(admin).await.len() == 2 }).await;
+    eventually("the cluster tells of it", || async {
         let cluster = "/apis/cluster.open-cluster-management.io/v1/managedclusters/c1";
         let found = admin.get(cluster).await.unwrap_or_default();
         found["metadata"]["labels"]
@@ -180,14 +176,14 @@ async fn an_add_on_comes_and_changes(admin: &Admin) {
             .is_some()
     })
     .await;
-    until("the policy has a status", || async {
+    eventually("the policy has a status", || async {
         let found = admin
             .get(&format!("/apis/{ADDON}/v1alpha1/addonpolicies/team"))
             .await;
         found.is_some_and(|found| found["status"].is_object())
     })
     .await;
-    until("an event", || async {
+    eventually("an event", || async {
         let found = admin
             .get("/apis/events.k8s.io/v1/events")
             .await
@@ -205,7 +201,7 @@ async fn an_add_on_comes_and_changes(admin: &Admin) {
             .merge(&path, json!({"spec": template(&manifests)["spec"]}))
             .await;
         let last = manifests.last().expect("a manifest").clone();
-        until("the works follow", || async {
+        eventually("the works follow", || async {
             let works = works(admin).await;
             let text = format!("{works:?}");
             works.len() == count && text.contains(&format!("\"name\": String({})", last["metadata"]["name"]))
@@ -218,7 +214,7 @@ async fn its_agent_registers(admin: &Admin) {
     says(admin, "RegistrationApplied", "True SetPermissionApplied").await;
     let binding = format!("{RBAC}/rolebindings/open-cluster-management:hello:clusterrole:agent:c1:0");
     admin.merge(&binding, json!({"subjects": []})).await;
-    until("the agent is bound again", || async {
+    eventually("the agent is bound again", || async {
         let found = admin.get(&binding).await.unwrap_or_default();
         found["subjects"].as_array().is_some_and(|all| !all.is_empty())
     })
@@ -234,7 +230,7 @@ async fn its_agent_registers(admin: &Admin) {
     let user = subject["user"].as_str().expect("a user");
     ask_for_certificate(admin, "addon-c1-hello-1", HUB_SIGNER, (user, &groups)).await;
     ask_for_certificate(admin, "addon-c1-hello-2", OWN_SIGNER, ("worker", &["workers"])).await;
-    until(
+    eventually(
         "the hub's client is approved, and the other one signed",
         || async {
             let path = |number: u8| {
@@ -253,7 +249,7 @@ async fn its_agent_registers(admin: &Admin) {
     says(admin, "TokenInfrastructureReady", "True TokenInfrastructureReady").await;
     let role = format!("{RBAC}/roles/hello-token-role");
     admin.merge(&role, json!({"rules": []})).await;
-    until("the token role is put back", || async {
+    eventually("the token role is put back", || async {
         let found = admin.get(&role).await.unwrap_or_default();
         found["rules"].as_array().is_some_and(|all| !all.is_empty())
     })
@@ -261,7 +257,7 @@ async fn its_agent_registers(admin: &Admin) {
     admin
         .merge(&status, json!({"status": {"kubeClientDriver": "csr"}}))
         .await;
-    until("the token infrastructure goes", || async {
+    eventually("the token infrastructure goes", || async {
         let account = "/api/v1/namespaces/c1/serviceaccounts/hello-agent";
         admin.get(&role).await.is_none() && admin.get(account).await.is_none()
     })
@@ -274,7 +270,7 @@ async fn reports_follow(admin: &Admin) {
         let found = admin.get(report).await.unwrap_or_default();
         found["results"].as_array().map_or(0, Vec::len) == count
     };
-    until("a report", || counts(1)).await;
+    eventually("a report", || counts(1)).await;
     let other = json!({"apiVersion": format!("{ADDON}/v1alpha1"), "kind": "ManagedClusterAddOn",
         "metadata": {"name": "hallo", "namespace": "c1"}, "spec": {}});
     let place = format!("/apis/{ADDON}/v1alpha1/namespaces/c1/managedclusteraddons");
@@ -282,8 +278,8 @@ async fn reports_follow(admin: &Admin) {
         .send("POST", &place, Some(("application/json", &other)))
         .await
         .expect("stored");
-    until("the report grows", || counts(2)).await;
-    until("the report of the hub", || async {
+    eventually("the report grows", || counts(2)).await;
+    eventually("the report of the hub", || async {
         admin
             .get("/apis/wgpolicyk8s.io/v1alpha2/clusterpolicyreports/tidegate-audit")
             .await
@@ -300,12 +296,12 @@ async fn the_add_on_goes(admin: &Admin) {
     admin
         .merge(cluster, json!({"metadata": {"labels": {"env": null}}}))
         .await;
-    until("the add-on goes", || async {
+    eventually("the add-on goes", || async {
         let binding = format!("{RBAC}/rolebindings/open-cluster-management:hello:clusterrole:agent:c1:0");
         admin.get(&instance()).await.is_none() && admin.get(&binding).await.is_none()
     })
     .await;
-    until("the report goes", || async {
+    eventually("the report goes", || async {
         let report = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/c1/policyreports/tidegate-audit";
         admin.get(report).await.is_none()
     })
@@ -314,17 +310,17 @@ async fn the_add_on_goes(admin: &Admin) {
 
 /// Everything that the gate does.
 pub(crate) async fn of_the_gate(hub: &TestHub, client: Client) {
-    support::load(hub, objects()).await;
+    hubs::load(hub, objects()).await;
     let binder = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
         "metadata": {"name": "alice-binds"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
             "name": "tidegate-hub-permissions"},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice"}]});
-    support::load(hub, [binder]).await;
+    hubs::load(hub, [binder]).await;
     let options = TideOptions {
         part: Part::Sees,
         ..TideOptions::default()
     };
-    let tide = support::tide(client.clone(), options).await;
+    let tide = hubs::tide(client.clone(), options).await;
     assert!(
         tide.facts().load().is_complete(),
         "it is ready without works and grants"

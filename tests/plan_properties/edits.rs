@@ -5,7 +5,7 @@
 use serde_json::json;
 use tidegate::snapshot::{Kind, ObjectKey};
 
-use super::world::World;
+use crate::testkit::world::World;
 
 /// Strategy 0 is Manual, 1 Placements, 2 follows labels, and 3 has a selector without a meaning; 4 and 5 are 0 and 2 with the placements
 /// kept, as somebody does who wants to go back.

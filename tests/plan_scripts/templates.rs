@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use tidegate::snapshot::Kind;
 
-use crate::world::World;
+use crate::testkit::world::World;
 
 /// Puts a template with one ConfigMap for every `<name>=<KiB>`.
 pub(crate) fn put_sized(world: &mut World, name: &str, sizes: &[&str]) {

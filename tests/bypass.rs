@@ -5,12 +5,8 @@
 //! server. An innocent object goes every way too, so that no way is a dead end; and before the webhooks are there the same objects are
 //! found stored, so that the look-up sees.
 
-#[path = "../admission/asked.rs"]
-mod asked;
 mod cases;
 mod dimensions;
-#[path = "../admission/pages.rs"]
-mod pages;
 mod rig;
 
 use std::collections::BTreeMap;

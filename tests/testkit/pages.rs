@@ -1,14 +1,13 @@
 //! The pages in `tests/admission/`, read: shared by the tests that ask their examples.
 
-#![expect(dead_code, reason = "each test that reads pages needs other parts of them")]
-
 use std::path::PathBuf;
 
 use serde_json::Value;
 use tidegate::admission::Operation;
 use tidegate::snapshot::Facts;
 
-use crate::asked::{Asked, WrittenFacts};
+use super::asked::{Asked, WrittenFacts};
+use super::manifests::repository;
 
 /// One example of a page.
 pub(crate) struct Example {
@@ -28,7 +27,7 @@ pub(crate) struct Page {
 
 /// Returns every page of `tests/admission`.
 pub(crate) fn pages() -> Vec<Page> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/admission");
+    let folder = repository("tests/admission");
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("the folder of the pages")
         .map(|entry| entry.expect("an entry").path())

@@ -2,6 +2,7 @@
 //!
 //! Checks every precondition of a write. Never decides what should change.
 
+use super::status_table;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +10,6 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tidegate::plan::{self, Action, Answer, Memo, Plan, Revision};
 use tidegate::snapshot::{Event, Kind, ObjectKey, Settings, Store};
-
-#[path = "../support/status_table.rs"]
-mod status_table;
 
 /// A decision group: name and index, unless it carries no labels, and its clusters.
 pub(crate) type Group<'a> = (Option<(&'a str, u32)>, Vec<String>);

@@ -3,16 +3,13 @@
 //!
 //! Never decides when a hook ends.
 
-#[path = "asked.rs"]
-mod asked;
-
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use tidegate::snapshot::{HookTimeout, Kind, ObjectKey, Settings, TimeoutPolicy};
 
-use super::world::World;
-use super::{Teller, unknown};
+use super::{Teller, asked, unknown};
+use crate::testkit::world::World;
 
 /// What an agent reports of pre-delete hooks.
 #[derive(Clone, Copy)]

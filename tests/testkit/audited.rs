@@ -1,12 +1,10 @@
 //! A dev hub with something wrong on it, the tide, and an audit that does not dawdle.
 
-use std::future::Future;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use devhub::{DevHub, TestHub};
+use devhub::TestHub;
 use kube::api::{DynamicObject, PostParams};
 use kube::core::ApiResource;
 use kube::{Api, Client};
@@ -17,6 +15,8 @@ use tidegate::controllers::{AuditOptions, AuditPace, Auditor, Reports, Tide, Tid
 use tidegate::policy::{Origin, PolicySet, Source};
 use tidegate::telemetry::Metrics;
 use tokio::sync::watch;
+
+use super::{hubs, manifests};
 
 const ADDON: &str = "addon.open-cluster-management.io/v1alpha1";
 
@@ -138,13 +138,6 @@ pub(crate) fn api(client: Client, resource: &str, namespace: &str) -> Api<Dynami
     }
 }
 
-pub(crate) async fn hub() -> TestHub {
-    let crds = tidegate::api::crds().into_iter();
-    let crds = crds.map(|crd| serde_json::to_value(crd).expect("a CRD is JSON"));
-    let builder = crds.fold(DevHub::builder(), devhub::Builder::crd);
-    TestHub::of(builder).await.expect("the hub starts")
-}
-
 pub(crate) async fn store(hub: &TestHub, object: &Value) {
     hub.preload(object).await.expect("an object is accepted");
 }
@@ -156,11 +149,7 @@ pub(crate) async fn reports(hub: &TestHub, file: &str) {
 
 /// The same, with definitions that are changed first.
 pub(crate) async fn define(hub: &TestHub, file: &str, change: impl Fn(&mut Value)) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data/reports")
-        .join(file);
-    let text = std::fs::read_to_string(path).expect("the definitions");
-    let definitions: Vec<Value> = serde_saphyr::from_multiple(&text).expect("YAML");
+    let definitions = manifests::documents(&format!("tests/data/reports/{file}"));
     let kind = kube::core::GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let api: Api<DynamicObject> = Api::all_with(hub.client(), &ApiResource::from_gvk(&kind));
     for mut definition in definitions {
@@ -215,28 +204,10 @@ pub(crate) fn policy(name: &str, expression: &str) -> Rulebook {
 
 /// Starts an audit of a hub with something wrong on it.
 pub(crate) async fn started() -> (TestHub, Audited) {
-    let hub = hub().await;
+    let hub = hubs::hub().await;
     for object in objects() {
         store(&hub, &object).await;
     }
     let audited = Audited::start(hub.client()).await;
     (hub, audited)
-}
-
-/// Looks again and again until there is something to see.
-pub(crate) async fn until<T, F: Future<Output = Option<T>>>(
-    what: &'static str,
-    mut look: impl FnMut() -> F,
-) -> T {
-    let looking = async {
-        loop {
-            if let Some(found) = look().await {
-                return found;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_mins(1), looking)
-        .await
-        .expect(what)
 }

@@ -5,9 +5,6 @@
 //! nothing about `kubectl`; the black-box tests do.
 
 mod scene;
-#[path = "../support/hub.rs"]
-#[expect(dead_code, reason = "it needs a part of it")]
-mod support;
 mod tools;
 
 use serde_json::{Value, json};

@@ -12,7 +12,7 @@ use tidegate::plan::Answer;
 use tidegate::snapshot::{Event, Kind, ObjectKey, agent_groups, agent_user};
 
 use super::{Teller, condition_line, key, unknown};
-use crate::world::World;
+use crate::testkit::world::World;
 
 impl World {
     /// Returns whether nothing is left to write but what the hub refuses.

@@ -3,30 +3,23 @@
 //! Decides nothing about what is right; it only spells rules out.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::Value;
+
+use crate::testkit::manifests::{documents, repository};
 
 /// Group, resource and verb.
 pub(crate) type Granted = (String, String, String);
 
 /// Returns the objects of a file.
 pub(crate) fn objects(file: &str) -> Vec<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("manifests/rbac")
-        .join(file);
-    let text = std::fs::read_to_string(path).expect("a manifest");
-    let documents: Vec<Value> = serde_saphyr::from_multiple(&text).expect("YAML");
-    documents
-        .into_iter()
-        .filter(|document| !document.is_null())
-        .collect()
+    documents(&format!("manifests/rbac/{file}"))
 }
 
 /// Returns every file.
 pub(crate) fn files() -> BTreeSet<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/rbac");
+    let folder = repository("manifests/rbac");
     let entries = std::fs::read_dir(folder).expect("the folder");
     let names = entries.map(|entry| entry.expect("an entry").file_name());
     names.map(|name| name.to_string_lossy().into_owned()).collect()

@@ -16,8 +16,6 @@ mod settled;
 mod shrink;
 mod sim;
 mod spec;
-#[path = "../support/status_table.rs"]
-mod status_table;
 mod tables;
 mod user;
 mod watchdog;
@@ -116,7 +114,7 @@ fn report(case: &Case, failure: Failure) -> String {
     writeln!(text, "what happened last:\n  {}", failure.trail.join("\n  ")).expect("text");
     writeln!(
         text,
-        "again: CONVERGENCE_SEED={seed} cargo test --test convergence"
+        "again: CONVERGENCE_SEED={seed} cargo test --test suite convergence::"
     )
     .expect("text");
     text

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 use tidegate::snapshot::{Kind, ObjectKey};
 
-use crate::world::World;
+use crate::testkit::world::World;
 
 /// Carries out a line about versions.
 #[expect(

@@ -1,0 +1,59 @@
+//! Everything that is tested inside one process: values, properties, the simulator, controllers on the dev hub.
+//!
+//! One program, because each takes longer to link than to run. A module is a subject: `cargo test --test suite plan_scripts::` runs
+//! one. What starts the real binary and talks to it with `kubectl` is in `blackbox`.
+#![expect(
+    clippy::self_named_module_files,
+    reason = "a subject stands beside the folder of its parts; a `mod.rs` is a table of contents"
+)]
+
+mod architecture;
+mod audit_events;
+mod audit_footprint;
+mod audit_on_hub;
+mod bypass;
+mod clocks;
+mod configs_on_hub;
+mod convergence;
+mod crd_structural;
+mod crd_superset;
+mod differences;
+mod effort;
+mod endings_on_hub;
+mod enforcement;
+mod events_on_hub;
+mod fleet_faults;
+mod forecast;
+mod four_doors;
+mod generated;
+mod identity_on_hub;
+mod identity_properties;
+mod labels_on_hub;
+mod leaders_on_hub;
+mod linear_reading;
+mod manifests_fit;
+mod mutations;
+mod namespace_facts;
+mod never_drift;
+mod older_definitions_on_hub;
+mod plan_memo;
+mod plan_properties;
+mod plan_scripts;
+mod policies;
+mod policies_among_files;
+mod policies_in_the_gate;
+mod policies_on_hub;
+mod promises;
+mod properties_admission;
+mod real_assets;
+mod registration_on_hub;
+mod removals;
+mod rights_on_hub;
+mod rule_pages;
+mod seeds_admission;
+mod testkit;
+mod tide_on_hub;
+mod time;
+mod upstream_policies;
+mod why;
+mod words;

@@ -1,0 +1,16 @@
+//! What tests share: questions and pages of the gate, hubs and clusters, manifests, waiting.
+//!
+//! Decides nothing about what is tested.
+
+pub(crate) mod agent;
+pub(crate) mod alone;
+pub(crate) mod asked;
+pub(crate) mod audited;
+pub(crate) mod clock;
+pub(crate) mod faulty;
+pub(crate) mod hubs;
+pub(crate) mod manifests;
+pub(crate) mod pages;
+pub(crate) mod status_table;
+pub(crate) mod waiting;
+pub(crate) mod world;
