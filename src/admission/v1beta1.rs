@@ -14,7 +14,8 @@ use super::shape::UNKNOWN_FIELD;
 use super::verdict::Verdict;
 use crate::api::v1alpha1::{GROUP, VERSION};
 use crate::conversion::{
-    KINDS, OLD_NAMES, OtherReading, Version, convert, place_in_v1beta1, read_as_written, words_of_v1beta1,
+    Extensions, KINDS, OLD_NAMES, OtherReading, Version, convert, place_in_v1beta1, read_as_written,
+    words_of_v1beta1,
 };
 use crate::field::{Class, Fault, Path, Violation};
 
@@ -85,8 +86,8 @@ impl Read {
         let mut patched = object.clone();
         match json_patch::patch(&mut patched, patch) {
             Ok(()) => json_patch::diff(
-                &convert(object, Version::V1beta1),
-                &convert(patched, Version::V1beta1),
+                &convert(object, Version::V1beta1, Extensions::Served),
+                &convert(patched, Version::V1beta1, Extensions::Served),
             ),
             Err(_) => Patch::default(),
         }

@@ -1,7 +1,7 @@
 //! Wire types of every kind that Tidegate reads or writes, the names that go with them, and the CRDs made from them.
 //!
 //! Holds shapes, never decisions: what a user may get wrong stays text here and is parsed by `model`.
-//! `v1alpha1` is the storage version. A later `v1beta1` folder stands beside it, with the pure conversion between both.
+//! `v1alpha1` is the storage version; `v1beta1` is derived from it for hubs of our own. Objects go from one to the other in `conversion`.
 #![deny(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -24,6 +24,7 @@ pub mod names;
 mod schemas;
 mod shared;
 pub mod v1alpha1;
+mod v1beta1;
 pub mod work;
 
 pub use crds::{crd_names, crds, crds_yaml, is_ours};
@@ -31,3 +32,4 @@ pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     Condition, LabelSelector, LabelSelectorRequirement,
 };
 pub use shared::{AddOnConfig, ConfigReferent, ConfigSpecHash, GroupResource, IntOrString, PlacementRef};
+pub use v1beta1::{Converter, serve_v1beta1};

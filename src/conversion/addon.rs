@@ -8,9 +8,11 @@ use super::fields::{Fidelity, has_only, object, rename, text};
 use super::version::Version;
 use crate::api::names::RESERVED_NO_DEFAULT;
 
-/// The fields that only `v1alpha1` has: paths, with `[]` for every item of a list.
-pub(super) const V1ALPHA1_ONLY: &[&str] = &[
-    "spec.addOnConfiguration",
+/// The fields that `v1beta1` gave up: paths, with `[]` for every item of a list.
+pub(super) const GIVEN_UP: &[&str] = &["spec.addOnConfiguration"];
+
+/// Tidegate's own fields, likewise.
+pub(super) const EXTENSIONS: &[&str] = &[
     "spec.configuration",
     "spec.installStrategy.labelSelector",
     "spec.installStrategy.placements[].addonSpec",

@@ -17,10 +17,12 @@ const CUSTOM_SIGNER: &str = "customSigner";
 const DRIVER: &str = "kubeClientDriver";
 const NAMESPACE: &str = "installNamespace";
 
-/// The fields that only `v1alpha1` has: paths, with `[]` for every item of a list.
-pub(super) const V1ALPHA1_ONLY: &[&str] = &[
+/// The fields that `v1beta1` gave up: paths, with `[]` for every item of a list.
+pub(super) const GIVEN_UP: &[&str] = &["status.addOnConfiguration"];
+
+/// Tidegate's own fields, likewise.
+pub(super) const EXTENSIONS: &[&str] = &[
     "spec.desiredVersion",
-    "status.addOnConfiguration",
     "status.configReferences[].desiredConfigSpecHash",
     "status.configReferences[].lastAppliedConfigSpecHash",
     "status.currentVersion",

@@ -8,24 +8,25 @@ use serde_json::Value;
 use super::fields::Fidelity;
 use super::kept::{Kept, parts};
 use super::places::OLD_NAMES;
-use super::version::Version;
+use super::version::{Extensions, Version};
 use super::{addon, cluster_addon};
 
 /// Converts an object. Without loss: converted back it is what it was, and what was changed in between keeps what the change did not
 /// touch.
 #[must_use]
-pub fn convert(object: Value, to: Version) -> Value {
+pub fn convert(object: Value, to: Version, extensions: Extensions) -> Value {
     match Version::of(&object) {
-        Some(from) if from != to => converted(object, to, Reading::Stored),
+        Some(from) if from != to => converted(object, to, extensions, Reading::Stored),
         Some(_) | None => object,
     }
 }
 
-/// Reads an object as `v1alpha1`, values that no conversion would store included: for those who judge what somebody wrote.
+/// Reads an object as `v1alpha1`, values that no conversion would store included: for those who judge what somebody wrote. Fields of
+/// Tidegate's own count: a hub whose definition has not got them has dropped them before it asks.
 #[must_use]
 pub fn read_as_written(object: Value) -> Value {
     match Version::of(&object) {
-        Some(Version::V1beta1) => converted(object, Version::V1alpha1, Reading::Written),
+        Some(Version::V1beta1) => converted(object, Version::V1alpha1, Extensions::Served, Reading::Written),
         Some(Version::V1alpha1) | None => object,
     }
 }
@@ -84,7 +85,7 @@ impl OtherReading {
                 let kept = Kept::text(&object, Version::V1beta1);
                 let mut stored = read_as_written(object);
                 Kept::set(&mut stored, Version::V1beta1, kept);
-                read_as_written(convert(stored, Version::V1beta1))
+                read_as_written(convert(stored, Version::V1beta1, Extensions::Kept))
             }
         }
     }
@@ -97,7 +98,7 @@ fn speaks_v1alpha1(object: &Value) -> bool {
     let old_names = OLD_NAMES.iter().map(|(_, [part, name], _)| [*part, *name]);
     let mut old_names = old_names.filter(|[_, name]| kind.known.contains(name));
     old_names.any(|[part, name]| object.get(part).is_some_and(|part| part.get(name).is_some()))
-        || kind.only.iter().any(|path| is_there(object, path))
+        || kind.given_up.iter().any(|path| is_there(object, path))
 }
 
 fn is_there(object: &Value, path: &str) -> bool {
@@ -130,24 +131,47 @@ enum Reading {
 
 /// What differs between the two kinds.
 struct Kind {
-    only: &'static [&'static str],
+    given_up: &'static [&'static str],
+    extensions: &'static [&'static str],
     known: &'static [&'static str],
     map: fn(&mut Value, Version, Reading) -> Fidelity,
 }
 
 const ADDON: Kind = Kind {
-    only: addon::V1ALPHA1_ONLY,
+    given_up: addon::GIVEN_UP,
+    extensions: addon::EXTENSIONS,
     known: addon::KNOWN,
     map: |object, to, _| addon::map(object, to),
 };
 
 const CLUSTER_ADDON: Kind = Kind {
-    only: cluster_addon::V1ALPHA1_ONLY,
+    given_up: cluster_addon::GIVEN_UP,
+    extensions: cluster_addon::EXTENSIONS,
     known: cluster_addon::KNOWN,
     map: |object, to, reading| cluster_addon::map(object, to, reading == Reading::Written),
 };
 
-fn converted(mut object: Value, to: Version, reading: Reading) -> Value {
+impl Kind {
+    /// The fields that only `v1alpha1` has.
+    fn only(&self, extensions: Extensions) -> impl Iterator<Item = &'static &'static str> + use<> {
+        let ours = match extensions {
+            Extensions::Kept => self.extensions,
+            Extensions::Served => &[],
+        };
+        self.given_up.iter().chain(ours)
+    }
+
+    /// Tells whether a first field of spec or status is one of both versions.
+    fn knows(&self, part: &str, name: &str, extensions: Extensions) -> bool {
+        let is_ours = |path: &&str| {
+            let mut steps = path.split('.');
+            (steps.next(), steps.next()) == (Some(part), Some(name))
+        };
+        self.known.contains(&name) || extensions == Extensions::Served && self.extensions.iter().any(is_ours)
+    }
+}
+
+fn converted(mut object: Value, to: Version, extensions: Extensions, reading: Reading) -> Value {
     let kind = kind_of(&object);
     if let Some(fields) = object.as_object_mut() {
         fields.insert("apiVersion".to_owned(), Value::from(to.api_version()));
@@ -163,8 +187,8 @@ fn converted(mut object: Value, to: Version, reading: Reading) -> Value {
     Kept::forget(&mut object, from);
     let was = parts(&object);
     // Such a field of a `v1beta1` object is none of its own, and means nothing.
-    let mut kept = Kept::take(&mut object, kind.only);
-    kept.note_unknown(&object, kind.known, &back);
+    let mut kept = Kept::take(&mut object, kind.only(extensions));
+    kept.note_unknown(&object, |part, name| kind.knows(part, name, extensions), &back);
     let fidelity = (kind.map)(&mut object, to, reading);
     back.put_back(&mut object);
     if fidelity == Fidelity::Lossy {

@@ -51,7 +51,7 @@ fn digest(parts: &Value) -> String {
 
 impl Kept {
     /// Takes the fields of these paths out of an object.
-    pub(super) fn take(whole: &mut Value, paths: &[&str]) -> Self {
+    pub(super) fn take<'a>(whole: &mut Value, paths: impl IntoIterator<Item = &'a &'a str>) -> Self {
         let mut kept = Self::default();
         for path in paths {
             let steps: Vec<&str> = path.split('.').collect();
@@ -91,10 +91,10 @@ impl Kept {
     }
 
     /// Notes the first fields of spec and status that are not known: the other version may lack them. `back` are on their way home.
-    pub(super) fn note_unknown(&mut self, whole: &Value, known: &[&str], back: &Self) {
+    pub(super) fn note_unknown(&mut self, whole: &Value, is_known: impl Fn(&str, &str) -> bool, back: &Self) {
         for part in ["spec", "status"] {
             let fields = whole.get(part).and_then(Value::as_object).into_iter().flatten();
-            for (name, value) in fields.filter(|(name, _)| !known.contains(&name.as_str())) {
+            for (name, value) in fields.filter(|(name, _)| !is_known(part, name)) {
                 let place = vec![Value::from(part), Value::from(name.as_str())];
                 if !back.places.iter().any(|(known, _)| *known == place) {
                     self.places.push((place, value.clone()));

@@ -24,5 +24,5 @@ mod round_trip_tests;
 
 pub use convert::{OtherReading, convert, read_as_written};
 pub use places::{OLD_NAMES, place_in_v1beta1, words_of_v1beta1};
-pub use review::{CONVERT_PATH, ReviewError, answer};
-pub use version::{KINDS, Version};
+pub use review::{CONVERT_PATH, CONVERT_SERVED_PATH, ReviewError, answer};
+pub use version::{Extensions, KINDS, Version};

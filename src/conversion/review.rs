@@ -5,16 +5,19 @@
 //! asked for and otherwise as it came.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::convert::convert;
-use super::version::Version;
+use super::version::{Extensions, Version};
 
-/// Path of the conversion webhook.
+/// Path of the conversion webhook of definitions that have not got Tidegate's own fields in `v1beta1`.
 pub const CONVERT_PATH: &str = "/convert";
+/// The same for definitions that have them.
+pub const CONVERT_SERVED_PATH: &str = "/convert-served";
 
 const API_VERSION: &str = "apiextensions.k8s.io/v1";
 
@@ -30,6 +33,9 @@ pub enum ReviewError {
     /// It has no request with a uid.
     #[error("the ConversionReview has no request with a uid")]
     NoRequest,
+    /// The answer cannot be written.
+    #[error("the answer cannot be written")]
+    Write(#[source] serde_json::Error),
 }
 
 #[derive(Deserialize)]
@@ -54,7 +60,7 @@ struct Question<'a> {
 }
 
 /// Answers a review: every object in the version that is asked for, in its order.
-pub fn answer(bytes: &[u8]) -> Result<Vec<u8>, ReviewError> {
+pub fn answer(bytes: &[u8], extensions: Extensions) -> Result<Vec<u8>, ReviewError> {
     let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(ReviewError::Parse)?;
     if envelope.api_version != API_VERSION || envelope.kind != "ConversionReview" {
         return Err(ReviewError::WrongKind);
@@ -83,9 +89,23 @@ pub fn answer(bytes: &[u8]) -> Result<Vec<u8>, ReviewError> {
         if index > 0 {
             out.push(b',');
         }
-        let object: Value = serde_json::from_str(object.get()).map_err(ReviewError::Parse)?;
-        serde_json::to_writer(&mut out, &convert(object, to)).map_err(ReviewError::Parse)?;
+        match serde_json::from_str(object.get()) {
+            Ok(object) => serde_json::to_writer(&mut out, &convert(object, to, extensions)),
+            Err(_) => write_as_it_came(&mut out, object, to),
+        }
+        .map_err(ReviewError::Write)?;
     }
     out.extend_from_slice(b"]}}");
     Ok(out)
+}
+
+/// Writes an object that is nested too deeply to be read, or whose numbers nothing holds.
+fn write_as_it_came(out: &mut Vec<u8>, object: &RawValue, to: Version) -> Result<(), serde_json::Error> {
+    let Ok(mut fields) = serde_json::from_str::<BTreeMap<String, &RawValue>>(object.get()) else {
+        out.extend_from_slice(object.get().as_bytes());
+        return Ok(());
+    };
+    let version = RawValue::from_string(Value::from(to.api_version()).to_string())?;
+    fields.insert("apiVersion".to_owned(), &version);
+    serde_json::to_writer(out, &fields)
 }

@@ -3,7 +3,12 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{Version, convert};
+use super::{Extensions, Version};
+
+/// The conversion of a hub with Open Cluster Management's definitions.
+fn convert(object: Value, to: Version) -> Value {
+    super::convert(object, to, Extensions::Kept)
+}
 
 fn both(kind: &str, version: Version, fields: Value) -> Value {
     let mut object = json!({"apiVersion": version.api_version(), "kind": kind, "metadata": {"name": "a", "namespace": "c1"}});
@@ -183,11 +188,12 @@ fn cluster_addon() -> BoxedStrategy<Value> {
 
 fn is_identity(kind: &str, from: Version, to: Version, given: Value) -> Result<(), TestCaseError> {
     let object = both(kind, from, given);
-    let there = convert(object.clone(), to);
-    prop_assert_eq!(there.get("apiVersion"), Some(&Value::from(to.api_version())));
-    let back = convert(there.clone(), from);
-    prop_assert_eq!(&back, &object, "by way of {}", there);
-    // A label or a status that a client of the other version writes loses nothing of the rest.
+    for extensions in [Extensions::Kept, Extensions::Served] {
+        let there = super::convert(object.clone(), to, extensions);
+        prop_assert_eq!(there.get("apiVersion"), Some(&Value::from(to.api_version())));
+        let back = super::convert(there.clone(), from, extensions);
+        prop_assert_eq!(&back, &object, "by way of {}", there);
+    }
     Ok(())
 }
 
@@ -305,6 +311,49 @@ fn a_namespace_that_is_none_stays_an_annotation_unless_it_is_to_be_judged() {
 }
 
 #[test]
+fn where_v1beta1_has_our_fields_they_stay_in_their_place() {
+    let object = alpha_addon();
+    let beta = super::convert(object.clone(), Version::V1beta1, Extensions::Served);
+    assert_eq!(beta["spec"]["configuration"], object["spec"]["configuration"]);
+    assert_eq!(beta["spec"]["installStrategy"], object["spec"]["installStrategy"]);
+    assert_eq!(beta["status"]["conditions"], object["status"]["conditions"]);
+    assert_eq!(
+        beta["metadata"].get("annotations"),
+        None,
+        "nothing had to be kept"
+    );
+    let mut edited = beta;
+    edited["spec"]
+        .as_object_mut()
+        .expect("a spec")
+        .remove("configuration");
+    let alpha = super::convert(edited, Version::V1alpha1, Extensions::Served);
+    assert_eq!(
+        alpha["spec"].get("configuration"),
+        None,
+        "what is taken out is out"
+    );
+}
+
+#[test]
+fn an_object_that_is_too_deep_spoils_no_other() {
+    let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
+    let review = format!(
+        r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{{"uid":"u",
+        "desiredAPIVersion":"addon.open-cluster-management.io/v1beta1","objects":[{},
+        {{"apiVersion":"addon.open-cluster-management.io/v1alpha1","kind":"ClusterManagementAddOn","spec":{deep}}}]}}}}"#,
+        alpha_addon()
+    );
+    let answer = super::answer(review.as_bytes(), Extensions::Kept).expect("an answer");
+    let answer = String::from_utf8(answer).expect("a text");
+    assert!(answer.contains(&convert(alpha_addon(), Version::V1beta1).to_string()));
+    let kept = format!(
+        r#"{{"apiVersion":"addon.open-cluster-management.io/v1beta1","kind":"ClusterManagementAddOn","spec":{deep}}}"#
+    );
+    assert!(answer.contains(&kept), "{answer}");
+}
+
+#[test]
 fn a_review_answers_every_object_in_its_order() {
     let objects = [
         alpha_addon(),
@@ -313,7 +362,7 @@ fn a_review_answers_every_object_in_its_order() {
     ];
     let review = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {
         "uid": "u", "desiredAPIVersion": "addon.open-cluster-management.io/v1beta1", "objects": objects}});
-    let answer = super::answer(review.to_string().as_bytes()).expect("an answer");
+    let answer = super::answer(review.to_string().as_bytes(), Extensions::Kept).expect("an answer");
     let answer: Value = serde_json::from_slice(&answer).expect("JSON");
     assert_eq!(answer["response"]["uid"], json!("u"));
     assert_eq!(answer["response"]["result"], json!({"status": "Success"}));
@@ -322,9 +371,10 @@ fn a_review_answers_every_object_in_its_order() {
         answer["response"]["convertedObjects"],
         json!([convert(first, Version::V1beta1), second, third])
     );
-    assert!(super::answer(b"{}").is_err());
+    assert!(super::answer(b"{}", Extensions::Kept).is_err());
     let wrong = review.to_string().replace("v1beta1\"", "v9\"");
     let answer: Value =
-        serde_json::from_slice(&super::answer(wrong.as_bytes()).expect("an answer")).expect("JSON");
+        serde_json::from_slice(&super::answer(wrong.as_bytes(), Extensions::Kept).expect("an answer"))
+            .expect("JSON");
     assert_eq!(answer["response"]["result"]["status"], json!("Failure"));
 }

@@ -15,6 +15,15 @@ pub enum Version {
     V1beta1,
 }
 
+/// Whether a hub's definitions of `v1beta1` have Tidegate's own fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extensions {
+    /// They have not: such a field is kept in an annotation. Open Cluster Management's definitions.
+    Kept,
+    /// They have, in the same place as `v1alpha1`: `tidegate dev`'s definitions.
+    Served,
+}
+
 /// The kinds that have both versions, with their resources.
 pub const KINDS: [(&str, &str); 4] = [
     ("AddOnDeploymentConfig", "addondeploymentconfigs"),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::conversion::{Version, convert};
+use crate::conversion::{Extensions, Version, convert};
 use crate::snapshot::{
     ADDON_GROUP, Absence, Answer, Completeness, ConfigRef, Event, Facts, Identity, Kind, ObjectKey, Seen,
     Settings, Store,
@@ -38,7 +38,7 @@ impl Hub {
     /// What a file does not say and a hub does stays as it was: identity, revision and status. It is kept in the version that hubs
     /// store.
     pub fn put(&mut self, object: Value) -> Option<ObjectKey> {
-        let mut object = convert(object, Version::V1alpha1);
+        let mut object = convert(object, Version::V1alpha1, Extensions::Served);
         let Some(kind) = kind_of(&object) else {
             self.others.insert(Identity::of(&object), object);
             return None;

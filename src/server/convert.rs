@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use super::body::{self, Broken};
 use super::limits::Limits;
 use super::routes::{AppState, admitted, busy, is_json, json, plain};
-use crate::conversion;
+use crate::conversion::{self, Extensions};
 
 /// The largest review that is read, in bytes: a list of ten thousand add-ons comes as one.
 const MOST_BYTES: usize = 64 << 20;
@@ -30,7 +30,11 @@ impl Default for Converting {
     }
 }
 
-pub(super) async fn convert(State(desk): State<Arc<AppState>>, request: Request<Body>) -> Response<Body> {
+pub(super) async fn convert(
+    State(desk): State<Arc<AppState>>,
+    extensions: Extensions,
+    request: Request<Body>,
+) -> Response<Body> {
     let Some(life) = admitted(&desk, &request) else {
         desk.metrics.door().wrong_path();
         return plain(StatusCode::NOT_FOUND, "");
@@ -57,7 +61,7 @@ pub(super) async fn convert(State(desk): State<Arc<AppState>>, request: Request<
         Ok(bytes) => bytes,
         Err(broken) => return refused(&broken),
     };
-    let converted = tokio::task::spawn_blocking(move || conversion::answer(&bytes)).await;
+    let converted = tokio::task::spawn_blocking(move || conversion::answer(&bytes, extensions)).await;
     match converted {
         Ok(Ok(answer)) => {
             life.reviewed();

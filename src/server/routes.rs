@@ -32,7 +32,7 @@ use super::peer::Life;
 use super::shares::{Reserve, Share, Shares};
 use crate::admission::wire::{self, DecodeError, Review, Unjudged};
 use crate::admission::{self, Door, Facts, MUTATE_PATH, Rulebook, Stop, VALIDATE_PATH, Verdict};
-use crate::conversion::CONVERT_PATH;
+use crate::conversion::{CONVERT_PATH, CONVERT_SERVED_PATH, Extensions};
 use crate::telemetry::{Metrics, Outcome};
 
 /// The function that answers a question.
@@ -109,8 +109,15 @@ pub(super) fn router(desk: Arc<AppState>) -> Router {
             .route(path, asked.clone())
             .route(&format!("{path}/{{secret}}"), asked);
     }
-    for path in [CONVERT_PATH.to_owned(), format!("{CONVERT_PATH}/{{secret}}")] {
-        router = router.route(&path, post(convert));
+    let conversions = [
+        (CONVERT_PATH, Extensions::Kept),
+        (CONVERT_SERVED_PATH, Extensions::Served),
+    ];
+    for (path, extensions) in conversions {
+        let asked = post(move |desk, request| convert(desk, extensions, request));
+        router = router
+            .route(path, asked.clone())
+            .route(&format!("{path}/{{secret}}"), asked);
     }
     router.with_state(desk)
 }

@@ -22,8 +22,9 @@ use serde_json::Value;
 
 use super::folder::Folder;
 use crate::admission::{Endpoint, configurations, configurations_without_conditions};
-use crate::api;
+use crate::api::{self, Converter, serve_v1beta1};
 use crate::cli::{CliError, DevArgs, connect};
+use crate::conversion::CONVERT_SERVED_PATH;
 
 /// How long a hub may take until a new definition is served.
 const ESTABLISH_WITHIN: Duration = Duration::from_secs(30);
@@ -91,6 +92,8 @@ impl Hub {
     ) -> Result<(), Cause> {
         if let Self::Foreign { client, .. } = self {
             registered.0.set(client.clone()).unwrap_or_default();
+        } else {
+            serve_both_versions(&self.client(), endpoint, ca_pem).await?;
         }
         let (mutating, validating) = typed(configurations(endpoint, Some(ca_pem)))?;
         store(&Api::all(self.client()), &mutating).await?;
@@ -181,6 +184,26 @@ async fn define(client: &Client) -> Result<(), Cause> {
         let name = crd.name_any();
         let served = await_condition(api.clone(), &name, is_crd_established());
         tokio::time::timeout(ESTABLISH_WITHIN, served).await??;
+    }
+    Ok(())
+}
+
+/// Has a hub of our own serve what Open Cluster Management's programs speak, converted by the gate. One that is not ours would be left
+/// with a converter that is gone.
+async fn serve_both_versions(client: &Client, endpoint: &Endpoint, ca_pem: &str) -> Result<(), Cause> {
+    let Endpoint::Url(url) = endpoint else {
+        return Ok(());
+    };
+    let converter = Converter {
+        url: &format!("{url}{CONVERT_SERVED_PATH}"),
+        ca_pem,
+    };
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    for crd in api::crds() {
+        let mut crd = api.get(&crd.name_any()).await?;
+        if serve_v1beta1(&mut crd, &converter) {
+            api.replace(&crd.name_any(), &PostParams::default(), &crd).await?;
+        }
     }
     Ok(())
 }
