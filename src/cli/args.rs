@@ -23,9 +23,9 @@ pub struct Cli {
 const LONG_ABOUT: &str = "\
 Guards and drives the add-ons of an Open Cluster Management (OCM) hub.
 
-The gate is an admission webhook: a wrong ClusterManagementAddOn or ManagedClusterAddOn is refused in the same
+The gate is an admission webhook: a wrong ClusterManagementAddOn or ManagedClusterAddOn is refused in the same \
 second, with all its faults, each with its path, the value, what would be right, and a rule id.
-The tide is a set of controllers: it installs add-ons on the clusters that placements select, works out which
+The tide is a set of controllers: it installs add-ons on the clusters that placements select, works out which \
 configuration each cluster gets, renders ManifestWorks, and reports how far every cluster has come.";
 
 /// How to try it; nothing where there is no hub of its own.
