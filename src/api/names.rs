@@ -53,6 +53,8 @@ pub mod annotations {
     pub const LIFECYCLE_SELF: &str = "self";
     /// Value of [`LIFECYCLE`]: Tidegate manages the add-on, and the add-on manager of Open Cluster Management leaves it alone.
     pub const LIFECYCLE_TIDEGATE: &str = "tidegate";
+    /// On a CertificateSigningRequest of the hub's gRPC server: the agent for which it asks.
+    pub const CSR_USER: &str = "open-cluster-management.io/csr-user";
     /// Hashes of the configurations that a work was made from.
     pub const CONFIG_SPEC_HASH: &str = "open-cluster-management.io/config-spec-hash";
     /// Mirror of [`CONFIG_SPEC_HASH`] that is written as well.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use apimachinery::duration::GoDuration;
+use apimachinery::names::{is_dns1123_label, is_dns1123_subdomain};
 use clap::Args;
 
 use super::{AuditArgs, DoorArgs};
@@ -14,8 +15,8 @@ use crate::admission::BlastRadius;
 use crate::controllers::TideOptions;
 use crate::model::HubNamespaces;
 use crate::snapshot::{
-    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, HookTimeout, Managing, RemovalBudget,
-    Settings, TimeoutPolicy, Vocabulary,
+    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, HookTimeout, Managing, Name, RemovalBudget,
+    Settings, TimeoutPolicy, Vocabulary, service_account,
 };
 
 /// Guard and drive a hub: serve admission over TLS and run the controllers.
@@ -147,6 +148,16 @@ fn blast_radius(text: &str) -> Result<BlastRadius, String> {
     percent.ok_or_else(|| "must be a share from 0 to 100 percent".to_owned())
 }
 
+/// Reads a service account, and returns the user by which a hub knows it.
+fn account(text: &str) -> Result<Name, String> {
+    match text.split_once('/') {
+        Some((namespace, name)) if is_dns1123_label(namespace) && is_dns1123_subdomain(name) => {
+            Ok(service_account(namespace, name))
+        }
+        Some(_) | None => Err("write the namespace and the name of a service account".to_owned()),
+    }
+}
+
 /// The words of the `Progressing` condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Reasons {
@@ -179,6 +190,9 @@ pub struct TideArgs {
     /// Namespace of the secrets of custom signers for which a template names none.
     #[arg(long, value_name = "NAMESPACE", default_value = "open-cluster-management-hub")]
     pub signing_namespace: String,
+    /// Service account of the hub's gRPC server: its requests for certificates are those of the agents that it names.
+    #[arg(long, value_name = "NAMESPACE/NAME", default_value = "open-cluster-management-hub/grpc-server-sa", value_parser = account)]
+    pub grpc_server_account: Name,
     /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ClusterConfigsArg::AtOnce)]
     pub cluster_configs: ClusterConfigsArg,
@@ -303,6 +317,7 @@ impl From<&TideArgs> for TideOptions {
                     AgentGroupsArg::Cluster => AgentGroups::Cluster,
                     AgentGroupsArg::Stock => AgentGroups::Stock,
                 },
+                grpc_server: args.grpc_server_account.clone(),
                 startup: args.startup_time,
                 removal_budget: args.removal_budget,
                 hub_namespaces: HubNamespaces::default(),

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use super::name::Name;
 use super::parts::removals::RemovalBudget;
 use super::removal::{HookTimeout, TimeoutPolicy};
 use crate::model::HubNamespaces;
@@ -89,12 +90,20 @@ pub struct Settings {
     pub cluster_configs: ClusterConfigs,
     /// Whom permissions are given to.
     pub agent_groups: AgentGroups,
+    /// The account of the hub's gRPC server, as the hub spells its user: its requests for certificates are those of the agent that it names.
+    pub grpc_server: Name,
     /// How long an agent may be unavailable after a change until that is a failure.
     pub startup: Duration,
     /// How many instances of an add-on may be taken away in a minute.
     pub removal_budget: RemovalBudget,
     /// Where agents may have roles on the hub, beside the cluster's namespace and the add-on's own.
     pub hub_namespaces: HubNamespaces,
+}
+
+/// Returns the user by which a hub knows a service account.
+#[must_use]
+pub fn service_account(namespace: &str, name: &str) -> Name {
+    format!("system:serviceaccount:{namespace}:{name}").into()
 }
 
 impl Default for Settings {
@@ -109,6 +118,7 @@ impl Default for Settings {
             managing: Managing::default(),
             cluster_configs: ClusterConfigs::default(),
             agent_groups: AgentGroups::default(),
+            grpc_server: service_account("open-cluster-management-hub", "grpc-server-sa"),
             startup: Duration::from_mins(2),
             removal_budget: RemovalBudget::default(),
             hub_namespaces: HubNamespaces::default(),

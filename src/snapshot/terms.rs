@@ -5,7 +5,7 @@
 pub use crate::api::names::RESERVED_NO_DEFAULT as NO_DEFAULT;
 pub use crate::api::names::annotations::{
     ADDON_PRE_DELETE as PRE_DELETE, CONFIG_SPEC_HASH as CONFIG_HASHES,
-    CONFIG_SPEC_HASH_MIRROR as CONFIG_HASHES_MIRROR, HOSTING_CLUSTER_NAME as HOSTING_CLUSTER,
+    CONFIG_SPEC_HASH_MIRROR as CONFIG_HASHES_MIRROR, CSR_USER, HOSTING_CLUSTER_NAME as HOSTING_CLUSTER,
 };
 pub use crate::api::names::finalizers;
 pub use crate::api::names::labels::{

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::rig::{Dev, repository};
+use crate::rig::{Dev, MCA_V1ALPHA1, repository};
 
 const BANANA: &str = r#"
 apiVersion: addon.open-cluster-management.io/v1alpha1
@@ -201,7 +201,7 @@ metadata:
 
     let first = dev.apply(&format!("{wish}spec: {{}}\n"));
     assert!(first.ok, "{}", first.stderr);
-    let once = dev.read(&["mca", "placed", "-n", "cluster1"]);
+    let once = dev.read(&[MCA_V1ALPHA1, "placed", "-n", "cluster1"]);
     assert_eq!(once["spec"]["installNamespace"], "placed-here");
 
     let again = dev.apply(&format!("{wish}spec: {{}}\n"));
@@ -211,7 +211,7 @@ metadata:
         again.stdout,
         again.stderr
     );
-    let twice = dev.read(&["mca", "placed", "-n", "cluster1"]);
+    let twice = dev.read(&[MCA_V1ALPHA1, "placed", "-n", "cluster1"]);
     // The controllers may write the status meanwhile; the spec is what nobody may touch.
     assert_eq!(twice["spec"], once["spec"]);
     assert_eq!(twice["metadata"]["generation"], once["metadata"]["generation"]);
@@ -219,7 +219,7 @@ metadata:
     let given =
         dev.apply(&format!("{wish}spec:\n  installNamespace: my-own\n").replace("cluster1", "cluster2"));
     assert!(given.ok, "{}", given.stderr);
-    let kept = dev.read(&["mca", "placed", "-n", "cluster2"]);
+    let kept = dev.read(&[MCA_V1ALPHA1, "placed", "-n", "cluster2"]);
     assert_eq!(
         kept["spec"]["installNamespace"], "my-own",
         "a given value is never changed"
@@ -245,7 +245,7 @@ spec:
 ";
     let applied = dev.apply(definition);
     assert!(applied.ok, "{}", applied.stderr);
-    let list = dev.until("made on both clusters", &["mca", "-A"], |list| {
+    let list = dev.until("made on both clusters", &[MCA_V1ALPHA1, "-A"], |list| {
         names(list).iter().filter(|name| *name == "placed").count() == 2
     });
     for addon in list["items"].as_array().expect("a list has items") {

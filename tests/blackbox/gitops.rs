@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::rig::{Dev, Run, message_of, on_cluster, repository, state_of};
+use crate::rig::{Dev, MCA_V1ALPHA1, Run, message_of, on_cluster, repository, state_of};
 
 const EXAMPLES: &str = "manifests/examples";
 /// Every kind of the examples, and the namespace that some of them live in.
@@ -128,7 +128,7 @@ spec:
     });
     assert!(made.ok);
     // The controllers have answered: whatever they add is there.
-    let instance = ["mca", "by-hand", "-n", "cluster1"];
+    let instance = [MCA_V1ALPHA1, "by-hand", "-n", "cluster1"];
     dev.until("its status", &instance, |addon| {
         // The agent is the last to speak.
         ["Configured", "Available"]

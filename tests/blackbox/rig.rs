@@ -14,6 +14,9 @@ use serde_json::Value;
 /// How long anything may take before a story gives up.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
+/// kubectl's name of instances in the version that has their install namespace as a field.
+pub(crate) const MCA_V1ALPHA1: &str = "managedclusteraddons.v1alpha1.addon.open-cluster-management.io";
+
 /// A running `tidegate dev`; ended when dropped.
 pub(crate) struct Dev {
     child: Child,

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::{Dev, message_of, on_cluster, repository, state_of};
+use crate::rig::{Dev, MCA_V1ALPHA1, message_of, on_cluster, repository, state_of};
 
 const ADDON: &str = "helloworld";
 const NAMESPACE: &str = "open-cluster-management";
@@ -47,7 +47,8 @@ fn every_way_of_editing_works() {
         strategic.stderr
     );
 
-    let mut moved = edited;
+    let of = [MCA_V1ALPHA1, "helloworld", "-n", "cluster1"];
+    let mut moved = dev.read(&of);
     moved["spec"]["installNamespace"] = json!("elsewhere");
     let replace = |object: &Value| dev.kubectl_with(&["replace", "-f", "-"], &object.to_string());
     let replaced = replace(&moved);
@@ -126,7 +127,7 @@ const READINGS: [(&str, &str); 13] = [
     ("explain configmap.data", "FIELD: data|map[string]string"),
     (
         "describe mca helloworld -n cluster1",
-        "Install Namespace:|InstallSucceed|Spec Hash:",
+        "v1alpha1-install-namespace: helloworld|InstallSucceed|Spec Hash:",
     ),
     (
         "describe cma helloworld",

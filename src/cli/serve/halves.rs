@@ -9,12 +9,13 @@ use clap::parser::ValueSource;
 use crate::cli::Only;
 
 /// Flags that the gate alone has no use for.
-const OF_CONTROLLERS: [&str; 11] = [
+const OF_CONTROLLERS: [&str; 12] = [
     "agent_groups",
     "audit",
     "cluster_configs",
     "discovery_labels",
     "elect",
+    "grpc_server_account",
     "hook_timeout",
     "hook_timeout_policy",
     "progressing_reasons",

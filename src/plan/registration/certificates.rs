@@ -70,6 +70,7 @@ fn refusal(reason: &'static str, why: impl Into<String>) -> Refusal {
 pub(super) fn answer(
     request: &Request,
     entitled: &Entitled<'_>,
+    grpc_server: &str,
     now: Timestamp,
 ) -> Result<Option<Action>, Refusal> {
     let mut certificates = entitled.certificates(&request.signer).peekable();
@@ -90,7 +91,7 @@ pub(super) fn answer(
         Some(Err(why)) => return Err(refusal("RequestMalformed", &**why)),
         None => return Ok(None),
     };
-    let agent = check_requester(&request.requester, entitled.cluster())?;
+    let agent = check_requester(requester(request, grpc_server), entitled.cluster())?;
     let (certificate, bearer) = check_any(asked, entitled, certificates, agent)?;
     check_usages(&request.usages, for_hub)?;
     check_names(asked, entitled.addon())?;
@@ -133,6 +134,15 @@ pub(super) fn answer(
 /// Returns the key of a request.
 pub(super) fn key(request: &Request) -> ObjectKey {
     ObjectKey::new(Kind::SigningRequest, "", request.name.clone())
+}
+
+/// The hub's gRPC server asks for agents that have no connection of their own; of nobody else it counts for whom he says he asks.
+/// (OCM's approver reads the annotation of exactly this account.)
+fn requester<'r>(request: &'r Request, grpc_server: &str) -> &'r str {
+    let behalf = request.on_behalf_of.as_deref();
+    behalf
+        .filter(|_| *request.requester == *grpc_server)
+        .unwrap_or(&request.requester)
 }
 
 /// The cluster's own agent is `system:open-cluster-management:<cluster>` or that with its own name behind a colon. Agents

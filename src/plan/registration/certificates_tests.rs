@@ -8,6 +8,7 @@ use expect_test::{Expect, expect};
 
 const CUSTOM: &str = "example.com/signer";
 const HUB: &str = "kubernetes.io/kube-apiserver-client";
+const GRPC: &str = "system:serviceaccount:open-cluster-management-hub:grpc-server-sa";
 const OWN: &str = "system:open-cluster-management:c1:x7f2q";
 
 fn meta() -> Meta {
@@ -41,6 +42,7 @@ fn request(signer: &str, asked: Asked) -> Request {
         cluster: "c1".into(),
         signer: signer.into(),
         requester: OWN.into(),
+        on_behalf_of: None,
         usages: vec!["digital signature".into(), "client auth".into()],
         seconds: None,
         stage: Stage::Pending,
@@ -98,7 +100,7 @@ fn judged_by(request: &Request, template: &Template) -> String {
 
 fn told(request: &Request, entitled: &Entitled<'_>) -> String {
     let now = Timestamp::from_second(0).unwrap();
-    match answer(request, entitled, now) {
+    match answer(request, entitled, GRPC, now) {
         Ok(None) => "nothing to do".to_owned(),
         Ok(Some(Action::Certify {
             answer: Answer::Approve(_, signer),
@@ -433,5 +435,31 @@ fn what_approves_cannot_name_a_status() {
         ] {
             assert!(!words.contains(carrier), "{file} knows {carrier}");
         }
+    }
+}
+
+#[test]
+fn the_grpc_server_asks_for_the_agent_that_it_names_and_nobody_else_does() {
+    let rows = [
+        (GRPC, Some(OWN), true),
+        (GRPC, Some("system:open-cluster-management:c2:x"), false),
+        (GRPC, None, false),
+        ("system:serviceaccount:somewhere:grpc-server-sa", Some(OWN), false),
+        ("system:open-cluster-management:c2:x", Some(OWN), false),
+        // The agent's own request is its own, whatever it writes beside it.
+        (OWN, Some("system:open-cluster-management:c2:x"), true),
+    ];
+    for (requester, behalf, allowed) in rows {
+        let request = Request {
+            requester: requester.into(),
+            on_behalf_of: behalf.map(Name::from),
+            ..request(HUB, agent())
+        };
+        let judged = judged(&request, stated());
+        assert_eq!(
+            judged == "approve",
+            allowed,
+            "{requester} for {behalf:?}: {judged}"
+        );
     }
 }

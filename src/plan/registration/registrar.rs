@@ -238,9 +238,10 @@ impl<'v> Registrar<'v> {
         } else {
             *entitled
         };
+        let grpc_server = &*self.view.settings().grpc_server;
         let mut refused: Option<(&Name, Refusal)> = None;
         for request in self.requests.get(&instance.cluster).into_iter().flatten() {
-            let refusal = match certificates::answer(request, &entitled, now) {
+            let refusal = match certificates::answer(request, &entitled, grpc_server, now) {
                 Ok(None) => None,
                 Ok(Some(action)) => {
                     self.answers.push(action);

@@ -49,6 +49,8 @@ pub struct Request {
     pub signer: Name,
     /// Who asked, as the hub saw it.
     pub requester: Name,
+    /// For whom it says it was made: it counts if the requester is the hub's gRPC server, and no other's word does.
+    pub on_behalf_of: Option<Name>,
     /// What the key may be used for.
     pub usages: Vec<Name>,
     /// For how many seconds, when it says so.
@@ -114,6 +116,7 @@ pub(in crate::snapshot) fn request(
         status,
     } = parse(object)?;
     let label = |key: &str| metadata.labels.as_ref().and_then(|labels| labels.get(key));
+    let annotation = |key: &str| metadata.annotations.as_ref().and_then(|all| all.get(key));
     let name = metadata.name.clone().unwrap_or_default();
     let (Some(addon), Some(cluster)) = (label(labels::ADDON_NAME), label(terms::CLUSTER_NAME)) else {
         return Ok(None);
@@ -131,6 +134,7 @@ pub(in crate::snapshot) fn request(
         cluster: names.share(cluster),
         signer: names.share(&spec.signer_name),
         requester: names.share(&spec.username),
+        on_behalf_of: annotation(terms::CSR_USER).map(|user| names.share(user)),
         usages: spec
             .usages
             .iter()
