@@ -28,6 +28,7 @@ mod four_doors;
 mod generated;
 mod identity_on_hub;
 mod identity_properties;
+mod install_kit;
 mod labels_on_hub;
 mod leaders_on_hub;
 mod linear_reading;

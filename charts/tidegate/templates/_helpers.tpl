@@ -1,0 +1,89 @@
+{{- define "tidegate.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}{{ .repository }}@{{ .digest }}{{- else -}}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The labels of one half: a dict with root and half. */}}
+{{- define "tidegate.labels" -}}
+app.kubernetes.io/name: tidegate
+app.kubernetes.io/component: {{ .half }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+{{- end -}}
+
+{{- define "tidegate.selector" -}}
+app.kubernetes.io/name: tidegate
+app.kubernetes.io/component: {{ .half }}
+{{- end -}}
+
+{{/* What both halves share of a pod: a dict with root and half. */}}
+{{- define "tidegate.pod" -}}
+serviceAccountName: tidegate-{{ .half }}
+terminationGracePeriodSeconds: 30
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  seccompProfile: {type: RuntimeDefault}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "tidegate.selector" . | nindent 8 }}
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- define "tidegate.container" -}}
+image: {{ include "tidegate.image" .root | quote }}
+{{- with .root.Values.image.pullPolicy }}
+imagePullPolicy: {{ . }}
+{{- end }}
+livenessProbe:
+  httpGet: {path: /healthz, port: health}
+  periodSeconds: 10
+  failureThreshold: 3
+readinessProbe:
+  httpGet: {path: /readyz, port: health}
+  periodSeconds: 5
+  failureThreshold: 2
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{- define "tidegate.budget" -}}
+{{- if .root.Values.podDisruptionBudget.enabled }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: tidegate-{{ .half }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "tidegate.labels" . | nindent 4 }}
+spec:
+  minAvailable: 1
+  selector:
+    matchLabels:
+      {{- include "tidegate.selector" . | nindent 6 }}
+{{- end }}
+{{- end -}}
