@@ -61,6 +61,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "field",
             "api",
             "hash",
+            "conversion",
             "model",
             "snapshot",
             "plan",
