@@ -7,6 +7,7 @@ mod audit;
 mod break_glass;
 mod command_line;
 mod definitions;
+mod deploy;
 mod dumps;
 mod ending;
 mod enforcement;
