@@ -2,7 +2,7 @@
 //!
 //! Never keeps its manifests: a digest tells whether they are the right ones.
 
-use crate::snapshot::digest::Digest;
+use crate::snapshot::meaning::Digest;
 use crate::snapshot::name::Name;
 use crate::snapshot::record::{Meta, OwnerReference, Status};
 

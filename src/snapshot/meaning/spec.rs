@@ -29,20 +29,20 @@ pub struct Group {
     pub ordered: bool,
 }
 
+/// The lists whose items are compared one by one, and what takes the values out of an item that say nothing.
+const LISTS: [(&str, fn(&mut Value)); 3] = [
+    ("/workload/manifests", plain_manifest),
+    ("/manifestConfigs", plain_config),
+    ("/deleteOption/selectivelyOrphans/orphaningRules", plain_rule),
+];
+
 impl Meaning {
     /// Returns what a spec means.
     pub fn of(spec: &Value) -> Self {
-        let mut spec = spec.clone();
-        fill_defaults(&mut spec);
-        let manifests = group(&mut spec, "/workload/manifests", plain_manifest);
-        let mut configs = group(&mut spec, "/manifestConfigs", plain_config);
+        let mut spec = plain_spec(spec);
+        let [manifests, mut configs, rules] = LISTS.map(|(list, _)| group(&mut spec, list));
         // More than one entry may be about an object as soon as one is a pattern, and then the first or the last counts.
         configs.ordered = configs.items.iter().any(|entry| entry.contains('*'));
-        let rules = group(
-            &mut spec,
-            "/deleteOption/selectivelyOrphans/orphaningRules",
-            plain_rule,
-        );
         if let Some(fields) = spec.as_object_mut().filter(|_| configs.items.is_empty()) {
             fields.remove("manifestConfigs");
         }
@@ -53,11 +53,21 @@ impl Meaning {
     }
 }
 
+/// Returns a spec without what says nothing, for whoever tells what is different.
+pub fn plain_spec(spec: &Value) -> Value {
+    let mut spec = spec.clone();
+    fill_defaults(&mut spec);
+    for (list, plain) in LISTS {
+        let items = spec.pointer_mut(list).and_then(Value::as_array_mut);
+        items.into_iter().flatten().for_each(plain);
+    }
+    spec
+}
+
 /// Takes the items of a list out of a spec.
-fn group(spec: &mut Value, list: &str, plain: impl Fn(&mut Value)) -> Group {
+fn group(spec: &mut Value, list: &str) -> Group {
     let items = spec.pointer_mut(list).and_then(Value::as_array_mut);
-    let mut items = items.map(std::mem::take).unwrap_or_default();
-    items.iter_mut().for_each(plain);
+    let items = items.map(std::mem::take).unwrap_or_default();
     Group {
         items: items.iter().map(render_go_json).collect(),
         ordered: false,

@@ -1,12 +1,12 @@
 //! Digest of a work's spec, so that the store compares bodies without keeping them.
 //!
-//! Decides which defaults of the API server do not count. Two specs have one digest if they mean the same (`meaning.rs`).
+//! Decides which defaults of the API server do not count. Two specs have one digest if they mean the same (`spec.rs`).
 //! Never used as the spec hash of configurations; that one is `crate::hash` and has its own rules.
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::meaning::Meaning;
+use super::spec::Meaning;
 
 /// Digest of a spec: the first half of its SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
