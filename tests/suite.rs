@@ -52,6 +52,7 @@ mod removals;
 mod rights_on_hub;
 mod rule_pages;
 mod seeds_admission;
+mod take_over;
 mod testkit;
 mod tide_on_hub;
 mod time;

@@ -46,6 +46,10 @@ pub struct PlanArgs {
     /// Objects to apply first: a file or folder, `-` for standard input. Repeatable.
     #[arg(long = "change", value_name = "FILE")]
     pub changes: Vec<PathBuf>,
+    /// Say instead what would be written at once if Tidegate took the hub over from OCM's add-on manager: works whose
+    /// content differs, field by field.
+    #[arg(long, conflicts_with = "changes")]
+    pub take_over: bool,
     /// Form of the answer.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = Form::Text)]
     pub output: Form,
@@ -82,6 +86,14 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         hub_namespaces: args.rights.namespaces(),
         ..TideOptions::from(&args.tide).settings
     };
+    if args.take_over {
+        let all = forecast::take_over(&hub, settings, now);
+        match args.output {
+            Form::Text => print(&Shown::page(&forecast::take_over_text(&all)))?,
+            Form::Json => print(&Shown::json(&format!("{:#}\n", forecast::take_over_json(&all))))?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut after = forecast::forecast(&changed(&hub, &changes.files), settings.clone(), now);
     let mut same = 0;
     if !args.changes.is_empty() {

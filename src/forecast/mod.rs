@@ -12,8 +12,14 @@
 
 mod agents;
 mod course;
+mod difference;
 mod render;
+mod take_over;
+mod take_over_text;
 mod world;
 
 pub use course::{Forecast, Held, Wave, forecast};
+pub use difference::Difference;
 pub use render::{json, text};
+pub use take_over::{Fate, TakeOver, take_over};
+pub use take_over_text::{take_over_json, take_over_text};

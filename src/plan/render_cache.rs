@@ -227,7 +227,7 @@ impl Ready {
         let shares = self
             .sizes
             .as_ref()
-            .map(|sizes| split(&sizes.weights, &sizes.order, sizes.room, &held))
+            .map(|sizes| split(&sizes.weights, &sizes.order, sizes.bounds, &held))
             .unwrap_or_default();
         shares
             .into_iter()

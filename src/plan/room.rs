@@ -9,6 +9,9 @@ use serde_json::Value;
 
 /// Bytes that one work may take: 80 % of what the hub accepts.
 pub(super) const WORK: usize = 409_600;
+/// Bytes of manifests that a work may keep which holds them already: all that the hub accepts. OCM's manager fills works up to
+/// here, and a manifest that leaves a work is deleted on its cluster before it comes back.
+pub(super) const HELD: usize = 512_000;
 /// Bytes that one manifest may grow to. What is somewhat too large for a work is still measured, so that its author learns by
 /// how much.
 pub(super) const ONE: usize = 2 * WORK;

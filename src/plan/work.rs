@@ -79,12 +79,14 @@ pub(super) fn is_hook_work(addon: &str, name: &str) -> bool {
 }
 
 impl Body<'_> {
-    /// Returns whether the stored work already is what this body asks for, the status aside.
+    /// Returns whether the stored work already means what this body asks for, the status aside. What only its form or the
+    /// absence of our mirror tells apart is left alone: a write would move its generation, and all clusters with it.
     pub(super) fn equals(&self, instance: &Instance, work: &Work) -> bool {
         self.digest == work.digest
             && work.labelled
             && *self.hashes == *work.hashes
-            && *self.hashes == *work.mirror
+            && work.in_place == !self.hashes.is_empty()
+            && (work.mirror.is_empty() || *self.hashes == *work.mirror)
             && self.version == work.version
             && owners::owned_by(instance, &work.owners).is_none()
     }

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::digest::Digest;
 use super::label_map::LabelMap;
+use super::meaning::Digest;
 
 const LENGTH: usize = 16;
 

@@ -12,5 +12,6 @@ pub(crate) mod hubs;
 pub(crate) mod manifests;
 pub(crate) mod pages;
 pub(crate) mod status_table;
+pub(crate) mod stock;
 pub(crate) mod waiting;
 pub(crate) mod world;

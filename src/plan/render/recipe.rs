@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::snapshot::{Digest, Digesting, canonical};
+use crate::snapshot::{Digest, Digesting, Meaning, canonical};
 
 /// Stands for the cluster's name until the recipe meets its cluster. Cluster names are DNS labels: no JSON escaping.
 pub(in crate::plan) const CLUSTER: &str = "\u{e000}cluster\u{e000}";
@@ -60,25 +60,63 @@ impl Probe {
 pub(in crate::plan) struct Recipe {
     /// The canonical text, cut where the name of the cluster stands.
     parts: Vec<String>,
-    /// The digest of the first part, which all clusters share.
-    begun: Digesting,
     /// Whether the cluster's name occurs in keys, so that their order depends on it.
     in_keys: bool,
+    /// What the spec means beside its lists.
+    rest: Piece,
+    /// The items of its lists, and whether their order counts.
+    groups: [(Vec<Piece>, bool); 3],
     /// The workloads in it whose feedback counts.
     pub probes: Vec<Probe>,
+}
+
+/// A text whose digest may depend on the name of the cluster.
+#[derive(Debug)]
+enum Piece {
+    /// The same for all clusters.
+    Shared(Digest),
+    /// The digest of what stands before the first mention, and what stands after each.
+    Open(Digesting, Vec<String>),
+}
+
+impl Piece {
+    fn new(text: &str) -> Self {
+        let mut parts = text.split(CLUSTER);
+        let mut begun = Digesting::default();
+        begun.add(parts.next().unwrap_or_default());
+        let parts: Vec<String> = parts.map(ToOwned::to_owned).collect();
+        if parts.is_empty() {
+            return Self::Shared(begun.finish());
+        }
+        Self::Open(begun, parts)
+    }
+
+    fn digest(&self, cluster: &str) -> Digest {
+        match self {
+            Self::Shared(digest) => *digest,
+            Self::Open(begun, parts) => {
+                let mut digest = begun.clone();
+                for part in parts {
+                    digest.add(cluster);
+                    digest.add(part);
+                }
+                digest.finish()
+            }
+        }
+    }
 }
 
 impl Recipe {
     /// Returns the recipe of a spec in which [`CLUSTER`] stands for the name of the cluster.
     pub(super) fn new(spec: &Value, probes: Vec<Probe>) -> Self {
         let canonical = canonical(spec);
-        let parts: Vec<String> = canonical.split(CLUSTER).map(ToOwned::to_owned).collect();
-        let mut begun = Digesting::default();
-        begun.add(parts.first().map_or("", String::as_str));
+        let Meaning { rest, groups } = Meaning::of(spec);
+        let pieces = |items: &[String]| items.iter().map(|item| Piece::new(item)).collect();
         Self {
+            parts: canonical.split(CLUSTER).map(ToOwned::to_owned).collect(),
             in_keys: occurs_in_keys(spec),
-            parts,
-            begun,
+            rest: Piece::new(&rest),
+            groups: groups.map(|group| (pieces(&group.items), group.ordered)),
             probes,
         }
     }
@@ -99,17 +137,16 @@ impl Recipe {
         serde_json::from_str(&self.text(cluster)).unwrap_or_default()
     }
 
-    /// Returns the digest of the spec for a cluster.
+    /// Returns the digest of what the spec for a cluster means: that of [`Recipe::spec`], without making it.
     pub(in crate::plan) fn digest(&self, cluster: &str) -> Digest {
         if self.in_keys {
-            return Digest::of_text(&self.text(cluster));
+            return Digest::of_spec(&self.spec(cluster));
         }
-        let mut digest = self.begun.clone();
-        for part in self.parts.iter().skip(1) {
-            digest.add(cluster);
-            digest.add(part);
-        }
-        digest.finish()
+        let digests = |(pieces, ordered): &(Vec<Piece>, bool)| {
+            let each = pieces.iter().map(|piece| piece.digest(cluster));
+            (each.collect(), *ordered)
+        };
+        Digest::of_parts(self.rest.digest(cluster), self.groups.each_ref().map(digests))
     }
 }
 

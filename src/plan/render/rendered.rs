@@ -13,7 +13,7 @@ use super::fault::RenderFault;
 use super::object::{Identifier, Plurals, check, is_hook, place};
 use super::orphans;
 use super::recipe::{CLUSTER, Probe, Recipe, fill, room_for};
-use super::split::LARGEST;
+use super::split::{Bounds, LARGEST, MOST_HELD};
 use super::values::Subject;
 use crate::plan::room::Room;
 use crate::plan::substitute::{Variables, substitute};
@@ -60,7 +60,7 @@ pub(in crate::plan) struct Sizes {
     /// The deployed manifests, the largest first.
     pub order: Vec<usize>,
     /// Bytes that a work has for manifests.
-    pub room: usize,
+    pub bounds: Bounds,
 }
 
 /// Entries of `manifestConfigs` by what they are about, each with its place.
@@ -379,7 +379,15 @@ impl Rendered {
             let heavier = weights.get(other).cmp(&weights.get(one));
             heavier.then_with(|| identity(*one).cmp(&identity(*other)))
         });
-        Ok(Sizes { weights, order, room })
+        let bounds = Bounds {
+            filled: room,
+            kept: MOST_HELD.max(room),
+        };
+        Ok(Sizes {
+            weights,
+            order,
+            bounds,
+        })
     }
 
     /// Returns where each mark of a cluster's objects stands among the deployed manifests.
@@ -842,7 +850,7 @@ mod tests {
             }).collect();
             let rendered = render(&template(json!(manifests)), &config("")).unwrap();
             let Ok(sizes) = rendered.sizes() else { return Ok(()) };
-            let shares = crate::plan::render::split(&sizes.weights, &sizes.order, sizes.room, &[]);
+            let shares = crate::plan::render::split(&sizes.weights, &sizes.order, sizes.bounds, &[]);
             let all: usize = shares.iter().map(|share| share.manifests.len()).sum();
             prop_assert_eq!(all, rendered.deployed.len());
             for share in shares {

@@ -1,14 +1,27 @@
 //! Sharing manifests out over works, so that no work is larger than the hub accepts.
 //!
 //! Decides only which manifest goes where. A manifest stays in the work that holds it: moving one to another work lets an
-//! agent delete and create the object anew. Only a work that has outgrown its room gives manifests away, as few as will do.
+//! agent delete and create the object anew. Only a work that has outgrown what the hub accepts gives manifests away, as few as
+//! will do; works that others have filled up to there stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::room::WORK;
+use crate::plan::room::{HELD, WORK};
 
 /// Largest spec of one work in bytes: 80 % of what the hub accepts.
 pub(in crate::plan) const LARGEST: usize = WORK;
+
+/// Most bytes of manifests that a work keeps which has them already.
+pub(in crate::plan) const MOST_HELD: usize = HELD;
+
+/// How much works hold, in bytes of manifests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::plan) struct Bounds {
+    /// Up to here manifests are put into a work.
+    pub filled: usize,
+    /// Up to here a work keeps what it has; no less than `filled`.
+    pub kept: usize,
+}
 
 /// A work as the hub has it: its number and the manifests in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,16 +58,16 @@ impl Filling {
     }
 }
 
-/// Shares manifests out over works of `room` bytes. `order` lists the manifests in the order in which new ones find
-/// their place; each weighs at most `room`.
+/// Shares manifests out over works. `order` lists the manifests in the order in which new ones find their place; each weighs
+/// at most what works are filled up to.
 pub(in crate::plan) fn split(
     weights: &BTreeMap<usize, usize>,
     order: &[usize],
-    room: usize,
+    bounds: Bounds,
     held: &[Held],
 ) -> Vec<Share> {
     let weight = |manifest: usize| weights.get(&manifest).copied().unwrap_or_default();
-    let mut fillings = kept(weights, room, held);
+    let mut fillings = kept(weights, bounds.kept, held);
     let placed: BTreeSet<usize> = fillings
         .iter()
         .flat_map(|filling| filling.share.manifests.iter().copied())
@@ -64,7 +77,7 @@ pub(in crate::plan) fn split(
         .copied()
         .filter(|manifest| !placed.contains(manifest))
     {
-        let fits = |filling: &Filling| filling.used.saturating_add(weight(manifest)) <= room;
+        let fits = |filling: &Filling| filling.used.saturating_add(weight(manifest)) <= bounds.filled;
         if let Some(index) = find_room(&fillings, fits) {
             if let Some(filling) = fillings.get_mut(index) {
                 filling.put(manifest, weight(manifest));
@@ -167,6 +180,10 @@ mod tests {
     use proptest::prelude::*;
 
     const ROOM: usize = 10;
+    const BOUNDS: Bounds = Bounds {
+        filled: ROOM,
+        kept: 12,
+    };
 
     /// Shares manifests of these weights out; the largest go first.
     fn shares(weights: &[usize], held: &[(u32, &[usize])]) -> Vec<Share> {
@@ -180,7 +197,7 @@ mod tests {
                 manifests: manifests.to_vec(),
             })
             .collect();
-        split(&weights, &order, ROOM, &held)
+        split(&weights, &order, BOUNDS, &held)
     }
 
     fn told(shares: &[Share]) -> String {
@@ -202,7 +219,7 @@ mod tests {
 
     #[test]
     fn manifests_stay_where_they_are_and_the_rest_finds_room() {
-        let rows: [Row; 12] = [
+        let rows: [Row; 14] = [
             (&[], &[], "", "nothing needs no work"),
             (&[], &[(0, &[4])], "", "a work without manifests is not kept"),
             (&[3, 3, 3], &[], "0+:0,1,2", "what fits goes into one work"),
@@ -243,11 +260,18 @@ mod tests {
                 "and is the next number that is used",
             ),
             (
-                &[8, 1, 3],
+                &[8, 1, 5],
                 &[(0, &[0, 1, 2])],
                 "0:0,1 1+:2",
                 "the smallest that suffices leaves a work that has grown",
             ),
+            (
+                &[8, 4],
+                &[(0, &[0, 1])],
+                "0:0,1",
+                "a work that others have filled stays whole",
+            ),
+            (&[8, 3, 1], &[(0, &[0, 1])], "0:0,1 1+:2", "and gets nothing more"),
             (&[8, 7, 7], &[(0, &[0, 1, 2])], "0:2 1+:0 2+:1", "as many as must"),
             (
                 &[2, 2],
@@ -278,7 +302,8 @@ mod tests {
             all.sort_unstable();
             prop_assert_eq!(all, (0..weights.len()).collect::<Vec<_>>());
             for share in &first {
-                prop_assert!(share.manifests.iter().map(|manifest| weights[*manifest]).sum::<usize>() <= ROOM);
+                let room = if share.gains { BOUNDS.filled } else { BOUNDS.kept };
+                prop_assert!(share.manifests.iter().map(|manifest| weights[*manifest]).sum::<usize>() <= room);
             }
             let now: Vec<(u32, &[usize])> =
                 first.iter().map(|share| (share.number, share.manifests.as_slice())).collect();

@@ -12,9 +12,9 @@ use crate::api::work::{ManifestCondition, ManifestWorkStatus};
 use crate::snapshot::decode::hook::hook;
 use crate::snapshot::decode::read::{annotation, meta, owners, parse, shared};
 use crate::snapshot::decode::status::status_of;
-use crate::snapshot::digest::Digest;
 use crate::snapshot::identity::Identity;
 use crate::snapshot::kind::{ADDON_GROUP, Kind};
+use crate::snapshot::meaning::Digest;
 use crate::snapshot::name::Name;
 use crate::snapshot::names::Names;
 use crate::snapshot::record::{Meta, OwnerReference, Signal, Status, Work, Workload};
@@ -94,7 +94,8 @@ pub(in crate::snapshot) fn work(
         digest,
         holds,
         hashes: shared(spelled, names),
-        mirror: shared(mirror.filter(|_| hashes.is_some()), names),
+        in_place: hashes.is_some(),
+        mirror: shared(mirror, names),
         version: shared(labels.and_then(|labels| labels.get(terms::ADDON_VERSION)), names),
         applied: signal(parsed, WORK_APPLIED, meta.generation, names),
         available: signal(parsed, WORK_AVAILABLE, meta.generation, names),

@@ -2,7 +2,7 @@
 //!
 //! Never keeps its manifests: a digest tells whether they are the right ones.
 
-use crate::snapshot::digest::Digest;
+use crate::snapshot::meaning::Digest;
 use crate::snapshot::name::Name;
 use crate::snapshot::record::{Meta, OwnerReference, Status};
 
@@ -62,13 +62,15 @@ pub struct Work {
     pub labelled: bool,
     /// Its owners.
     pub owners: Box<[OwnerReference]>,
-    /// Digest of its spec.
+    /// Digest of what its spec means.
     pub digest: Digest,
     /// Which objects it carries: the marks of their identities one after the other (`identity.rs`).
     pub holds: Name,
     /// The configuration hashes that it carries, whatever annotation they stand in; "" when there are none.
     pub hashes: Name,
-    /// The lifecycle mirror of the annotation, "" unless both are there.
+    /// Whether they stand in the annotation that others read.
+    pub in_place: bool,
+    /// The lifecycle mirror of the annotation, "" when it is absent.
     pub mirror: Name,
     /// The version of the add-on that it carries, "" when its label is absent.
     pub version: Name,

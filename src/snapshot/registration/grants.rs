@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::api::names::labels;
 use crate::snapshot::decode::read::{meta, owners, parse, shared};
-use crate::snapshot::digest::{Digest, canonical};
 use crate::snapshot::kind::{Kind, ObjectKey};
+use crate::snapshot::meaning::{Digest, canonical};
 use crate::snapshot::name::Name;
 use crate::snapshot::names::Names;
 use crate::snapshot::record::{Meta, OwnerReference};

@@ -1,10 +1,12 @@
 //! Digest of a work's spec, so that the store compares bodies without keeping them.
 //!
-//! Decides when two specs mean the same: key order and the defaults that the API server fills in do not count.
+//! Decides which defaults of the API server do not count. Two specs have one digest if they mean the same (`spec.rs`).
 //! Never used as the spec hash of configurations; that one is `crate::hash` and has its own rules.
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
+
+use super::spec::Meaning;
 
 /// Digest of a spec: the first half of its SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,11 +26,30 @@ impl Digest {
         digest.finish()
     }
 
-    /// Returns the digest of a work's spec.
+    /// Returns the digest of what a work's spec means.
     pub fn of_spec(spec: &Value) -> Self {
-        let mut spec = spec.clone();
-        fill_defaults(&mut spec);
-        Self::of_text(&canonical(&spec))
+        let Meaning { rest, groups } = Meaning::of(spec);
+        let groups = groups.map(|group| {
+            let items = group.items.iter().map(|item| Self::of_text(item)).collect();
+            (items, group.ordered)
+        });
+        Self::of_parts(Self::of_text(&rest), groups)
+    }
+
+    /// Returns the digest of a spec from those of its parts: what stands beside the lists, and the items of each list with
+    /// whether their order counts.
+    pub fn of_parts(rest: Self, groups: [(Vec<Self>, bool); 3]) -> Self {
+        let mut digest = Sha256::new_with_prefix(rest.0);
+        for (mut items, ordered) in groups {
+            if !ordered {
+                items.sort_unstable();
+                items.dedup();
+            }
+            digest.update([u8::from(ordered)]);
+            digest.update(items.len().to_be_bytes());
+            items.iter().for_each(|item| digest.update(item.0));
+        }
+        Digesting(digest).finish()
     }
 }
 
@@ -195,12 +216,12 @@ mod tests {
         assert_eq!(Digest::of_spec(&written), Digest::of_spec(&stored));
         let other = manifest(
             json!({"name": "x"}),
-            json!({"template": {"metadata": {}}, "args": ["", null]}),
+            json!({"template": {"metadata": {}}, "args": [null]}),
         );
         assert_ne!(
             Digest::of_spec(&stored),
             Digest::of_spec(&other),
-            "an empty map may mean something"
+            "an item of a list is never dropped"
         );
     }
 
