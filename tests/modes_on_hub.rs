@@ -1,0 +1,172 @@
+//! Tidegate beside OCM's add-on manager: what is that manager's is left alone while somebody holds its Lease, and no longer.
+
+use std::time::Duration;
+
+use devhub::TestHub;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
+use tidegate::controllers::{StockLease, Tide, TideOptions};
+use tidegate::telemetry::Metrics;
+
+use crate::testkit::{hubs, waiting};
+
+const STOCK: &str = "cluster-manager-addon-manager-controller-1_0d9c1f6e-5b1e-4a43-8f0e-3a5c5c1a9f10";
+
+async fn hub() -> TestHub {
+    let hub = hubs::hub().await;
+    let objects = [
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "c1"}}),
+        json!({"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+            "metadata": {"name": "c1", "labels": {"env": "prod"}}, "spec": {"hubAcceptsClient": true}}),
+    ];
+    hubs::load(&hub, objects).await;
+    hub
+}
+
+async fn beside(client: Client) -> (Tide, Metrics) {
+    let metrics = Metrics::default();
+    let options = TideOptions {
+        metrics: metrics.clone(),
+        stock: Some(StockLease {
+            namespace: "default".to_owned(),
+            name: "manager-lock".to_owned(),
+            every: Duration::from_millis(50),
+        }),
+        ..TideOptions::default()
+    };
+    (hubs::tide(client, options).await, metrics)
+}
+
+async fn lease(client: &Client, holder: &str, seconds: i32) {
+    let spec = json!({"holderIdentity": holder, "leaseDurationSeconds": seconds});
+    let lease: Lease =
+        serde_json::from_value(json!({"metadata": {"name": "manager-lock"}, "spec": spec})).expect("a lease");
+    let leases: Api<Lease> = Api::namespaced(client.clone(), "default");
+    leases
+        .create(&PostParams::default(), &lease)
+        .await
+        .expect("stored");
+}
+
+async fn now_held_by(client: &Client, holder: &str) {
+    let leases: Api<Lease> = Api::namespaced(client.clone(), "default");
+    let patch = Patch::Merge(json!({"spec": {"holderIdentity": holder}}));
+    leases
+        .patch("manager-lock", &PatchParams::default(), &patch)
+        .await
+        .expect("patched");
+}
+
+async fn give(client: &Client, name: &str, lifecycle: Option<&str>) {
+    let annotations = lifecycle.map_or_else(
+        || json!({}),
+        |value| json!({"addon.open-cluster-management.io/lifecycle": value}),
+    );
+    let addon: Value = json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ClusterManagementAddOn",
+        "metadata": {"name": name, "annotations": annotations}, "spec": {"installStrategy": {"type": "ClusterLabelSelector",
+            "labelSelector": {"matchLabels": {"env": "prod"}}}}});
+    let addon: ClusterManagementAddOn = serde_json::from_value(addon).expect("an add-on");
+    let addons: Api<ClusterManagementAddOn> = Api::all(client.clone());
+    addons
+        .create(&PostParams::default(), &addon)
+        .await
+        .expect("stored");
+}
+
+async fn is_there(client: &Client, name: &str) -> bool {
+    let instances: Api<ManagedClusterAddOn> = Api::namespaced(client.clone(), "c1");
+    instances.get_opt(name).await.expect("an answer").is_some()
+}
+
+async fn comes(client: &Client, name: &str) {
+    waiting::eventually(name, || is_there(client, name)).await;
+}
+
+/// Name and revision of every add-on and instance: what changes whenever somebody writes.
+async fn revisions(client: &Client) -> Vec<String> {
+    let addons: Api<ClusterManagementAddOn> = Api::all(client.clone());
+    let instances: Api<ManagedClusterAddOn> = Api::all(client.clone());
+    let addons = addons.list(&Default::default()).await.expect("add-ons").items;
+    let instances = instances
+        .list(&Default::default())
+        .await
+        .expect("instances")
+        .items;
+    let addons = addons.into_iter().map(|one| one.metadata);
+    let all = addons.chain(instances.into_iter().map(|one| one.metadata));
+    all.map(|meta| format!("{:?} {:?} {:?}", meta.namespace, meta.name, meta.resource_version))
+        .collect()
+}
+
+fn says(metrics: &Metrics, holder: &str) -> bool {
+    let line = format!("tidegate_leader{{lease=\"Stock\",holder=\"{holder}\"}} 1");
+    metrics.text().lines().any(|found| found == line)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_ocms_is_left_alone_while_its_manager_holds_its_lease() {
+    let hub = hub().await;
+    let client = hub.client();
+    lease(&client, STOCK, 3600).await;
+    let (tide, metrics) = beside(hub.client()).await;
+    give(&client, "unmarked", None).await;
+    give(&client, "ocms", Some("addon-manager")).await;
+    give(&client, "ours", Some("tidegate")).await;
+    comes(&client, "ours").await;
+    let addons: Api<ClusterManagementAddOn> = Api::all(client.clone());
+    let absent = async || {
+        let untouched = addons
+            .get("unmarked")
+            .await
+            .expect("it is there")
+            .status
+            .is_none();
+        untouched && !is_there(&client, "unmarked").await && !is_there(&client, "ocms").await
+    };
+    assert!(
+        waiting::stays(Duration::from_secs(2), absent).await,
+        "what is another's was written"
+    );
+    assert!(says(&metrics, "Stock"), "{}", metrics.text());
+
+    // It stops, and gives its lease back: all are managed here.
+    now_held_by(&client, "").await;
+    comes(&client, "unmarked").await;
+    comes(&client, "ocms").await;
+    assert!(says(&metrics, "Nobody"), "{}", metrics.text());
+
+    // It comes back: nothing of its is written any more, at rest nothing at all.
+    now_held_by(&client, STOCK).await;
+    waiting::eventually("it is seen", || async { says(&metrics, "Stock") }).await;
+    waiting::at_rest(Duration::from_secs(3), || revisions(&client)).await;
+    let instances: Api<ManagedClusterAddOn> = Api::namespaced(client.clone(), "c1");
+    instances
+        .delete("unmarked", &Default::default())
+        .await
+        .expect("deleted");
+    give(&client, "another", None).await;
+    let before = revisions(&client).await;
+    let same = async || revisions(&client).await == before;
+    assert!(
+        waiting::stays(Duration::from_secs(3), same).await,
+        "what is another's was written"
+    );
+    tide.shutdown().await;
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_that_nobody_renews_keeps_nobody_out() {
+    let hub = hub().await;
+    let client = hub.client();
+    lease(&client, STOCK, 1).await;
+    let (tide, metrics) = beside(hub.client()).await;
+    give(&client, "unmarked", None).await;
+    comes(&client, "unmarked").await;
+    assert!(says(&metrics, "Nobody"), "{}", metrics.text());
+    tide.shutdown().await;
+    hub.shutdown().await;
+}
