@@ -170,3 +170,63 @@ async fn a_lease_that_nobody_renews_keeps_nobody_out() {
     tide.shutdown().await;
     hub.shutdown().await;
 }
+
+/// `clusteradm addon enable` replaces all annotations of an instance that is there. Whoever takes the mark away keeps the instance
+/// (`docs/install.md`), and nobody can tell one from the other: it is driven as before, and not taken away until it is marked again.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_whose_annotations_are_replaced_stays_until_it_is_marked_again() {
+    let hub = hub().await;
+    let client = hub.client();
+    let clusters: Api<tidegate::api::cluster::ManagedCluster> = Api::all(client.clone());
+    let merge = PatchParams::default();
+    let copied = "addon.open-cluster-management.io/tier";
+    let annotated = Patch::Merge(json!({"metadata": {"annotations": {(copied): "gold"}}}));
+    clusters.patch("c1", &merge, &annotated).await.expect("patched");
+    let tide = hubs::tide(
+        hub.client(),
+        TideOptions {
+            settings: tidegate::snapshot::Settings {
+                decision_grace: Duration::ZERO,
+                ..Default::default()
+            },
+            ..TideOptions::default()
+        },
+    )
+    .await;
+    give(&client, "hello", None).await;
+    comes(&client, "hello").await;
+    let instances: Api<ManagedClusterAddOn> = Api::namespaced(client.clone(), "c1");
+    let mut replaced = instances.get("hello").await.expect("it is there");
+    let mark = replaced.metadata.annotations.clone().unwrap_or_default();
+    assert_eq!(
+        mark.get("tidegate.io/installed-by").map(String::as_str),
+        Some("label-selector")
+    );
+    replaced.metadata.annotations = Some([("by".to_owned(), "somebody".to_owned())].into());
+    replaced.metadata.resource_version = None;
+    let params = PostParams::default();
+    instances
+        .replace("hello", &params, &replaced)
+        .await
+        .expect("replaced");
+    let annotation = async |key: &str| {
+        let found = instances.get_opt("hello").await.expect("an answer")?;
+        found.metadata.annotations.unwrap_or_default().get(key).cloned()
+    };
+    waiting::eventually("the cluster's annotation comes back", || async {
+        annotation(copied).await.as_deref() == Some("gold")
+    })
+    .await;
+    let away = Patch::Merge(json!({"metadata": {"labels": {"env": null}}}));
+    clusters.patch("c1", &merge, &away).await.expect("patched");
+    assert!(
+        waiting::stays(Duration::from_secs(2), || is_there(&client, "hello")).await,
+        "what has no mark is not ours to take away"
+    );
+    let marked =
+        Patch::Merge(json!({"metadata": {"annotations": {"tidegate.io/installed-by": "label-selector"}}}));
+    instances.patch("hello", &merge, &marked).await.expect("patched");
+    waiting::eventually("it goes", || async { !is_there(&client, "hello").await }).await;
+    tide.shutdown().await;
+    hub.shutdown().await;
+}

@@ -84,7 +84,7 @@ impl ServeArgs {
 }
 
 /// Where OCM's add-on manager elects, unless told otherwise.
-const STOCK_LEASE: &str = "open-cluster-management-hub/manager-lock";
+pub(super) const STOCK_LEASE: &str = "open-cluster-management-hub/manager-lock";
 
 /// What the controllers do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -102,7 +102,7 @@ pub enum ControllersMode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StockArg(pub Option<LeasePlace>);
 
-fn stock_lease(text: &str) -> Result<StockArg, String> {
+pub(super) fn stock_lease(text: &str) -> Result<StockArg, String> {
     if text == "none" {
         return Ok(StockArg(None));
     }

@@ -338,8 +338,8 @@ pub(crate) async fn of_the_observers(hub: &TestHub, client: Client) {
         "metadata": {"name": "hello", "namespace": "c1"}, "spec": {}});
     hubs::load(hub, [own]).await;
     let page = || async { metrics.modes().page() };
-    eventually_or("and its status written", page, || {
-        tells("hello: status ManagedClusterAddOn c1/hello")
+    eventually_or("and adopted", page, || {
+        tells("hello: patch ManagedClusterAddOn c1/hello")
     })
     .await;
     admin

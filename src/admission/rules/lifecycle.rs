@@ -36,9 +36,8 @@ fn listed_template(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let fault = Fault::of_text(
         Class::Invalid,
         resource,
-        "OCM's add-on manager, where it runs, drives every add-on that lists templates, whatever its lifecycle says",
+        "must not be listed beside OCM's add-on manager, which drives every add-on that lists it",
     );
-    let cure =
-        "name the template in placements or ManagedClusterAddOns instead, and restart OCM's add-on manager";
+    let cure = "name the template in placements instead, and restart that manager";
     findings.warn(fault.hint(cure).at(found.path.key("resource"), LISTED_TEMPLATE));
 }

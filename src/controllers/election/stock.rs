@@ -68,9 +68,13 @@ pub(in crate::controllers) async fn watch_stock(
     stop: CancellationToken,
 ) {
     let leases: Api<Lease> = Api::namespaced(client, &place.namespace);
-    let (mut sight, mut last) = (Sight::default(), None);
     metrics.modes().held(LeaseOf::Stock, Holder::Unknown);
-    let mut complained = false;
+    let mut telling = Telling {
+        told,
+        metrics,
+        last: None,
+    };
+    let (mut sight, mut complained) = (Sight::default(), false);
     loop {
         let asked = tokio::time::timeout(place.every * 5, leases.get_opt(&place.name));
         let answer = tokio::select! {
@@ -80,27 +84,31 @@ pub(in crate::controllers) async fn watch_stock(
         match answer {
             Ok(Ok(lease)) => {
                 complained = false;
-                let who = sight.holder(lease.as_ref(), Instant::now());
-                if last != Some(who) {
-                    last = Some(who);
-                    tell(who, lease.as_ref(), &metrics);
-                    told.send_replace(fence(who));
+                telling.tell(sight.holder(lease.as_ref(), Instant::now()), lease.as_ref());
+            }
+            Ok(Err(error)) => {
+                // A hub that does not answer takes no writes either; one that hides the Lease hides that somebody acts.
+                if is_hidden(&error) {
+                    telling.tell(Holder::Unknown, None);
+                }
+                if !std::mem::replace(&mut complained, true) {
+                    warn!(
+                        lease = %place.name, namespace = %place.namespace, error = %root(&error),
+                        "cannot read the lease of OCM's add-on manager; who may not leaves its add-ons alone"
+                    );
                 }
             }
-            Ok(Err(error)) if !complained => {
-                complained = true;
-                warn!(
-                    lease = %place.name, namespace = %place.namespace, error = %root(&error),
-                    "cannot read the lease of OCM's add-on manager; add-ons without a mark are as before, or left alone"
-                );
-            }
-            Ok(Err(_)) | Err(_) => {}
+            Err(_) => {}
         }
         tokio::select! {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(place.every) => {}
         }
     }
+}
+
+fn is_hidden(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 403)
 }
 
 fn fence(who: Holder) -> Fence {
@@ -110,19 +118,35 @@ fn fence(who: Holder) -> Fence {
     }
 }
 
-fn tell(who: Holder, lease: Option<&Lease>, metrics: &Metrics) {
-    metrics.modes().held(LeaseOf::Stock, who);
-    let identity = lease
-        .and_then(|lease| lease.spec.as_ref()?.holder_identity.as_deref())
-        .unwrap_or_default();
-    match fence(who) {
-        Fence::Open => {
-            info!("nobody holds the lease of OCM's add-on manager; add-ons without a mark are managed here")
+/// Where it is told who acts, and what was told last.
+struct Telling {
+    told: watch::Sender<Fence>,
+    metrics: Metrics,
+    last: Option<Holder>,
+}
+
+impl Telling {
+    /// Tells what has changed.
+    fn tell(&mut self, who: Holder, lease: Option<&Lease>) {
+        if self.last == Some(who) {
+            return;
         }
-        Fence::Closed => warn!(
-            holder = identity,
-            "OCM's add-on manager is at work; add-ons without the annotation lifecycle=tidegate are left to it"
-        ),
+        self.last = Some(who);
+        self.metrics.modes().held(LeaseOf::Stock, who);
+        let holder = lease
+            .and_then(|lease| lease.spec.as_ref()?.holder_identity.as_deref())
+            .unwrap_or_default();
+        match who {
+            Holder::Nobody => {
+                info!("nobody holds the lease of OCM's add-on manager; its add-ons are managed here")
+            }
+            Holder::Tidegate | Holder::Stock | Holder::Other => warn!(
+                holder,
+                "OCM's add-on manager is at work; add-ons without the annotation lifecycle=tidegate are left to it"
+            ),
+            Holder::Unknown => {}
+        }
+        self.told.send_replace(fence(who));
     }
 }
 
