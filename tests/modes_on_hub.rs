@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use devhub::TestHub;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tidegate::api::v1alpha1::{ClusterManagementAddOn, ManagedClusterAddOn};
-use tidegate::controllers::{StockLease, Tide, TideOptions};
+use tidegate::controllers::{ElectionOptions, Pace, StockLease, Tide, TideOptions, identity};
 use tidegate::telemetry::Metrics;
 
 use crate::testkit::{hubs, waiting};
@@ -89,9 +89,9 @@ async fn comes(client: &Client, name: &str) {
 async fn revisions(client: &Client) -> Vec<String> {
     let addons: Api<ClusterManagementAddOn> = Api::all(client.clone());
     let instances: Api<ManagedClusterAddOn> = Api::all(client.clone());
-    let addons = addons.list(&Default::default()).await.expect("add-ons").items;
+    let addons = addons.list(&ListParams::default()).await.expect("add-ons").items;
     let instances = instances
-        .list(&Default::default())
+        .list(&ListParams::default())
         .await
         .expect("instances")
         .items;
@@ -144,7 +144,7 @@ async fn what_is_ocms_is_left_alone_while_its_manager_holds_its_lease() {
     waiting::at_rest(Duration::from_secs(3), || revisions(&client)).await;
     let instances: Api<ManagedClusterAddOn> = Api::namespaced(client.clone(), "c1");
     instances
-        .delete("unmarked", &Default::default())
+        .delete("unmarked", &DeleteParams::default())
         .await
         .expect("deleted");
     give(&client, "another", None).await;
@@ -154,6 +154,47 @@ async fn what_is_ocms_is_left_alone_while_its_manager_holds_its_lease() {
         waiting::stays(Duration::from_secs(3), same).await,
         "what is another's was written"
     );
+    tide.shutdown().await;
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_leads_is_told_whoever_it_is() {
+    let hub = hub().await;
+    let client = hub.client();
+    lease(&client, STOCK, 3600).await;
+    let metrics = Metrics::default();
+    let options = TideOptions {
+        metrics: metrics.clone(),
+        election: Some(ElectionOptions {
+            namespace: "default".to_owned(),
+            name: "manager-lock".to_owned(),
+            identity: identity("pod-1", "0d9c1f6e-5b1e-4a43-8f0e-3a5c5c1a9f11"),
+            pace: Pace {
+                retry: Duration::from_millis(50),
+                ..Pace::default()
+            },
+        }),
+        // The same Lease: whoever does not hold it writes nothing at all.
+        stock: Some(StockLease {
+            namespace: "default".to_owned(),
+            name: "manager-lock".to_owned(),
+            every: Duration::from_millis(50),
+        }),
+        ..TideOptions::default()
+    };
+    let tide = hubs::tide(hub.client(), options).await;
+    let says = |holder: &str| {
+        let line = format!("tidegate_leader{{lease=\"Election\",holder=\"{holder}\"}} 1");
+        metrics.text().lines().any(|found| found == line)
+    };
+    waiting::eventually("OCM's manager leads", || async { says("Stock") }).await;
+    give(&client, "unmarked", None).await;
+    let absent = async || !is_there(&client, "unmarked").await;
+    assert!(waiting::stays(Duration::from_secs(1), absent).await);
+    now_held_by(&client, "").await;
+    waiting::eventually("Tidegate leads", || async { says("Tidegate") }).await;
+    comes(&client, "unmarked").await;
     tide.shutdown().await;
     hub.shutdown().await;
 }

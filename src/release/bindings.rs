@@ -54,10 +54,11 @@ pub fn copies(bindings: &[Value], from: &Account, to: &Account) -> Vec<Value> {
 fn copy(original: &Value, to: &Account) -> Value {
     let name = format!("{}-tidegate", text(original, "/metadata/name"));
     let namespace = text(original, "/metadata/namespace");
-    let mut metadata = json!({"name": name});
-    if !namespace.is_empty() {
-        metadata["namespace"] = json!(namespace);
-    }
+    let metadata = if namespace.is_empty() {
+        json!({"name": name})
+    } else {
+        json!({"name": name, "namespace": namespace})
+    };
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": if namespace.is_empty() { "ClusterRoleBinding" } else { "RoleBinding" },

@@ -44,7 +44,7 @@ pub struct Held {
 }
 
 /// What a step does to its object.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
     /// A JSON merge patch of the status.
     Status(Value),
@@ -55,7 +55,7 @@ pub enum Act {
 }
 
 /// One write.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The object as it was read; its revision is the precondition.
     pub object: Value,

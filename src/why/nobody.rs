@@ -20,6 +20,9 @@ impl Case<'_> {
     /// Returns why nobody has the add-on, nobody gets it and nobody waits for it.
     pub(super) fn nobody(&self) -> Cause {
         let addon = self.view.addon;
+        if self.view.is_anothers() {
+            return self.self_managed("no cluster has a ManagedClusterAddOn of it");
+        }
         let of_all = |what: &str| format!("{what} none of {} ManagedClusters", self.view.clusters().count());
         let labels = "kubectl get managedclusters --show-labels";
         let (detail, command) = match &addon.strategy {

@@ -118,71 +118,80 @@ async fn what_goes_back_to_ocm_is_told_first_and_done_once() {
         says(
             &dry,
             1,
-            &expect![[r#"
+            &expect![[r"
             hello: ManagedClusterAddOn c1/hello: remove the conditions Ready, Assigned
             hello: ClusterManagementAddOn hello: remove the conditions Ready
             hello: ManagedClusterAddOn c1/hello: remove the annotations tidegate.io/installed-by
             hello: ClusterManagementAddOn hello: remove the annotation addon.open-cluster-management.io/lifecycle=tidegate: OCM's add-on manager has it from now on
             hello: RoleBinding c1/open-cluster-management:hello:clusterrole:agent:c1:0: left: OCM has not made open-cluster-management:hello:clusterrole:agent yet; run release again when it has
             nothing was written (--dry-run)
-        "#]],
+        "]],
         );
-        // A leader would do it again.
-        let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-            "metadata": {"name": "leader", "namespace": "tidegate"}, "spec": {"holderIdentity": "tidegate_pod-1_x",
-                "leaseDurationSeconds": 3600, "renewTime": format!("{:.6}", Timestamp::now())}});
-        apply(&kubeconfig, &[lease]);
-        says(
-            &on(&kubeconfig, &["release", "--all"]),
-            2,
-            &expect![[r#"
-            tidegate: a Tidegate leads (Lease tidegate/leader, held by "tidegate_pod-1_x") and would do it again for "hello": stop it first; where it runs with --manage marked, remove the mark (kubectl annotate clustermanagementaddon hello addon.open-cluster-management.io/lifecycle-) and say --manage marked here
-        "#]],
-        );
-        let freed = kubectl(&kubeconfig, &["delete", "lease", "leader", "-n", "tidegate"], "");
-        assert!(freed.ok, "{}", freed.stderr);
+        refused_while_one_leads(&kubeconfig);
         says(
             &on(&kubeconfig, &["release", "--all"]),
             1,
-            &expect![[r#"
+            &expect![[r"
             hello: ManagedClusterAddOn c1/hello: remove the conditions Ready, Assigned
             hello: ClusterManagementAddOn hello: remove the conditions Ready
             hello: ManagedClusterAddOn c1/hello: remove the annotations tidegate.io/installed-by
             hello: ClusterManagementAddOn hello: remove the annotation addon.open-cluster-management.io/lifecycle=tidegate: OCM's add-on manager has it from now on
             hello: RoleBinding c1/open-cluster-management:hello:clusterrole:agent:c1:0: left: OCM has not made open-cluster-management:hello:clusterrole:agent yet; run release again when it has
-        "#]],
+        "]],
         );
         expect![[r#"
             ManagedClusterAddOn ["tidegate.io/hook-timeout"] ["Available"]
             ClusterManagementAddOn [] []
-        "#]].assert_eq(&left_on(&kubeconfig));
-        // OCM's add-on manager has given the agent the role.
-        let stocks = "open-cluster-management:hello:clusterrole:agent";
-        apply(&kubeconfig, &[binding(stocks, Some("c1"), &json!({}), &agents())]);
-        says(
-            &on(&kubeconfig, &["release", "--addon", "hello"]),
-            0,
-            &expect![[r#"
-                hello: RoleBinding c1/open-cluster-management:hello:clusterrole:agent:c1:0: delete: OCM's own binding stands beside it
-            "#]],
-        );
-        says(
-            &on(&kubeconfig, &["release", "--addon", "hello"]),
-            0,
-            &expect![[r#"
-                hello: nothing here is Tidegate's
-            "#]],
-        );
-        let nobody = on(&kubeconfig, &["release", "--addon", "helo"]);
-        says(
-            &nobody,
-            2,
-            &expect![[r#"
-            tidegate: no ClusterManagementAddOn or ManagedClusterAddOn is called "helo"
-        "#]],
-        );
+        "#]]
+        .assert_eq(&left_on(&kubeconfig));
+        the_rest_goes_with_ocms_own(&kubeconfig);
     });
     hub.shutdown().await;
+}
+
+/// A leader would do it again.
+fn refused_while_one_leads(kubeconfig: &Path) {
+    let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "leader", "namespace": "tidegate"}, "spec": {"holderIdentity": "tidegate_pod-1_x",
+            "leaseDurationSeconds": 3600, "renewTime": format!("{:.6}", Timestamp::now())}});
+    apply(kubeconfig, &[lease]);
+    says(
+        &on(kubeconfig, &["release", "--all"]),
+        2,
+        &expect![[r#"
+        tidegate: a Tidegate leads (Lease tidegate/leader, held by "tidegate_pod-1_x") and would do it again for "hello": stop it first; where it runs with --manage marked, remove the mark (kubectl annotate clustermanagementaddon hello addon.open-cluster-management.io/lifecycle-) and say --manage marked here
+    "#]],
+    );
+    let freed = kubectl(kubeconfig, &["delete", "lease", "leader", "-n", "tidegate"], "");
+    assert!(freed.ok, "{}", freed.stderr);
+}
+
+/// OCM's add-on manager has given the agent the role.
+fn the_rest_goes_with_ocms_own(kubeconfig: &Path) {
+    let stocks = "open-cluster-management:hello:clusterrole:agent";
+    apply(kubeconfig, &[binding(stocks, Some("c1"), &json!({}), &agents())]);
+    says(
+        &on(kubeconfig, &["release", "--addon", "hello"]),
+        0,
+        &expect![[r"
+            hello: RoleBinding c1/open-cluster-management:hello:clusterrole:agent:c1:0: delete: OCM's own binding stands beside it
+        "]],
+    );
+    says(
+        &on(kubeconfig, &["release", "--addon", "hello"]),
+        0,
+        &expect![[r"
+            hello: nothing here is Tidegate's
+        "]],
+    );
+    let nobody = on(kubeconfig, &["release", "--addon", "helo"]);
+    says(
+        &nobody,
+        2,
+        &expect![[r#"
+        tidegate: no ClusterManagementAddOn or ManagedClusterAddOn is called "helo"
+    "#]],
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -206,7 +215,7 @@ async fn bindings_of_ocms_account_are_printed_as_copies_that_can_be_applied() {
         says(
             &printed,
             0,
-            &expect![[r#"
+            &expect![[r"
             ---
             apiVersion: rbac.authorization.k8s.io/v1
             kind: ClusterRoleBinding
@@ -234,16 +243,16 @@ async fn bindings_of_ocms_account_are_printed_as_copies_that_can_be_applied() {
             - kind: ServiceAccount
               name: tidegate-controllers
               namespace: tidegate
-        "#]],
+        "]],
         );
         let applied = kubectl(&kubeconfig, &["apply", "-f", "-"], &printed.stdout);
         assert!(applied.ok, "{}", applied.stderr);
         says(
             &on(&kubeconfig, &["adopt", "--list-bindings"]),
             0,
-            &expect![[r#"
+            &expect![[r"
                 # no binding names that account that the other one lacks
-            "#]],
+            "]],
         );
     });
     hub.shutdown().await;
@@ -275,9 +284,9 @@ async fn controllers_that_observe_show_what_they_would_write() {
                 .unwrap_or_default()
         };
         until("it tells", || pending().contains("ManagedClusterAddOn c1/hello"));
-        expect![[r#"
+        expect![[r"
             hello: create ManagedClusterAddOn c1/hello: the label selector matches the cluster
-            hello: status ClusterManagementAddOn hello"#]]
+            hello: status ClusterManagementAddOn hello"]]
         .assert_eq(&pending());
         let (_, metrics) = page(&address, "/metrics").expect("metrics");
         assert!(
@@ -310,7 +319,7 @@ async fn why_says_that_an_add_on_is_left_to_ocms_manager() {
             ],
         );
         let told = on(&kubeconfig, &["why", "hello"]);
-        let words = "left to OCM's add-on manager, which holds its lease";
+        let words = "OCM's add-on manager is at work";
         assert!(told.stdout.contains(words), "{}{}", told.stdout, told.stderr);
         let told = on(&kubeconfig, &["why", "hello", "--stock-lease", "none"]);
         assert!(!told.stdout.contains(words), "{}", told.stdout);

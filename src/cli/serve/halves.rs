@@ -55,7 +55,7 @@ pub(in crate::cli) fn nonsense(serve: &ArgMatches) -> Option<String> {
             .iter()
             .find(given)
             .copied()
-            .or(reports.then_some("audit reports"));
+            .or_else(|| reports.then_some("audit reports"));
         if let Some(flag) = flag {
             let flag = flag.replace('_', "-");
             return Some(format!(

@@ -154,7 +154,7 @@ impl Standing {
         match who {
             Holder::Tidegate => info!(%lease, holder = identity, "a replica of Tidegate leads"),
             Holder::Stock => {
-                warn!(%lease, holder = identity, "OCM's add-on manager leads; nothing is written here")
+                warn!(%lease, holder = identity, "OCM's add-on manager leads; nothing is written here");
             }
             Holder::Other | Holder::Nobody | Holder::Unknown => {
                 warn!(%lease, holder = identity, "somebody else leads; nothing is written here");

@@ -138,7 +138,7 @@ impl Telling {
             .unwrap_or_default();
         match who {
             Holder::Nobody => {
-                info!("nobody holds the lease of OCM's add-on manager; its add-ons are managed here")
+                info!("nobody holds the lease of OCM's add-on manager; its add-ons are managed here");
             }
             Holder::Tidegate | Holder::Stock | Holder::Other => warn!(
                 holder,
