@@ -19,6 +19,7 @@ pub mod model;
 pub mod offline;
 pub mod plan;
 pub mod policy;
+pub mod release;
 pub mod report;
 pub mod server;
 pub mod snapshot;

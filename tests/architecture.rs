@@ -55,6 +55,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("forecast", &["api", "field", "offline", "plan", "snapshot"]),
     ("why", &["api", "field", "model", "offline", "plan", "snapshot"]),
     ("explain", &["admission", "api", "field", "why"]),
+    ("release", &["api", "snapshot"]),
     (
         "cli",
         &[
@@ -79,6 +80,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "forecast",
             "why",
             "explain",
+            "release",
         ],
     ),
 ];
@@ -102,6 +104,7 @@ const PURE: &[&str] = &[
     "forecast",
     "why",
     "explain",
+    "release",
 ];
 
 /// Names that mean a socket, a task or a client; a pure room that says one has opened the wrong door.

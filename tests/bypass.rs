@@ -222,7 +222,7 @@ async fn storable(rig: &Rig, rules: Vec<Candidates>, others: &[Value]) -> (Vec<C
 }
 
 /// These only warn, or deny what stores nothing, which is to delete: nothing is denied that could be stored.
-const ADVICE: [&str; 38] = [
+const ADVICE: [&str; 39] = [
     "annotation/unknown",
     "annotation/value",
     "blast-radius/move",
@@ -245,6 +245,7 @@ const ADVICE: [&str; 38] = [
     "install/selects-nothing",
     "install/type-mismatch",
     "install/unknown-placement",
+    "lifecycle/listed-template",
     "naming/cluster-state",
     "naming/unknown-addon",
     "naming/unknown-cluster",

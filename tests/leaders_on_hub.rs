@@ -124,6 +124,61 @@ async fn one_replica_writes_and_the_next_goes_on_where_it_left() {
     hub.shutdown().await;
 }
 
+/// Takes the Lease as soon as nobody holds it, as another manager would that looks all the time; returns whether it ever did.
+async fn another_manager(client: Client, end: tokio_util::sync::CancellationToken) -> bool {
+    let leases: Api<Lease> = Api::namespaced(client, "default");
+    while !end.is_cancelled() {
+        let mut lease = leases.get("leader").await.expect("the lease");
+        let spec = lease.spec.get_or_insert_default();
+        if spec.holder_identity.as_deref().unwrap_or_default().is_empty() {
+            spec.holder_identity = Some("hub-1_0d9c1f6e-5b1e-4a43-8f0e-3a5c5c1a9f10".to_owned());
+            let params = PostParams::default();
+            if leases.replace("leader", &params, &lease).await.is_ok() {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+async fn is_next(client: &Client, identity: &str) {
+    let leases: Api<Lease> = Api::namespaced(client.clone(), "default");
+    waiting::eventually("a replica waits", || async {
+        let lease = leases.get_opt("leader-next").await.expect("an answer");
+        let holder = lease.and_then(|lease| lease.spec?.holder_identity);
+        holder.as_deref() == Some(identity)
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leader_that_leaves_lets_nobody_in_between_while_a_replica_waits() {
+    let hub = hub().await;
+    let client = hub.client();
+    let first = replica(hub.client(), "first").await;
+    leads(&first).await;
+    let second = replica(hub.client(), "second").await;
+    is_next(&client, "second").await;
+    let end = tokio_util::sync::CancellationToken::new();
+    let other = tokio::spawn(another_manager(hub.client(), end.clone()));
+    first.shutdown().await;
+    assert_eq!(holder(&client).await, "second");
+    leads(&second).await;
+    // Whoever leads does not wait any more, so that the next one can.
+    let third = replica(hub.client(), "third").await;
+    is_next(&client, "third").await;
+    second.shutdown().await;
+    assert_eq!(holder(&client).await, "third");
+    leads(&third).await;
+    assert!(!other.is_finished(), "another manager has led in between");
+    // Nobody waits: then it is anybody's.
+    third.shutdown().await;
+    let led = tokio::time::timeout(Duration::from_mins(1), other).await;
+    assert!(led.expect("in time").expect("it lives"), "a free lease is taken");
+    end.cancel();
+    hub.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_writes_while_nobody_leads() {
     let hub = hub().await;

@@ -22,12 +22,14 @@ use crate::testkit::hubs;
 
 const GATE: &str = "tidegate-gate";
 const CONTROLLERS: &str = "tidegate-controllers";
-const EVERYTHING: [&str; 5] = [
+const OBSERVER: &str = "tidegate-observer";
+const EVERYTHING: [&str; 6] = [
     "gate.yaml",
     "controllers.yaml",
     "registration.yaml",
     "signing.yaml",
     "hub-permissions.yaml",
+    "observe.yaml",
 ];
 
 /// A hub that asks for rights, with the manifests that are named and the role of a cluster bound in `c1`.
@@ -202,6 +204,55 @@ async fn the_gate_needs_what_it_is_granted_and_writes_nothing() {
         !["get", "list", "watch"].contains(&call.verb.as_str()) && call.resource != "subjectaccessreviews"
     });
     assert_eq!(writes.count(), 0, "{:#?}", record.calls());
+    hub.shutdown().await;
+}
+
+const FOR_A_REMOVAL: &str = "read once more before anything would be taken away";
+const OBSERVED: &[Reason] = &[
+    (
+        "cluster.open-cluster-management.io",
+        "managedclusters",
+        &["get"],
+        FOR_A_REMOVAL,
+    ),
+    (
+        "cluster.open-cluster-management.io",
+        "placements",
+        &["get"],
+        FOR_A_REMOVAL,
+    ),
+    (
+        "cluster.open-cluster-management.io",
+        "placementdecisions",
+        &["get"],
+        FOR_A_REMOVAL,
+    ),
+    (ADDON, "addondeploymentconfigs", &["get"], AUDIT),
+    (ADDON, "addonhubconfigs", &["get"], AUDIT),
+    (ADDON, "addontemplates", &["get"], AUDIT),
+    (ADDON, "clustermanagementaddons", &["get"], FOR_A_REMOVAL),
+    (ADDON, "managedclusteraddons", &["get"], FOR_A_REMOVAL),
+    (
+        "work.open-cluster-management.io",
+        "manifestworks",
+        &["get"],
+        FOR_A_REMOVAL,
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn controllers_that_observe_read_and_write_nothing() {
+    let hub = hub(&EVERYTHING).await;
+    let record = Record::default();
+    let client = acting_as(OBSERVER, &hub.client(), &record);
+    stories::of_the_observers(&hub, client).await;
+    assert_fit(&record, &granted(&["observe.yaml"]), OBSERVED);
+    let mut calls = record.calls().into_iter();
+    assert!(
+        calls.all(|call| ["get", "list", "watch"].contains(&call.verb.as_str())),
+        "{:#?}",
+        record.calls()
+    );
     hub.shutdown().await;
 }
 

@@ -33,6 +33,7 @@ mod labels_on_hub;
 mod leaders_on_hub;
 mod linear_reading;
 mod manifests_fit;
+mod modes_on_hub;
 mod mutations;
 mod namespace_facts;
 mod never_drift;

@@ -327,13 +327,19 @@ fn the_page_shows_what_is_printed() {
 fn the_same_content_in_several_works_stays_there() {
     let mut world = of_stock(1, &manifests());
     let mut first = world.objects[&work(0)].clone();
-    let all = first["spec"]["workload"]["manifests"].as_array().cloned().expect("manifests");
+    let all = first["spec"]["workload"]["manifests"]
+        .as_array()
+        .cloned()
+        .expect("manifests");
     let (workloads, others): (Vec<Value>, Vec<Value>) =
         all.into_iter().partition(|one| one["apiVersion"] == "apps/v1");
     let mut second = first.clone();
     first["spec"]["workload"]["manifests"] = json!(workloads);
     second["spec"]["workload"]["manifests"] = json!(others);
-    second["spec"].as_object_mut().expect("a spec").remove("manifestConfigs");
+    second["spec"]
+        .as_object_mut()
+        .expect("a spec")
+        .remove("manifestConfigs");
     second["metadata"]["name"] = json!("addon-hello-deploy-1");
     world.put(Kind::Work, first);
     world.put(Kind::Work, second);

@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use kube::{Api, Client, Discovery};
 use serde_json::Value;
 
-use super::{CliError, connect};
+use super::{CliError, LeasePlace, connect};
 use crate::api::v1alpha1::AddOnPolicy;
 use crate::files;
 use crate::offline::{Dump, Hub};
@@ -32,6 +33,22 @@ pub(super) fn read(kubeconfig: Option<&Path>) -> Result<Hub, CliError> {
     runtime.block_on(async {
         let client = connect::client(connect::config_of(kubeconfig).await?)?;
         hub(&client).await
+    })
+}
+
+/// Reads a Lease; nothing where there is none, or none that may be seen.
+pub(super) fn lease(kubeconfig: Option<&Path>, place: &LeasePlace) -> Result<Option<Value>, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| failed("start the runtime", source))?;
+    runtime.block_on(async {
+        let client = connect::client(connect::config_of(kubeconfig).await?)?;
+        let leases: Api<Lease> = Api::namespaced(client, &place.namespace);
+        let found = leases.get_opt(&place.name).await.ok().flatten();
+        found
+            .map(|lease| serde_json::to_value(lease).map_err(|source| failed("read the hub", source)))
+            .transpose()
     })
 }
 

@@ -19,6 +19,7 @@ mod policies;
 pub mod policy;
 mod print;
 mod reference;
+mod release;
 mod rulebook;
 mod run;
 mod serve;
@@ -35,12 +36,15 @@ pub use crds::CrdsArgs;
 pub use dev::{DevArgs, DevCommand};
 pub use error::CliError;
 pub use explain::ExplainArgs;
+use options::lease;
 pub use options::{
-    GateArgs, LeasePlace, LogFormat, Only, Reasons, ReferenceArgs, RightsArgs, ServeArgs, TideArgs, Topic,
+    ControllersMode, GateArgs, LeasePlace, LogFormat, Manage, Only, Reasons, ReferenceArgs, RightsArgs,
+    ServeArgs, StockArg, TideArgs, Topic,
 };
 pub use plan::PlanArgs;
 pub use policy::PolicyArgs;
 pub use print::Form;
+pub use release::{AdoptArgs, ReleaseArgs};
 pub use run::run;
 pub use serve::DoorArgs;
 pub use shell::{CompletionsArgs, ManArgs};

@@ -15,8 +15,8 @@ use crate::admission::BlastRadius;
 use crate::controllers::TideOptions;
 use crate::model::HubNamespaces;
 use crate::snapshot::{
-    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, HookTimeout, Managing, Name, RemovalBudget,
-    Settings, TimeoutPolicy, Vocabulary, service_account,
+    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Fence, HookTimeout, Managing, Name,
+    RemovalBudget, Settings, TimeoutPolicy, Vocabulary, service_account,
 };
 
 /// Guard and drive a hub: serve admission over TLS and run the controllers.
@@ -35,6 +35,10 @@ pub struct ServeArgs {
     /// too, and need no certificate.
     #[arg(long, value_enum, value_name = "HALF")]
     pub only: Option<Only>,
+    /// What the controllers do: nothing, which is `--only gate`; observe, which plans and tells what would be written (log,
+    /// metrics, and the page `/pending` on the address of `--metrics`) and writes nothing; or write.
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = ControllersMode::On)]
+    pub controllers: ControllersMode,
     /// Address to serve admission on.
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:9443")]
     pub bind: SocketAddr,
@@ -46,6 +50,10 @@ pub struct ServeArgs {
     /// The Lease is made if it is not there; the namespace is not. Without the flag this replica writes by itself.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
     pub elect: Option<LeasePlace>,
+    /// Lease of OCM's add-on manager. While somebody holds it, add-ons that are that manager's are not written: those whose
+    /// annotation `addon.open-cluster-management.io/lifecycle` is absent or `addon-manager`. `none` looks at nothing.
+    #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease)]
+    pub stock_lease: StockArg,
     /// What the gate decides by.
     #[command(flatten)]
     pub gate: GateArgs,
@@ -64,6 +72,42 @@ pub struct ServeArgs {
     /// How many seconds to go on serving after a signal, until routes to this server are withdrawn.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=300))]
     pub linger: u64,
+}
+
+impl ServeArgs {
+    /// Returns the half that runs alone, if one does.
+    pub(super) fn half(&self) -> Option<Only> {
+        match self.controllers {
+            ControllersMode::Off => Some(Only::Gate),
+            ControllersMode::Observe | ControllersMode::On => self.only,
+        }
+    }
+}
+
+/// Where OCM's add-on manager elects, unless told otherwise.
+pub(super) const STOCK_LEASE: &str = "open-cluster-management-hub/manager-lock";
+
+/// What the controllers do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ControllersMode {
+    /// Nothing: the gate runs alone.
+    Off,
+    /// They plan, tell what they would write, and write nothing.
+    Observe,
+    /// They write.
+    #[default]
+    On,
+}
+
+/// The Lease of OCM's add-on manager, or that there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StockArg(pub Option<LeasePlace>);
+
+pub(super) fn stock_lease(text: &str) -> Result<StockArg, String> {
+    if text == "none" {
+        return Ok(StockArg(None));
+    }
+    lease(text).map(|place| StockArg(Some(place)))
 }
 
 /// Form of the log.
@@ -111,7 +155,7 @@ pub struct LeasePlace {
     pub name: String,
 }
 
-fn lease(text: &str) -> Result<LeasePlace, String> {
+pub(super) fn lease(text: &str) -> Result<LeasePlace, String> {
     let fits = |part: &str| !part.is_empty() && !part.contains('/');
     match text.split_once('/') {
         Some((namespace, name)) if fits(namespace) && fits(name) => Ok(LeasePlace {
@@ -305,6 +349,7 @@ impl From<&TideArgs> for TideOptions {
                     Manage::All => Managing::All,
                     Manage::Marked => Managing::Marked,
                 },
+                fence: Fence::default(),
                 empty_lifecycle: match args.empty_lifecycle {
                     EmptyMeans::Managed => EmptyLifecycle::Managed,
                     EmptyMeans::Own => EmptyLifecycle::Own,

@@ -8,11 +8,13 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::Timestamp;
 
+use super::options::{STOCK_LEASE, stock_lease};
 use super::print::{Form, print};
-use super::{CliError, RightsArgs, TideArgs, live};
+use super::{CliError, RightsArgs, StockArg, TideArgs, live};
 use crate::controllers::TideOptions;
 use crate::field::Shown;
-use crate::snapshot::Settings;
+use crate::release::{is_alive, is_ours};
+use crate::snapshot::{Fence, Settings};
 use crate::why;
 
 /// Say why an add-on is not where it should be, and where to look.
@@ -35,6 +37,9 @@ pub struct WhyArgs {
     /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
+    /// Lease of OCM's add-on manager, which has its add-ons while it holds it; `none` looks at nothing.
+    #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease, conflicts_with = "facts")]
+    pub stock_lease: StockArg,
     /// Form of the answer.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = Form::Text)]
     pub output: Form,
@@ -46,6 +51,16 @@ pub struct WhyArgs {
     pub rights: RightsArgs,
 }
 
+/// A dump has no Leases, and who may not read this one is not told of it.
+fn fence(args: &WhyArgs, now: Timestamp) -> Result<Fence, CliError> {
+    let Some(place) = args.stock_lease.0.as_ref().filter(|_| args.facts.is_none()) else {
+        return Ok(Fence::Open);
+    };
+    let lease = live::lease(args.kubeconfig.as_deref(), place)?;
+    let acts = lease.is_some_and(|lease| is_alive(&lease, now) && !is_ours(&lease));
+    Ok(if acts { Fence::Closed } else { Fence::Open })
+}
+
 pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
     let (hub, now) = match &args.facts {
         Some(path) => {
@@ -55,6 +70,7 @@ pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
         None => (live::read(args.kubeconfig.as_deref())?, Timestamp::now()),
     };
     let settings = Settings {
+        fence: fence(args, now)?,
         hub_namespaces: args.rights.namespaces(),
         ..TideOptions::from(&args.tide).settings
     };

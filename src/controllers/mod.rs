@@ -15,7 +15,7 @@ mod sign;
 mod tide;
 
 pub use auditor::{AuditOptions, AuditPace, Auditor, Reports, Sightings, WatchTap, tap};
-pub use election::{ElectionOptions, Pace};
+pub use election::{ElectionOptions, Pace, StockLease, identity};
 pub use existence::{ask, may_bind};
 pub use policies::{PolicyDocuments, PolicyTells, PolicyWatch};
 pub use runtime::event_budget::EventBudget;

@@ -16,7 +16,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::addon::Planning;
 use super::auditor::WatchTap;
 use super::config_watch::look_out;
-use super::election::{ElectionOptions, campaign};
+use super::election::{ElectionOptions, StockLease, campaign, watch_stock};
 use super::runtime::Controller;
 use super::runtime::clock::{Clock, keep_time, read_date};
 use super::runtime::event_budget::EventBudget;
@@ -24,7 +24,7 @@ use super::runtime::event_recorder::EventRecorder;
 use super::runtime::reconciler::{Controllers, Outlets, Reconciler};
 use super::runtime::watch::{Ends, watch_kind};
 use crate::plan::Note;
-use crate::snapshot::{Facts, Kind, Name, Settings};
+use crate::snapshot::{Facts, Fence, Kind, Managing, Name, Settings};
 use crate::telemetry::Metrics;
 
 /// What spectators are told: an add-on on a cluster has reached another state.
@@ -45,6 +45,8 @@ pub struct TideOptions {
     pub signing_namespace: Name,
     /// Where the replicas elect the one that writes; absent when there is only one.
     pub election: Option<ElectionOptions>,
+    /// Where OCM's add-on manager elects, whose add-ons are left to it while it does; absent where there is none.
+    pub stock: Option<StockLease>,
     /// What is done here.
     pub part: Part,
     /// Where the controllers count what they do.
@@ -62,6 +64,7 @@ impl Default for TideOptions {
             events: EventBudget::default(),
             signing_namespace: Name::from("open-cluster-management-hub"),
             election: None,
+            stock: None,
             part: Part::Drives,
             metrics: Metrics::default(),
             tap: None,
@@ -75,6 +78,8 @@ pub enum Part {
     /// Add-ons are driven, and facts are published.
     #[default]
     Drives,
+    /// Add-ons are planned, and what would be written is told; nothing is ever written.
+    Observes,
     /// Facts are published, and nothing is ever written: only kinds that admission asks for are watched.
     Sees,
 }
@@ -82,7 +87,7 @@ pub enum Part {
 impl Part {
     pub(super) fn watches(self, kind: Kind) -> bool {
         match self {
-            Self::Drives => true,
+            Self::Drives | Self::Observes => true,
             Self::Sees => kind.is_for_admission(),
         }
     }
@@ -114,6 +119,58 @@ pub struct Tide {
     _stop_on_drop: DropGuard,
 }
 
+/// Stands for election where there is one; returns whether this replica leads.
+fn stand(
+    client: &Client,
+    options: &TideOptions,
+    resign: &CancellationToken,
+    standing: &mut JoinSet<()>,
+) -> watch::Receiver<bool> {
+    let election = options.election.clone().filter(|_| options.part == Part::Drives);
+    let plans = options.part != Part::Sees;
+    let (leader, leading) = watch::channel(plans && election.is_none());
+    if let Some(election) = election {
+        let metrics = options.metrics.clone();
+        standing.spawn(campaign(
+            client.clone(),
+            election,
+            (leader, metrics),
+            resign.clone(),
+        ));
+    }
+    if options.part == Part::Observes {
+        options.metrics.modes().observe();
+    }
+    leading
+}
+
+/// Looks at the Lease of OCM's add-on manager where somebody here could write what is its; returns whether it acts. Whoever elects
+/// by that very Lease never writes while it does.
+fn watched_fence(
+    client: &Client,
+    options: &TideOptions,
+    stop: &CancellationToken,
+    watches: &mut JoinSet<()>,
+) -> watch::Receiver<Fence> {
+    let is_shared = |stock: &StockLease| {
+        let election = options.election.as_ref();
+        election.is_some_and(|ours| (&ours.namespace, &ours.name) == (&stock.namespace, &stock.name))
+    };
+    let writes = options.part == Part::Drives && options.settings.managing == Managing::All;
+    let Some(stock) = options.stock.clone().filter(|stock| writes && !is_shared(stock)) else {
+        return watch::channel(Fence::Open).1;
+    };
+    let (told, fence) = watch::channel(Fence::Closed);
+    watches.spawn(watch_stock(
+        client.clone(),
+        stock,
+        told,
+        options.metrics.clone(),
+        stop.clone(),
+    ));
+    fence
+}
+
 impl Tide {
     /// Starts watches and controllers.
     pub async fn start(client: Client, options: TideOptions) -> Result<Self, StartError> {
@@ -140,12 +197,9 @@ impl Tide {
         let (lookout_sender, watch_lists) = mpsc::unbounded_channel();
         watches.spawn(look_out(client.clone(), watch_lists, sender));
         let (stop, resign) = (CancellationToken::new(), CancellationToken::new());
-        let drives = options.part == Part::Drives;
-        let (leader, leading) = watch::channel(drives && options.election.is_none());
         let mut standing = JoinSet::new();
-        if let Some(election) = options.election.clone().filter(|_| drives) {
-            standing.spawn(campaign(client.clone(), election, leader, resign.clone()));
-        }
+        let leading = stand(&client, &options, &resign, &mut standing);
+        let fence = watched_fence(&client, &options, &stop, &mut watches);
         let outlets = Outlets {
             facts: Arc::clone(&facts),
             progress: progress.clone(),
@@ -157,7 +211,7 @@ impl Tide {
         let addons = Planning::default();
         let refused = addons.refused();
         let controllers = Controllers::from([(Kind::AddOn, Box::new(addons) as Box<dyn Controller>)]);
-        let ends = (stop.clone(), leading.clone());
+        let ends = (stop.clone(), leading.clone(), fence);
         let driver = Reconciler::new(client, options, outlets, (clock, controllers), ends);
         let recorder = driver.recorder();
         let driver = tokio::spawn(driver.run(events));

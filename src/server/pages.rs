@@ -1,4 +1,4 @@
-//! The pages that are no admission: `/healthz`, `/readyz` and `/metrics`, over plain HTTP, on addresses and a thread of their own.
+//! The pages that are no admission: `/healthz`, `/readyz`, `/metrics` and `/pending`, over plain HTTP, on addresses and a thread of their own.
 //!
 //! Decides nothing. Whatever happens at the gate, whoever asks here gets an answer: no thread, socket or place is shared. Nothing
 //! that admission needs depends on it, and nothing on it is secret.
@@ -29,6 +29,8 @@ use crate::telemetry::Metrics;
 
 /// What the text is, in the words of its format.
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// What a page for people is.
+const PLAIN: &str = "text/plain; charset=utf-8";
 /// Connections at once; a further one takes the place of the oldest.
 const CONNECTIONS: usize = 128;
 /// How long one may take, from its first byte to its last: one page each.
@@ -180,7 +182,8 @@ impl Page {
         let known = match (request.uri().path(), &self.health, &self.metrics) {
             ("/healthz", Some(health), _) => Some(spoken(health.alive(Instant::now()))),
             ("/readyz", Some(health), _) => Some(spoken(health.ready(Timestamp::now()))),
-            ("/metrics", _, Some(metrics)) => Some(text(metrics.text())),
+            ("/metrics", _, Some(metrics)) => Some(text(metrics.text(), CONTENT_TYPE)),
+            ("/pending", _, Some(metrics)) => metrics.modes().page().map(|page| text(page, PLAIN)),
             _ => None,
         };
         let wrong = |status: StatusCode| {
@@ -196,9 +199,9 @@ impl Page {
     }
 }
 
-fn text(text: String) -> Response<Body> {
+fn text(text: String, kind: &'static str) -> Response<Body> {
     let mut response = Response::new(Body::from(text));
-    let kind = header::HeaderValue::from_static(CONTENT_TYPE);
+    let kind = header::HeaderValue::from_static(kind);
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
 }

@@ -29,6 +29,16 @@ pub enum Managing {
     Marked,
 }
 
+/// Whether add-ons without a mark are another manager's at this moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fence {
+    /// They are not: nobody else acts on them.
+    #[default]
+    Open,
+    /// OCM's add-on manager is at work, or nobody knows: what its annotation gives it is left to it.
+    Closed,
+}
+
 /// Whether clusters are labelled with the add-ons that they have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DiscoveryLabels {
@@ -80,6 +90,8 @@ pub struct Settings {
     pub empty_lifecycle: EmptyLifecycle,
     /// Which add-ons are managed here.
     pub managing: Managing,
+    /// Whether add-ons that would be those of OCM's add-on manager are left to it.
+    pub fence: Fence,
     /// How long pre-delete hooks may take.
     pub hook_timeout: HookTimeout,
     /// What happens to an instance whose hooks have not completed in time.
@@ -116,6 +128,7 @@ impl Default for Settings {
             discovery_labels: DiscoveryLabels::default(),
             empty_lifecycle: EmptyLifecycle::default(),
             managing: Managing::default(),
+            fence: Fence::default(),
             cluster_configs: ClusterConfigs::default(),
             agent_groups: AgentGroups::default(),
             grpc_server: service_account("open-cluster-management-hub", "grpc-server-sa"),

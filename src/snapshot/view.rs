@@ -10,7 +10,7 @@ use super::kind::Owner;
 use super::name::{Name, order};
 use super::parts::config_watch::ConfigWatch;
 use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Lifecycle, Placement, Work};
-use super::settings::{Managing, Settings};
+use super::settings::{Fence, Managing, Settings};
 use super::store::Store;
 use super::versions::Versions;
 
@@ -84,7 +84,7 @@ impl<'s> View<'s> {
     /// Returns whether another manager has the add-on: nothing of it is this program's business, not even to say so.
     pub fn is_anothers(&self) -> bool {
         if self.settings().managing == Managing::All {
-            return false;
+            return self.settings().fence == Fence::Closed && self.addon.lifecycle == Lifecycle::Managed;
         }
         // Of one that is gone nobody knows what it said; what this program has installed it sees to the end of.
         let is_gone = self.addon.meta.uid.is_empty() && self.addon.meta.deleting;

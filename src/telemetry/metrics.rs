@@ -16,6 +16,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::door::DoorMetrics;
+use super::modes::ModeMetrics;
 
 /// What became of an admission request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
@@ -104,6 +105,7 @@ pub struct Metrics {
     audit_judgements: Counter,
     audit_passes: Histogram,
     door: DoorMetrics,
+    modes: ModeMetrics,
 }
 
 /// From 25 µs, about what a small object costs, to a second, when the API server has long given up.
@@ -151,6 +153,7 @@ impl Default for Metrics {
             audit_judgements: Counter::default(),
             audit_passes: audit_buckets(),
             door: DoorMetrics::default(),
+            modes: ModeMetrics::default(),
         };
         metrics.registry = Arc::new(metrics.register());
         metrics
@@ -211,6 +214,7 @@ impl Metrics {
         self.register_doubts(&mut all);
         self.register_audit(&mut all);
         self.door.register(&mut all);
+        self.modes.register(&mut all);
         all
     }
 
@@ -256,6 +260,11 @@ impl Metrics {
     /// Returns what is counted of connections, certificates and threads.
     pub fn door(&self) -> &DoorMetrics {
         &self.door
+    }
+
+    /// Returns what is told about who writes, and about what is not written.
+    pub fn modes(&self) -> &ModeMetrics {
+        &self.modes
     }
 
     fn register_audit(&self, all: &mut Registry) {

@@ -6,7 +6,9 @@
 mod door;
 mod logs;
 mod metrics;
+mod modes;
 
 pub use door::{Closed, DoorMetrics};
 pub use logs::{LogError, LogForm, start_logs};
 pub use metrics::{Metrics, Outcome, Written};
+pub use modes::{Act, Holder, LeaseOf, ModeMetrics, PendingAction};

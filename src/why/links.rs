@@ -13,7 +13,7 @@ use super::turn::{deadline, mandatory_text, stage, under_way_since};
 use crate::api::names::conditions;
 use crate::model::{ConfigRollout, RolloutStrategy};
 use crate::snapshot::{
-    Cluster, ConfigRef, Instance, Kind, Lifecycle, ObjectKey, PlacementUse, Reference, Status, terms,
+    Cluster, ConfigRef, Fence, Instance, Kind, Lifecycle, ObjectKey, PlacementUse, Reference, Status, terms,
 };
 
 /// How many letters of a hash are shown.
@@ -27,6 +27,9 @@ impl Case<'_> {
         }
         let managed = match &addon.lifecycle {
             Lifecycle::Tidegate => "managed by Tidegate".to_owned(),
+            Lifecycle::Managed if self.view.settings().fence == Fence::Closed => {
+                "left to OCM's add-on manager, which holds its lease".to_owned()
+            }
             Lifecycle::Managed | Lifecycle::Empty if self.view.is_anothers() => {
                 "managed by another program (--manage marked)".to_owned()
             }

@@ -14,12 +14,15 @@ use crate::api::names::annotations::{
 };
 use crate::api::names::conditions::PLACEMENT_SATISFIED;
 use crate::field::nearest;
-use crate::snapshot::{InstallStrategy, Kind, Lifecycle, ObjectKey, PlacementUse, terms};
+use crate::snapshot::{Fence, InstallStrategy, Kind, Lifecycle, ObjectKey, PlacementUse, terms};
 
 impl Case<'_> {
     /// Returns why nobody has the add-on, nobody gets it and nobody waits for it.
     pub(super) fn nobody(&self) -> Cause {
         let addon = self.view.addon;
+        if self.view.is_anothers() {
+            return self.self_managed("no cluster has a ManagedClusterAddOn of it");
+        }
         let of_all = |what: &str| format!("{what} none of {} ManagedClusters", self.view.clusters().count());
         let labels = "kubectl get managedclusters --show-labels";
         let (detail, command) = match &addon.strategy {
@@ -157,6 +160,13 @@ impl Case<'_> {
 
     fn self_managed(&self, what: &str) -> Cause {
         let addon = self.view.addon;
+        if self.view.is_anothers() && self.view.settings().fence == Fence::Closed {
+            let detail = format!(
+                "OCM's add-on manager is at work, and has every add-on without the annotation {LIFECYCLE}={LIFECYCLE_TIDEGATE}; ask it, \
+                 or give this one to Tidegate"
+            );
+            return Cause::new(causes::SELF_MANAGED, detail).typing(command::mark(&addon.name));
+        }
         if self.view.is_anothers() {
             let detail = format!(
                 "this program manages only add-ons with the annotation {LIFECYCLE}={LIFECYCLE_TIDEGATE} (--manage marked); for others, ask the \

@@ -18,6 +18,7 @@ mod gitops;
 mod hostile;
 mod kill;
 mod main_job;
+mod modes;
 mod namespaces;
 mod rest;
 mod rig;

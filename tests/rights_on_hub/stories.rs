@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use tidegate::admission::{MayBind, ObjectKey};
 use tidegate::controllers::{
     AuditOptions, AuditPace, Auditor, ElectionOptions, Pace, Part, PolicyDocuments, PolicyTells, PolicyWatch,
-    Reports, TideOptions, ask, may_bind, tap,
+    Reports, StockLease, TideOptions, ask, may_bind, tap,
 };
 use tidegate::snapshot::{Kind, Told};
 use tidegate::telemetry::Metrics;
 use tokio::sync::watch;
 
-use crate::testkit::waiting::eventually;
+use crate::testkit::waiting::{eventually, eventually_or};
 use crate::testkit::{agent, audited, hubs};
 
 const ADDON: &str = "addon.open-cluster-management.io";
@@ -112,6 +112,11 @@ pub(crate) async fn of_the_controllers(hub: &TestHub, client: Client) {
                 renew_within: Duration::from_secs(6),
                 retry: Duration::from_millis(200),
             },
+        }),
+        stock: Some(StockLease {
+            namespace: "open-cluster-management-hub".to_owned(),
+            name: "manager-lock".to_owned(),
+            every: Duration::from_millis(200),
         }),
         ..TideOptions::default()
     };
@@ -306,6 +311,54 @@ async fn the_add_on_goes(admin: &Admin) {
         admin.get(report).await.is_none()
     })
     .await;
+}
+
+/// Everything that controllers do which observe: they tell all that they would write, for what is there and for what comes.
+pub(crate) async fn of_the_observers(hub: &TestHub, client: Client) {
+    let admin = Admin(hub.client());
+    hubs::load(hub, objects()).await;
+    let metrics = Metrics::default();
+    let options = TideOptions {
+        part: Part::Observes,
+        metrics: metrics.clone(),
+        ..TideOptions::default()
+    };
+    let tide = hubs::tide(client.clone(), options).await;
+    let (_folder, documents) = watch::channel(PolicyDocuments::default());
+    let policies = PolicyWatch::start(client, documents, PolicyTells::InLog).await;
+    let tells = |words: &'static str| {
+        let metrics = metrics.clone();
+        async move { metrics.modes().page().is_some_and(|page| page.contains(words)) }
+    };
+    eventually("the instance would be created", || {
+        tells("hello: create ManagedClusterAddOn c1/hello")
+    })
+    .await;
+    let own = json!({"apiVersion": format!("{ADDON}/v1alpha1"), "kind": "ManagedClusterAddOn",
+        "metadata": {"name": "hello", "namespace": "c1"}, "spec": {}});
+    hubs::load(hub, [own]).await;
+    let page = || async { metrics.modes().page() };
+    eventually_or("and adopted", page, || {
+        tells("hello: patch ManagedClusterAddOn c1/hello")
+    })
+    .await;
+    admin
+        .delete(&format!("/apis/{ADDON}/v1alpha1/clustermanagementaddons/hello"))
+        .await;
+    let other = json!({"apiVersion": format!("{ADDON}/v1alpha1"), "kind": "ClusterManagementAddOn",
+        "metadata": {"name": "other"}, "spec": {"installStrategy": {"type": "ClusterLabelSelector",
+            "labelSelector": {"matchLabels": {"env": "prod"}}}}});
+    hubs::load(hub, [other]).await;
+    eventually("what comes is told", || {
+        tells("other: create ManagedClusterAddOn c1/other")
+    })
+    .await;
+    let text = metrics.text();
+    let count = "tidegate_pending_actions{resource=\"managedclusteraddons\",act=\"Create\"} 1";
+    assert!(text.lines().any(|line| line == count), "{text}");
+    assert!(text.lines().any(|line| line == "tidegate_leading 0"), "{text}");
+    policies.shutdown().await;
+    tide.shutdown().await;
 }
 
 /// Everything that the gate does.

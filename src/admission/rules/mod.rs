@@ -14,6 +14,7 @@ mod in_place;
 mod install;
 mod install_namespace;
 mod install_strategy;
+mod lifecycle;
 mod naming;
 mod permission;
 mod placing;

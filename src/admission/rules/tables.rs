@@ -4,8 +4,8 @@
 
 use super::{
     blast_radius, config, config_objects, config_protected, config_types, deletion, deployment_config,
-    in_place, install, install_namespace, install_strategy, naming, permission, placing, rolling_update,
-    rollout, rollout_progress, steering, template, version, version_effect, version_order,
+    in_place, install, install_namespace, install_strategy, lifecycle, naming, permission, placing,
+    rolling_update, rollout, rollout_progress, steering, template, version, version_effect, version_order,
 };
 use crate::admission::subject::{
     Addon, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, Rule, SetBinding, Template,
@@ -35,6 +35,7 @@ pub(in crate::admission) const ADVICE: &[&str] = &[
     "install/selects-nothing",
     "install/type-mismatch",
     "install/unknown-placement",
+    "lifecycle/listed-template",
     "naming/cluster-state",
     "naming/unknown-addon",
     "naming/unknown-cluster",
@@ -77,6 +78,7 @@ impl Ruled for Addon {
         install::ON_ADDONS,
         install_namespace::ON_ADDONS,
         install_strategy::ON_ADDONS,
+        lifecycle::ON_ADDONS,
         naming::ON_ADDONS,
         rolling_update::ON_ADDONS,
         rollout::ON_ADDONS,

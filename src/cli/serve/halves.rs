@@ -1,12 +1,12 @@
 //! Which flags belong to which half of the program.
 //!
-//! Decides which flags make no sense beside `--only`. What is for the other half alone is refused, not ignored: whoever gives it
+//! Decides which flags make no sense beside `--only` and `--controllers`. What is for the other half alone is refused, not ignored: whoever gives it
 //! means something that would not happen.
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
-use crate::cli::Only;
+use crate::cli::{AuditTo, ControllersMode, Only};
 
 /// Flags that the gate alone has no use for.
 const OF_CONTROLLERS: [&str; 12] = [
@@ -22,6 +22,7 @@ const OF_CONTROLLERS: [&str; 12] = [
     "removal_budget",
     "signing_namespace",
     "startup_time",
+    "stock_lease",
 ];
 /// Flags that the controllers alone have no use for.
 const OF_THE_GATE: [&str; 8] = [
@@ -35,18 +36,55 @@ const OF_THE_GATE: [&str; 8] = [
     "path_secret",
 ];
 
+/// Flags for controllers that write.
+const OF_WRITERS: [&str; 2] = ["elect", "stock_lease"];
+const CONTROLLERS_REST: &str = "controllers, which do not run";
+
 /// Returns what is wrong with the flags of `serve`, if anything is.
 pub(in crate::cli) fn nonsense(serve: &ArgMatches) -> Option<String> {
-    let only = serve.get_one::<Only>("only")?;
-    let (half, flags, rest) = match only {
-        Only::Gate => ("gate", &OF_CONTROLLERS[..], "controllers, which do not run"),
-        Only::Controllers => ("controllers", &OF_THE_GATE[..], "gate, which does not run"),
-    };
     let given = |flag: &&&str| serve.value_source(flag) == Some(ValueSource::CommandLine);
+    let mode = serve
+        .get_one::<ControllersMode>("controllers")
+        .filter(|_| given(&&"controllers"));
+    let only = serve.get_one::<Only>("only");
+    if let Some(words) = contradiction(mode, only) {
+        return Some(words.to_owned());
+    }
+    if mode == Some(&ControllersMode::Observe) {
+        let reports = serve.get_one::<AuditTo>("audit") == Some(&AuditTo::Reports) && given(&&"audit");
+        let flag = OF_WRITERS
+            .iter()
+            .find(given)
+            .copied()
+            .or_else(|| reports.then_some("audit reports"));
+        if let Some(flag) = flag {
+            let flag = flag.replace('_', "-");
+            return Some(format!(
+                "--{flag} is for controllers that write; leave it out with --controllers observe"
+            ));
+        }
+    }
+    let (half, flags, rest) = match (mode, only) {
+        (Some(ControllersMode::Off), _) => ("--controllers off", &OF_CONTROLLERS[..], CONTROLLERS_REST),
+        (_, Some(Only::Gate)) => ("--only gate", &OF_CONTROLLERS[..], CONTROLLERS_REST),
+        (_, Some(Only::Controllers)) => ("--only controllers", &OF_THE_GATE[..], "gate, which does not run"),
+        (_, None) => return None,
+    };
     let flag = flags.iter().find(given)?.replace('_', "-");
-    Some(format!(
-        "--{flag} is for the {rest} with --only {half}; leave it out"
-    ))
+    Some(format!("--{flag} is for the {rest} with {half}; leave it out"))
+}
+
+fn contradiction(mode: Option<&ControllersMode>, only: Option<&Only>) -> Option<&'static str> {
+    match (mode?, only?) {
+        (ControllersMode::Off, Only::Controllers) => {
+            Some("nothing is left to run with --controllers off and --only controllers")
+        }
+        (ControllersMode::Observe | ControllersMode::On, Only::Gate) => {
+            Some("--only gate is --controllers off; leave one of them out")
+        }
+        (ControllersMode::Off, Only::Gate)
+        | (ControllersMode::Observe | ControllersMode::On, Only::Controllers) => None,
+    }
 }
 
 #[cfg(test)]
@@ -79,6 +117,17 @@ mod tests {
             ),
             ("--only controllers --bind 127.0.0.1:0", true),
             ("--only controllers --key k", true),
+            ("--controllers off --bind 127.0.0.1:0", false),
+            ("--controllers off --only gate", false),
+            ("--controllers off --elect a/b", true),
+            ("--controllers off --only controllers", true),
+            ("--controllers on --only gate", true),
+            ("--controllers observe --only gate", true),
+            ("--controllers observe --only controllers --audit metrics", false),
+            ("--controllers observe", false),
+            ("--controllers observe --audit reports", true),
+            ("--controllers observe --elect a/b", true),
+            ("--controllers on --elect a/b", false),
         ];
         for (line, expected) in rows {
             assert_eq!(!said(line).is_empty(), expected, "{line}: {}", said(line));

@@ -12,8 +12,13 @@ use kube::Client;
 use super::door::Opened;
 use crate::admission::Rulebook;
 use crate::cli::print::print;
-use crate::cli::{CliError, LeasePlace, Only, ServeArgs, age, audit, connect, policies, rulebook, signals};
-use crate::controllers::{Auditor, ElectionOptions, Pace, Part, PolicyTells, Sightings, Tide, TideOptions};
+use crate::cli::{
+    AuditTo, CliError, ControllersMode, LeasePlace, Only, ServeArgs, age, audit, connect, policies, rulebook,
+    signals,
+};
+use crate::controllers::{
+    Auditor, ElectionOptions, Pace, Part, PolicyTells, Sightings, StockLease, Tide, TideOptions, identity,
+};
 use crate::field::Shown;
 use crate::server::{Gate, GateOptions, Health, Limits, Pages};
 use crate::telemetry::Metrics;
@@ -34,16 +39,18 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
     let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
     let (metrics, health) = (Metrics::default(), Health::default());
     // Probes are answered from the first moment on: that reading a fleet takes long is no reason to be killed.
-    let pages = args.door.pages(args.only, (&health, &metrics))?;
+    let pages = args.door.pages(args.half(), (&health, &metrics))?;
     let (options, sightings) = options(args, &metrics);
     let tide = Tide::start(client.clone(), options)
         .await
         .map_err(|error| cannot_start("the controllers", error))?;
     age::tell_of_old_hub(&client).await;
     // Nothing passes a gate that has not read its policies yet.
-    let tells = match args.only {
-        None | Some(Only::Controllers) => PolicyTells::OnHub,
-        Some(Only::Gate) => PolicyTells::InLog,
+    let tells = match (args.controllers, args.half()) {
+        (ControllersMode::On, None | Some(Only::Controllers)) => PolicyTells::OnHub,
+        (ControllersMode::Off | ControllersMode::Observe, _) | (ControllersMode::On, Some(Only::Gate)) => {
+            PolicyTells::InLog
+        }
     };
     let (policies, rulebook) = tokio::select! {
         started = policies::start((client.clone(), tells), opened, rulebook, metrics.clone()) => started,
@@ -78,7 +85,7 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
 
 /// Reads what the gate shows and whom it lets in, where there is a gate.
 fn opened_door(args: &ServeArgs) -> Result<Option<Opened>, CliError> {
-    match args.only {
+    match args.half() {
         Some(Only::Controllers) => Ok(None),
         None | Some(Only::Gate) => args.door.open(Timestamp::now()).map(Some),
     }
@@ -88,10 +95,14 @@ fn options(args: &ServeArgs, metrics: &Metrics) -> (TideOptions, Option<Sighting
     let mut options = TideOptions {
         metrics: metrics.clone(),
         election: args.elect.clone().map(election),
+        stock: args.stock_lease.0.clone().map(stock),
         ..TideOptions::from(&args.tide)
     };
     options.settings.hub_namespaces = args.rights.namespaces();
-    match args.only {
+    if args.controllers == ControllersMode::Observe {
+        options.part = Part::Observes;
+    }
+    match args.half() {
         None | Some(Only::Controllers) => args.audit.hear(options),
         Some(Only::Gate) => {
             options.part = Part::Sees;
@@ -106,8 +117,11 @@ fn audited(
     sightings: Option<Sightings>,
     (rulebook, metrics): (&Arc<ArcSwap<Rulebook>>, &Metrics),
 ) -> Option<Auditor> {
-    args.audit
-        .start((client.clone(), tide), sightings, rulebook, metrics.clone())
+    let mut audit = args.audit;
+    if args.controllers == ControllersMode::Observe && audit.audit == AuditTo::Reports {
+        audit.audit = AuditTo::Metrics;
+    }
+    audit.start((client.clone(), tide), sightings, rulebook, metrics.clone())
 }
 
 /// What runs until somebody ends it.
@@ -146,7 +160,8 @@ impl Running<'_> {
         let gate = Gate::start_with(options, lingering(self.args.linger))
             .await
             .map_err(|error| cannot_start("the gate", error))?;
-        let told = announce(&format!("gate=https://{}", gate.address()), self.pages);
+        let what = format!("gate=https://{}{}", gate.address(), observing(self.args));
+        let told = announce(&what, self.pages);
         if told.is_ok() {
             tokio::select! {
                 () = self.end.requested() => {}
@@ -164,7 +179,7 @@ impl Running<'_> {
             () = self.end.requested() => return Ok(()),
             () = tide.synced() => {}
         }
-        announce("controllers", self.pages)?;
+        announce(&format!("controllers{}", observing(self.args)), self.pages)?;
         tokio::select! {
             () = self.end.requested() => {}
             () = rulebook::follow(&self.args.gate, &self.rulebook) => {}
@@ -180,13 +195,28 @@ fn lingering(seconds: u64) -> Limits {
     }
 }
 
-/// The name of a pod says where a leader runs; the rest tells two lives of the same pod apart.
+/// What scripts hear of controllers that write nothing.
+fn observing(args: &ServeArgs) -> &'static str {
+    match args.controllers {
+        ControllersMode::Observe => " observing",
+        ControllersMode::Off | ControllersMode::On => "",
+    }
+}
+
+fn stock(place: LeasePlace) -> StockLease {
+    StockLease {
+        namespace: place.namespace,
+        name: place.name,
+        every: Pace::default().retry,
+    }
+}
+
 fn election(place: LeasePlace) -> ElectionOptions {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "tidegate".to_owned());
     ElectionOptions {
         namespace: place.namespace,
         name: place.name,
-        identity: format!("{host}_{}", uuid::Uuid::new_v4()),
+        identity: identity(&host, &uuid::Uuid::new_v4().to_string()),
         pace: Pace::default(),
     }
 }

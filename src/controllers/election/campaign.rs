@@ -1,7 +1,7 @@
 //! The campaign: reads the Lease, writes it when the candidate says so, and tells who leads.
 //!
 //! Every write names the revision that it was decided from. Decides nothing itself. A hub that does not answer ends leadership
-//! when its time is up, not before.
+//! when its time is up, not before. Whoever waits says so in a Lease of its own, so that a leader can leave it the first one.
 
 use std::time::Duration;
 
@@ -12,30 +12,30 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::candidate::{Candidate, ElectionOptions, Move};
+use super::identity::holder;
+use super::successor;
 use crate::controllers::runtime::error_root::root;
+use crate::telemetry::{Holder, LeaseOf, Metrics};
 
 /// How long the last write may take when the program ends.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Stands for election until the end is asked for, and leaves a free Lease behind.
+/// Stands for election until the end is asked for, and leaves its Lease to whoever waits, or a free one.
 pub(in crate::controllers) async fn campaign(
     client: Client,
     options: ElectionOptions,
-    leading: watch::Sender<bool>,
+    (leading, metrics): (watch::Sender<bool>, Metrics),
     stop: CancellationToken,
 ) {
-    let leases: Api<Lease> = Api::namespaced(client, &options.namespace);
-    let mut candidate = Candidate::new(options.identity.clone(), options.pace);
+    let mut standing = Standing::new(client, options, metrics);
+    let pace = standing.options.pace;
     let mut complained = false;
     loop {
         let sent = Instant::now();
-        let tried = tokio::time::timeout(
-            options.pace.renew_within,
-            attempt(&leases, &options, &mut candidate, sent),
-        );
+        let tried = tokio::time::timeout(pace.renew_within, standing.attempt(sent));
         let outcome = tokio::select! {
             () = stop.cancelled() => break,
             outcome = tried => outcome,
@@ -44,88 +44,213 @@ pub(in crate::controllers) async fn campaign(
             Ok(Ok(())) => complained = false,
             Ok(Err(error)) if !complained => {
                 complained = true;
+                let options = &standing.options;
                 warn!(lease = %options.name, namespace = %options.namespace, error = %root(&error), "cannot stand for election");
             }
             Ok(Err(_)) | Err(_) => {}
         }
-        let until = tell(&candidate, &options, &leading);
-        let next = sent + options.pace.retry;
+        let until = standing.tell(&leading);
+        let waits = tokio::time::timeout(pace.retry, standing.wait_in_line(sent));
+        tokio::select! {
+            () = stop.cancelled() => break,
+            _in_time = waits => {}
+        }
+        let next = sent + pace.retry;
         // Leadership that ends before the next look must end on time.
         let wake = until.map_or(next, |until| until.min(next));
         tokio::select! {
             () = stop.cancelled() => break,
             () = tokio::time::sleep_until(wake.max(Instant::now())) => {}
         }
-        tell(&candidate, &options, &leading);
+        standing.tell(&leading);
     }
     leading.send_replace(false);
-    let goodbye = resign(&leases, &options, &mut candidate);
-    if tokio::time::timeout(FAREWELL, goodbye).await.is_err() {
-        warn!(lease = %options.name, "the lease could not be given back in time");
+    if tokio::time::timeout(FAREWELL, standing.resign()).await.is_err() {
+        warn!(lease = %standing.options.name, "the lease could not be given back in time");
     }
 }
 
-/// Tells whether this candidate leads now; returns until when it does.
-fn tell(candidate: &Candidate, options: &ElectionOptions, leading: &watch::Sender<bool>) -> Option<Instant> {
-    let until = candidate.leads_until().filter(|until| *until > Instant::now());
-    let leads = until.is_some();
-    let changed = leading.send_if_modified(|known| std::mem::replace(known, leads) != leads);
-    if changed {
-        info!(lease = %options.name, identity = %options.identity, leads, "leadership changed");
-    }
-    until
+/// A candidate and its two Leases: the one that says who leads, and the one that says who is next.
+struct Standing {
+    leases: Api<Lease>,
+    options: ElectionOptions,
+    candidate: Candidate,
+    /// The Lease of who is next.
+    line: String,
+    waiting: Candidate,
+    /// When that is looked at again.
+    again: Instant,
+    /// Who led when that was told last.
+    told: Option<String>,
+    metrics: Metrics,
 }
 
-async fn attempt(
-    leases: &Api<Lease>,
-    options: &ElectionOptions,
-    candidate: &mut Candidate,
-    sent: Instant,
-) -> Result<(), kube::Error> {
-    let known = leases.get_opt(&options.name).await?;
-    let written = match candidate.consider(known.as_ref(), sent, Timestamp::now()) {
+impl Standing {
+    fn new(client: Client, options: ElectionOptions, metrics: Metrics) -> Self {
+        metrics.modes().held(LeaseOf::Election, Holder::Unknown);
+        let [candidate, waiting] = [(); 2].map(|()| Candidate::new(options.identity.clone(), options.pace));
+        Self {
+            leases: Api::namespaced(client, &options.namespace),
+            candidate,
+            line: successor::of(&options.name),
+            waiting,
+            again: Instant::now(),
+            told: None,
+            metrics,
+            options,
+        }
+    }
+
+    /// Tells whether this candidate leads now; returns until when it does.
+    fn tell(&self, leading: &watch::Sender<bool>) -> Option<Instant> {
+        let until = self
+            .candidate
+            .leads_until()
+            .filter(|until| *until > Instant::now());
+        let leads = until.is_some();
+        let changed = leading.send_if_modified(|known| std::mem::replace(known, leads) != leads);
+        if changed {
+            info!(lease = %self.options.name, identity = %self.options.identity, leads, "leadership changed");
+        }
+        until
+    }
+
+    async fn attempt(&mut self, sent: Instant) -> Result<(), kube::Error> {
+        let known = self.leases.get_opt(&self.options.name).await?;
+        let found = held_by(known.as_ref()).to_owned();
+        let next = self.candidate.consider(known.as_ref(), sent, Timestamp::now());
+        if next == Move::Follow {
+            self.tell_holder(&found);
+            return Ok(());
+        }
+        match apply(&self.leases, &self.options.name, known, next).await {
+            Ok(()) => {
+                self.candidate.won(sent);
+                let identity = self.options.identity.clone();
+                self.tell_holder(&identity);
+                Ok(())
+            }
+            Err(kube::Error::Api(status)) if status.code == 409 => {
+                self.candidate.lost();
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Tells who leads; that it is nobody of ours must not stay unseen, because then nothing is written here.
+    fn tell_holder(&mut self, identity: &str) {
+        if self.told.as_deref() == Some(identity) {
+            return;
+        }
+        self.told = Some(identity.to_owned());
+        let who = if identity == self.options.identity {
+            Holder::Tidegate
+        } else {
+            holder(identity)
+        };
+        self.metrics.modes().held(LeaseOf::Election, who);
+        let lease = &self.options.name;
+        match who {
+            Holder::Tidegate => info!(%lease, holder = identity, "a replica of Tidegate leads"),
+            Holder::Stock => {
+                warn!(%lease, holder = identity, "OCM's add-on manager leads; nothing is written here");
+            }
+            Holder::Other | Holder::Nobody | Holder::Unknown => {
+                warn!(%lease, holder = identity, "somebody else leads; nothing is written here");
+            }
+        }
+    }
+
+    /// Says that this replica waits while another leads, and no longer once it leads itself. What fails here costs no more than a
+    /// moment without a leader later.
+    async fn wait_in_line(&mut self, sent: Instant) {
+        let leads = self.candidate.leads_until().is_some();
+        if leads && self.waiting.leads_until().is_none() || !leads && sent < self.again {
+            return;
+        }
+        self.again = sent + self.options.pace.lease / 3;
+        let done = if leads {
+            self.leave_line().await
+        } else {
+            self.line_up(sent).await
+        };
+        if let Err(error) = done {
+            debug!(lease = %self.line, error = %root(&error), "cannot say that this replica waits");
+        }
+    }
+
+    async fn line_up(&mut self, sent: Instant) -> Result<(), kube::Error> {
+        let known = self.leases.get_opt(&self.line).await?;
+        let next = self.waiting.consider(known.as_ref(), sent, Timestamp::now());
+        if next == Move::Follow {
+            return Ok(());
+        }
+        apply(&self.leases, &self.line, known, next).await?;
+        self.waiting.won(sent);
+        Ok(())
+    }
+
+    async fn leave_line(&mut self) -> Result<(), kube::Error> {
+        let known = self.leases.get_opt(&self.line).await?.unwrap_or_default();
+        let Some(spec) = self.waiting.farewell(&known, None, Timestamp::now()) else {
+            self.waiting.lost();
+            return Ok(());
+        };
+        apply(&self.leases, &self.line, Some(known), Move::Write(spec)).await
+    }
+
+    async fn resign(&mut self) {
+        if self.waiting.leads_until().is_some()
+            && let Err(error) = self.leave_line().await
+        {
+            debug!(lease = %self.line, error = %root(&error), "cannot say that this replica no longer waits");
+        }
+        if let Err(error) = self.give_back().await {
+            warn!(lease = %self.options.name, error = %root(&error), "the lease could not be given back");
+        }
+    }
+
+    async fn give_back(&mut self) -> Result<(), kube::Error> {
+        let Some(lease) = self.leases.get_opt(&self.options.name).await? else {
+            return Ok(());
+        };
+        let identity = &self.options.identity;
+        if held_by(Some(&lease)) != identity {
+            return Ok(());
+        }
+        // Whoever may not read who is next leaves the Lease to nobody.
+        let line = self.leases.get_opt(&self.line).await.ok().flatten();
+        let next = successor::waiting(line.as_ref(), identity, Timestamp::now());
+        let Some(spec) = self.candidate.farewell(&lease, next, Timestamp::now()) else {
+            return Ok(());
+        };
+        apply(&self.leases, &self.options.name, Some(lease), Move::Write(spec)).await
+    }
+}
+
+fn held_by(lease: Option<&Lease>) -> &str {
+    let spec = lease.and_then(|lease| lease.spec.as_ref());
+    spec.and_then(|spec| spec.holder_identity.as_deref())
+        .unwrap_or_default()
+}
+
+/// Writes a Lease as it was decided, from the revision that it was decided from.
+async fn apply(leases: &Api<Lease>, name: &str, known: Option<Lease>, next: Move) -> Result<(), kube::Error> {
+    let mut lease = known.unwrap_or_default();
+    let with = |lease: &mut Lease, spec: LeaseSpec| lease.spec = Some(spec);
+    let params = PostParams::default();
+    match next {
         Move::Follow => return Ok(()),
         Move::Create(spec) => {
-            let mut lease = Lease::default();
-            lease.metadata.name = Some(options.name.clone());
-            lease.spec = Some(spec);
-            leases.create(&PostParams::default(), &lease).await
+            lease.metadata.name = Some(name.to_owned());
+            with(&mut lease, spec);
+            leases.create(&params, &lease).await?;
         }
-        Move::Write(spec) => replace(leases, options, known.unwrap_or_default(), spec).await,
-    };
-    match written {
-        Ok(_) => {
-            candidate.won(sent);
-            Ok(())
+        Move::Write(spec) => {
+            with(&mut lease, spec);
+            leases.replace(name, &params, &lease).await?;
         }
-        Err(kube::Error::Api(status)) if status.code == 409 => {
-            candidate.lost();
-            Ok(())
-        }
-        Err(error) => Err(error),
     }
-}
-
-async fn replace(
-    leases: &Api<Lease>,
-    options: &ElectionOptions,
-    mut lease: Lease,
-    spec: LeaseSpec,
-) -> Result<Lease, kube::Error> {
-    lease.spec = Some(spec);
-    leases
-        .replace(&options.name, &PostParams::default(), &lease)
-        .await
-}
-
-async fn resign(leases: &Api<Lease>, options: &ElectionOptions, candidate: &mut Candidate) {
-    let Ok(Some(lease)) = leases.get_opt(&options.name).await else {
-        return;
-    };
-    let Some(spec) = candidate.farewell(&lease, Timestamp::now()) else {
-        return;
-    };
-    if let Err(error) = replace(leases, options, lease, spec).await {
-        warn!(lease = %options.name, error = %root(&error), "the lease could not be given back");
-    }
+    Ok(())
 }

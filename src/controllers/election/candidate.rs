@@ -120,13 +120,22 @@ impl Candidate {
         self.renewed = None;
     }
 
-    /// Returns the Lease as it is left behind: nobody holds it, so the next one need not wait.
-    pub(super) fn farewell(&mut self, lease: &Lease, time: Timestamp) -> Option<LeaseSpec> {
+    /// Returns the Lease as it is left behind: it is the successor's, so that nobody else comes in between, or nobody's, so that the
+    /// next one need not wait.
+    pub(super) fn farewell(
+        &mut self,
+        lease: &Lease,
+        successor: Option<String>,
+        time: Timestamp,
+    ) -> Option<LeaseSpec> {
         let held = lease.spec.as_ref()?;
         if held.holder_identity.as_deref() != Some(&self.identity) {
             return None;
         }
         self.renewed = None;
+        if let Some(identity) = successor {
+            return Some(Self::new(identity, self.pace).spec(Some(held), time));
+        }
         Some(LeaseSpec {
             holder_identity: Some(String::new()),
             lease_duration_seconds: Some(1),
@@ -244,12 +253,37 @@ mod tests {
     fn a_leader_leaves_a_free_lease_behind_and_nobody_elses() {
         let mut me = candidate();
         let left = me
-            .farewell(&lease("me", "1", 15, 2), time())
+            .farewell(&lease("me", "1", 15, 2), None, time())
             .expect("it was held");
         assert_eq!(
             (left.holder_identity.as_deref(), left.lease_transitions),
             (Some(""), Some(2))
         );
-        assert_eq!(me.farewell(&lease("you", "1", 15, 2), time()), None);
+        assert_eq!(me.farewell(&lease("you", "1", 15, 2), None, time()), None);
+    }
+
+    #[test]
+    fn a_leader_leaves_its_lease_to_whoever_waits() {
+        let mut me = candidate();
+        let left = me
+            .farewell(&lease("me", "1", 15, 2), Some("next".to_owned()), time())
+            .expect("it was held");
+        assert_eq!(
+            (left.holder_identity.as_deref(), left.lease_transitions),
+            (Some("next"), Some(3))
+        );
+        assert_eq!(
+            left.renew_time,
+            Some(MicroTime(time())),
+            "it holds for its whole duration"
+        );
+        assert_eq!(left.lease_duration_seconds, Some(15));
+        let mut next = Candidate::new("next".to_owned(), Pace::default());
+        let mut found = lease("next", "2", 15, 3);
+        found.spec = Some(left);
+        let Move::Write(taken) = next.consider(Some(&found), Instant::now(), time()) else {
+            panic!("the own lease is taken up at once")
+        };
+        assert_eq!(taken.lease_transitions, Some(3));
     }
 }

@@ -10,6 +10,8 @@ mod doubts;
 pub(super) mod error_root;
 pub(super) mod event_budget;
 pub(super) mod event_recorder;
+mod fence;
+mod observe;
 mod pruned_fields;
 mod queue;
 pub(super) mod raw;

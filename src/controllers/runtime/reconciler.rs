@@ -25,14 +25,15 @@ use super::controller::{Controller, Moment, Planned};
 use super::error_root::root;
 use super::event_budget::Subject;
 use super::event_recorder::EventRecorder;
+use super::observe;
 use super::pruned_fields::PrunedFields;
 use super::queue::Queue;
 use super::read_again::{Unread, look_again};
 use super::write::{Applied, STUBBORN, Writer, apply_plan};
-use crate::controllers::tide::{Progress, TideOptions};
+use crate::controllers::tide::{Part, Progress, TideOptions};
 use crate::plan::{Action, Plan};
 use crate::snapshot::{
-    Completeness, ConfigWatchList, Event, Facts, Kind, ObjectKey, Owner, Store, WriteQueue,
+    Completeness, ConfigWatchList, Event, Facts, Fence, Kind, ObjectKey, Owner, Store, WriteQueue,
 };
 
 /// How long the store may take to see an own write, unless told otherwise.
@@ -43,6 +44,8 @@ const AFTER_PANIC: Duration = Duration::from_secs(10);
 const BATCH: usize = 1024;
 /// How long a plan waits for the first look at configurations that were only just referred to.
 const FIRST_LOOK: Duration = Duration::from_secs(2);
+/// How long a plan that nobody writes is left alone at least.
+const UNWRITTEN: Duration = Duration::from_secs(5);
 /// How long writes under way may take when the tide is shut down.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -62,7 +65,7 @@ pub(in crate::controllers) type Controllers = BTreeMap<Kind, Box<dyn Controller>
 /// The loop's state.
 pub(in crate::controllers) struct Reconciler {
     pub(super) writer: Writer,
-    options: TideOptions,
+    pub(super) options: TideOptions,
     outlets: Outlets,
     pub(super) store: Store,
     pub(super) queue: Queue,
@@ -88,6 +91,8 @@ pub(in crate::controllers) struct Reconciler {
     /// Whether this replica is the one that writes, and whether it was when that was asked last.
     leading: watch::Receiver<bool>,
     pub(super) led: bool,
+    /// Whether OCM's add-on manager is at work.
+    pub(super) fence: watch::Receiver<Fence>,
 }
 
 /// What keeps an add-on from being planned.
@@ -104,7 +109,7 @@ impl Reconciler {
         options: TideOptions,
         outlets: Outlets,
         (clock, controllers): (Clock, Controllers),
-        (stop, leading): (CancellationToken, watch::Receiver<bool>),
+        (stop, leading, fence): (CancellationToken, watch::Receiver<bool>, watch::Receiver<Fence>),
     ) -> Self {
         let relists = outlets.relists.clone();
         let absences = Absences::new(client.clone(), options.metrics.clone(), relists);
@@ -118,6 +123,7 @@ impl Reconciler {
             signing_namespace: options.signing_namespace.clone(),
             pruned: PrunedFields::default(),
             leading: leading.clone(),
+            fence: watch::channel(Fence::Open).1,
             metrics: options.metrics.clone(),
         };
         Self {
@@ -141,6 +147,7 @@ impl Reconciler {
             controllers,
             leading,
             led: false,
+            fence,
         }
     }
 
@@ -175,9 +182,11 @@ impl Reconciler {
                 }
                 Some(read) = self.absences.read(), if self.absences.are_reading() => self.hear(read),
                 Ok(()) = self.leading.changed() => {}
+                Ok(()) = self.fence.changed() => {}
                 Ok(()) = trust.changed() => {}
                 () = due, if next.is_some() => {}
             }
+            self.look_at_the_fence();
             self.look_out();
             self.look_at_the_clock();
             self.publish();
@@ -253,7 +262,9 @@ impl Reconciler {
         }
         self.writer.metrics.read(complete, self.store.faults().len());
         let leads = *self.leading.borrow();
-        self.writer.metrics.leads(leads);
+        self.writer
+            .metrics
+            .leads(leads && self.options.part == Part::Drives);
         if leads && !std::mem::replace(&mut self.led, leads) {
             self.store.begin_to_write(self.clock.now());
         }
@@ -348,6 +359,7 @@ impl Reconciler {
     fn start(&mut self, owner: &Owner, now: Instant) -> bool {
         let time = self.clock.now();
         let Some(mut plan) = self.plan(owner, time, now) else {
+            observe::forget(&self.writer.metrics, owner);
             return false;
         };
         self.note_held(owner, &plan);
@@ -357,16 +369,29 @@ impl Reconciler {
         debug!(%owner, actions = plan.actions.len(), waits = plan.waits.len(), "planned");
         if let Some(at) = plan.recheck_at {
             let pause = Duration::try_from(at.duration_since(time)).unwrap_or_default();
-            self.queue.touch(owner, now + pause);
+            // What nobody writes never comes; it is not asked for again and again.
+            let least = if self.options.part == Part::Observes {
+                UNWRITTEN
+            } else {
+                Duration::ZERO
+            };
+            self.queue.touch(owner, now + pause.max(least));
         }
         self.writer.pruned.strip_plan(&mut plan);
         let planned = plan.actions.iter().map(Action::object).collect();
         self.store.keep_troubles(owner, &planned);
         self.leave_paused(owner, &mut plan, now);
+        if self.options.part == Part::Observes {
+            observe::tell(&self.writer.metrics, owner, &plan);
+            return false;
+        }
         if plan.actions.is_empty() {
             return false;
         }
-        let (writer, name) = (self.writer.clone(), owner.clone());
+        let (mut writer, name) = (self.writer.clone(), owner.clone());
+        if self.store.is_stocks(owner) {
+            writer.fence = self.fence.clone();
+        }
         let known = self.store.meta(owner);
         let subject = Subject {
             owner: owner.clone(),
@@ -557,7 +582,11 @@ mod tests {
             TideOptions::default(),
             outlets,
             (Clock::new(None, Metrics::default()), controllers),
-            (CancellationToken::new(), watch::channel(true).1),
+            (
+                CancellationToken::new(),
+                watch::channel(true).1,
+                watch::channel(Fence::Open).1,
+            ),
         );
         (driver, events, sender)
     }

@@ -1,7 +1,7 @@
 //! The only code that changes the hub: creates, merge patches, status patches and deletions, each with its precondition.
 //!
 //! Decides nothing. A write that meets another revision than it was planned from fails, and its owner is planned for again.
-//! Never begins a write after the end was asked for, or after another replica has begun to lead.
+//! Never begins a write after the end was asked for, or after another replica or OCM's manager has begun to write.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,7 +27,7 @@ use super::raw::{Raw, resource};
 use crate::controllers::sign::{SignError, certificate, secret_of};
 use crate::controllers::tide::Progress;
 use crate::plan::{Action, Answer, Plan, Revision};
-use crate::snapshot::{Expected, Kind, Name, ObjectKey, Owner, WriteQueue};
+use crate::snapshot::{Expected, Fence, Kind, Name, ObjectKey, Owner, WriteQueue};
 use crate::telemetry::{Metrics, Written};
 
 /// From which pause on a write that fails again and again is worth a warning, whatever the reason.
@@ -177,13 +177,15 @@ pub(super) struct Writer {
     pub(super) pruned: PrunedFields,
     /// Whether this replica is the one that writes.
     pub(super) leading: watch::Receiver<bool>,
+    /// Whether the add-on is that of OCM's add-on manager at this moment.
+    pub(super) fence: watch::Receiver<Fence>,
     /// Where writes are counted.
     pub(super) metrics: Metrics,
 }
 
 impl Writer {
     fn is_down(&self) -> bool {
-        self.stop.is_cancelled() || !*self.leading.borrow()
+        self.stop.is_cancelled() || !*self.leading.borrow() || *self.fence.borrow() == Fence::Closed
     }
 }
 
@@ -520,6 +522,7 @@ mod tests {
             signing_namespace: Name::from("signers"),
             pruned: PrunedFields::default(),
             leading: watch::channel(true).1,
+            fence: watch::channel(Fence::Open).1,
             metrics: Metrics::default(),
         }
     }

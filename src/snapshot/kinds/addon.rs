@@ -15,7 +15,7 @@ use crate::snapshot::name::Name;
 use crate::snapshot::parts::mentions::Mentioned;
 use crate::snapshot::parts::slot::replace;
 use crate::snapshot::record::{self, Lifecycle, Meta};
-use crate::snapshot::settings::{EmptyLifecycle, Managing};
+use crate::snapshot::settings::{EmptyLifecycle, Fence, Managing, Settings};
 use crate::snapshot::store::Store;
 
 /// The row of the kind.
@@ -34,15 +34,7 @@ impl Stored for AddOn {
 
     fn file(store: &mut Store, _key: &ObjectKey, record: Self::Record, touched: &mut Touched) {
         let mut record = record;
-        record.managed = match &record.lifecycle {
-            Lifecycle::Tidegate => true,
-            Lifecycle::Managed => store.settings.managing == Managing::All,
-            Lifecycle::Empty => {
-                store.settings.managing == Managing::All
-                    && store.settings.empty_lifecycle == EmptyLifecycle::Managed
-            }
-            Lifecycle::Own(_) => false,
-        };
+        record.managed = is_managed(&record.lifecycle, &store.settings);
         let name = record.name.clone();
         let mut slot = store.objects.addons.remove(&name);
         if let Some(old) = &slot {
@@ -79,6 +71,41 @@ impl Stored for AddOn {
         store.published.addon_changed(&key.name);
         index(store, &old, Mentioned::NoMore);
         touched.insert(Owner::addon(&key.name));
+    }
+}
+
+/// Whether an add-on is managed here.
+fn is_managed(lifecycle: &Lifecycle, settings: &Settings) -> bool {
+    let all = settings.managing == Managing::All;
+    match lifecycle {
+        Lifecycle::Tidegate => true,
+        Lifecycle::Managed => all && settings.fence == Fence::Open,
+        Lifecycle::Empty => all && settings.empty_lifecycle == EmptyLifecycle::Managed,
+        Lifecycle::Own(_) => false,
+    }
+}
+
+impl Store {
+    /// Takes note whether OCM's add-on manager is at work; returns the owners whose plans that changes.
+    pub fn fence(&mut self, fence: Fence) -> Touched {
+        let mut touched = Touched::new();
+        if std::mem::replace(&mut self.settings.fence, fence) == fence {
+            return touched;
+        }
+        for (name, addon) in &mut self.objects.addons {
+            if addon.lifecycle == Lifecycle::Managed {
+                addon.managed = is_managed(&addon.lifecycle, &self.settings);
+                touched.insert(Owner::addon(name));
+            }
+        }
+        self.changes.close(&touched);
+        touched
+    }
+
+    /// Returns whether an add-on is one that OCM's add-on manager would act on.
+    pub fn is_stocks(&self, owner: &Owner) -> bool {
+        let addon = self.objects.addons.get(&owner.name);
+        addon.is_some_and(|addon| addon.lifecycle == Lifecycle::Managed)
     }
 }
 

@@ -1,0 +1,69 @@
+//! `tidegate adopt`: what Tidegate needs on a hub where OCM's add-on manager is off.
+//!
+//! Decides nothing about rights: prints copies for somebody to read and to apply. Only reads the hub.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::hub::{BINDINGS, CLUSTER_BINDINGS, unread};
+use crate::cli::print::print;
+use crate::cli::{CliError, LeasePlace, connect};
+use crate::field::Shown;
+use crate::release::{Account, copies};
+
+/// Take over from OCM's add-on manager.
+///
+/// With `--list-bindings`: print (YAML) a copy for Tidegate's service account of every RoleBinding and ClusterRoleBinding that names
+/// the account of OCM's add-on manager, for `kubectl apply -f -`. Template add-ons need the roles that users gave that account. Its
+/// own role, which the operator makes, goes with the manager; a copy of that binding then grants nothing.
+#[derive(Args, Clone, Debug)]
+pub struct AdoptArgs {
+    /// Print copies of the bindings.
+    #[arg(long, required = true)]
+    pub list_bindings: bool,
+    /// Service account of OCM's add-on manager.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = account,
+          default_value = "open-cluster-management-hub/addon-manager-controller-sa")]
+    pub from: LeasePlace,
+    /// Service account of Tidegate.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = account, default_value = "tidegate/tidegate-controllers")]
+    pub to: LeasePlace,
+    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+}
+
+fn account(text: &str) -> Result<LeasePlace, String> {
+    crate::cli::lease(text).map_err(|_other| {
+        "write a namespace and a name, for instance tidegate/tidegate-controllers".to_owned()
+    })
+}
+
+pub(in crate::cli) fn run(args: &AdoptArgs) -> Result<(), CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(unread)?;
+    runtime.block_on(list(args))
+}
+
+async fn list(args: &AdoptArgs) -> Result<(), CliError> {
+    let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
+    let mut bindings = CLUSTER_BINDINGS.list(&client, "").await?;
+    bindings.extend(BINDINGS.list(&client, "").await?);
+    let of = |place: &LeasePlace| Account {
+        namespace: place.namespace.clone(),
+        name: place.name.clone(),
+    };
+    let copies = copies(&bindings, &of(&args.from), &of(&args.to));
+    let mut text = String::new();
+    for copy in &copies {
+        text.push_str("---\n");
+        text.push_str(&serde_saphyr::to_string(copy).map_err(unread)?);
+    }
+    if copies.is_empty() {
+        text.push_str("# no binding names that account that the other one lacks\n");
+    }
+    print(&Shown::page(&text))
+}

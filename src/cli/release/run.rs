@@ -1,0 +1,236 @@
+//! `tidegate release`: hands add-ons back to OCM's add-on manager.
+//!
+//! Decides which add-ons, and that nothing is done while a Tidegate is at work that would do it again. What belongs to whom is decided
+//! by `release`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use jiff::Timestamp;
+use kube::Client;
+use serde_json::Value;
+
+use super::apply;
+use super::hub::{ADDONS, BINDINGS, INSTANCES, LEASES};
+use crate::api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
+use crate::cli::print::print;
+use crate::cli::{CliError, LeasePlace, Manage, connect, lease};
+use crate::field::Shown;
+use crate::release::{Held, Step, is_alive, is_ours, left, steps, twin_of};
+use crate::snapshot::terms;
+
+/// Hand add-ons back to OCM's add-on manager.
+///
+/// Takes away what Tidegate alone kept up to date: its conditions, its marks, its role bindings where OCM's stand beside them, and
+/// the annotation that makes an add-on its own. What is installed stays as it is. Run it when Tidegate is stopped; one that leads is
+/// noticed by its Lease, one without `--elect` is not. Exit status: 0 done, 1 something is left for another run, 2 refused.
+#[derive(Args, Clone, Debug)]
+pub struct ReleaseArgs {
+    /// The add-on; repeatable.
+    #[arg(
+        long,
+        value_name = "NAME",
+        required_unless_present = "all",
+        conflicts_with = "all"
+    )]
+    pub addon: Vec<String>,
+    /// All add-ons.
+    #[arg(long)]
+    pub all: bool,
+    /// Say what would be done, and do nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Which add-ons a Tidegate that leads manages: with `marked`, one that is not marked any more may be released beside it.
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Manage::All)]
+    pub manage: Manage,
+    /// Leases by which replicas of Tidegate may elect.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease,
+          default_values = ["tidegate/leader", "open-cluster-management-hub/manager-lock"])]
+    pub lease: Vec<LeasePlace>,
+    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+}
+
+pub(in crate::cli) fn run(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(super::hub::unread)?;
+    runtime.block_on(hand_back(args))
+}
+
+/// Why nothing is handed back.
+#[derive(Debug, thiserror::Error)]
+enum Refusal {
+    #[error("no ClusterManagementAddOn or ManagedClusterAddOn is called \"{0}\"")]
+    NoAddOn(String),
+    #[error(
+        "a Tidegate leads (Lease {namespace}/{name}, held by \"{holder}\") and would do it again for \"{addon}\": stop it first{cure}"
+    )]
+    Alive {
+        namespace: String,
+        name: String,
+        holder: String,
+        addon: String,
+        cure: String,
+    },
+}
+
+impl From<Refusal> for CliError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+async fn hand_back(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
+    let client = connect::client(connect::config_of(args.kubeconfig.as_deref()).await?)?;
+    let all = read(&client, args).await?;
+    refuse_alive(&client, args, &all).await?;
+    let mut text = String::new();
+    let mut is_done = true;
+    for (name, held) in &all {
+        let mut touched = BTreeSet::new();
+        let steps = steps(held);
+        for step in &steps {
+            let uid = path(&step.object, "/metadata/uid").to_owned();
+            if !args.dry_run {
+                let taken = apply::take(&client, step, touched.insert(uid)).await;
+                taken.map_err(|source| CliError::Act {
+                    act: "hand the add-on back",
+                    source: Box::new(source),
+                })?;
+            }
+            told(&mut text, name, step);
+        }
+        for binding in left(held) {
+            is_done = false;
+            let twin = twin_of(binding).map(|(_, name)| name).unwrap_or_default();
+            line(
+                &mut text,
+                name,
+                binding,
+                &format!("left: OCM has not made {twin} yet; run release again when it has"),
+            );
+        }
+        if steps.is_empty() && left(held).next().is_none() {
+            let _written = writeln!(text, "{name}: nothing here is Tidegate's").is_ok();
+        }
+    }
+    if args.dry_run {
+        text.push_str("nothing was written (--dry-run)\n");
+    }
+    print(&Shown::page(&text))?;
+    Ok(ExitCode::from(u8::from(!is_done)))
+}
+
+fn path<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn told(text: &mut String, addon: &str, step: &Step) {
+    line(text, addon, &step.object, &step.says);
+}
+
+fn line(text: &mut String, addon: &str, object: &Value, says: &str) {
+    let (kind, name) = (path(object, "/kind"), path(object, "/metadata/name"));
+    let place = match path(object, "/metadata/namespace") {
+        "" => name.to_owned(),
+        namespace => format!("{namespace}/{name}"),
+    };
+    // Writing into a string cannot fail.
+    let _written = writeln!(text, "{addon}: {kind} {place}: {says}").is_ok();
+}
+
+/// Reads what there is of each add-on that is asked for.
+async fn read(client: &Client, args: &ReleaseArgs) -> Result<Vec<(String, Held)>, CliError> {
+    let addons = ADDONS.list(client, "").await?;
+    let instances = INSTANCES.list(client, "").await?;
+    let bindings = BINDINGS.list(client, terms::PERMISSION).await?;
+    let named = |all: &[Value], name: &str| -> Vec<Value> {
+        let of = all.iter().filter(|one| path(one, "/metadata/name") == name);
+        of.cloned().collect()
+    };
+    let names: BTreeSet<String> = if args.all {
+        let both = addons.iter().chain(&instances);
+        both.map(|one| path(one, "/metadata/name").to_owned()).collect()
+    } else {
+        args.addon.iter().cloned().collect()
+    };
+    let mut all = Vec::new();
+    for name in names {
+        let mut held = Held {
+            addon: named(&addons, &name).into_iter().next(),
+            instances: named(&instances, &name),
+            bindings: bindings
+                .iter()
+                .filter(|one| {
+                    one.pointer("/metadata/labels")
+                        .is_some_and(|labels| is_of(labels, &name))
+                })
+                .cloned()
+                .collect(),
+            twins: BTreeSet::new(),
+        };
+        if held.addon.is_none() && held.instances.is_empty() && held.bindings.is_empty() {
+            return Err(Refusal::NoAddOn(name).into());
+        }
+        for twin in held.bindings.iter().filter_map(twin_of).collect::<BTreeSet<_>>() {
+            if BINDINGS.get(client, &twin.0, &twin.1).await?.is_some() {
+                held.twins.insert(twin);
+            }
+        }
+        all.push((name, held));
+    }
+    Ok(all)
+}
+
+fn is_of(labels: &Value, addon: &str) -> bool {
+    [terms::ADDON_NAME, terms::TOKEN_ADDON_NAME]
+        .into_iter()
+        .any(|label| labels.get(label).is_some_and(|name| name == addon))
+}
+
+/// A leader would write again what is taken away.
+async fn refuse_alive(client: &Client, args: &ReleaseArgs, all: &[(String, Held)]) -> Result<(), CliError> {
+    let is_marked = |held: &Held| {
+        let addon = held.addon.as_ref();
+        let annotations = addon.and_then(|addon| addon.pointer("/metadata/annotations"));
+        annotations
+            .and_then(|all| all.get(LIFECYCLE))
+            .is_some_and(|value| value == LIFECYCLE_TIDEGATE)
+    };
+    let mut managed = all
+        .iter()
+        .filter(|(_, held)| args.manage == Manage::All || is_marked(held));
+    let Some((addon, _)) = managed.next().filter(|_| !args.dry_run) else {
+        return Ok(());
+    };
+    for place in &args.lease {
+        let Some(found) = LEASES.get(client, &place.namespace, &place.name).await? else {
+            continue;
+        };
+
+        if is_alive(&found, Timestamp::now()) && is_ours(&found) {
+            return Err(Refusal::Alive {
+                namespace: place.namespace.clone(),
+                name: place.name.clone(),
+                holder: path(&found, "/spec/holderIdentity").to_owned(),
+                addon: addon.clone(),
+                cure: cure(addon),
+            }
+            .into());
+        }
+    }
+    Ok(())
+}
+
+fn cure(addon: &str) -> String {
+    format!(
+        "; where it runs with --manage marked, remove the mark (kubectl annotate clustermanagementaddon {addon} {LIFECYCLE}-) and say \
+         --manage marked here"
+    )
+}

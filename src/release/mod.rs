@@ -1,0 +1,18 @@
+//! The release room: how add-ons go back to OCM's add-on manager, and what Tidegate needs where that manager is off.
+//!
+//! A table of contents. `steps` decides what of an add-on was Tidegate's alone, `bindings` which rights to copy, `leader` whether a
+//! Tidegate is still at work. Never reads or writes a hub.
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm
+)]
+
+mod bindings;
+mod leader;
+mod steps;
+
+pub use bindings::{Account, copies};
+pub use leader::{is_alive, is_ours};
+pub use steps::{Act, Held, Step, left, steps, twin_of};
