@@ -9,7 +9,7 @@ use clap::parser::ValueSource;
 use crate::cli::{AuditTo, ControllersMode, Only};
 
 /// Flags that the gate alone has no use for.
-const OF_CONTROLLERS: [&str; 12] = [
+const OF_CONTROLLERS: [&str; 13] = [
     "agent_groups",
     "audit",
     "cluster_configs",
