@@ -152,7 +152,13 @@ fn plan_tells_the_waves_of_a_change(dump: &str, change: &str) {
     let quiet = run(&["plan", dump, "-o", "json"]);
     assert!(quiet.ok, "{}", quiet.stderr);
     let taken = run(&["plan", dump, "--take-over", "-o", "json"]);
-    assert_eq!(json(&taken)["worksWritten"], 0, "{}{}", taken.stdout, taken.stderr);
+    assert_eq!(
+        json(&taken)["worksWritten"],
+        0,
+        "{}{}",
+        taken.stdout,
+        taken.stderr
+    );
     std::fs::write(change, CHANGE).expect("writable");
     let moved = run(&["plan", dump, "--change", change, "-o", "json"]);
     assert!(moved.ok, "{}{}", moved.stdout, moved.stderr);
