@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::config::is_template;
 use super::hook::has_hooks;
+use super::instance_state::runs;
 use super::owners;
 use super::render::{Recipe, RenderFault, Subject, rendered};
 use super::render_cache::foreign;
@@ -49,7 +50,7 @@ pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) ->
         if !is_needed {
             continue;
         }
-        match content(view, reference) {
+        match content(view, instance, reference) {
             Some(Content::Template(found)) => template = Some(found),
             Some(Content::Deployment(found)) => config = Some(found),
             Some(Content::Hub) | None => return Hooks::Lost(reference.config.clone()),
@@ -72,9 +73,9 @@ fn is_deployment_config(reference: &Reference) -> bool {
     Kind::of_config(&of.group, &of.resource) == Some(Kind::DeploymentConfig)
 }
 
-/// The assignment is taken back when its object leaves the hub; then what the agent confirmed last tells what it runs. An
+/// The assignment is taken back when its object leaves the hub; then what the agent confirmed last tells what it runs, or else its works. An
 /// add-on that goes must not wait for ever because somebody has edited its template: better the new hooks than none.
-fn content<'v>(view: &View<'v>, reference: &Reference) -> Option<&'v Content> {
+fn content<'v>(view: &View<'v>, instance: &Instance, reference: &Reference) -> Option<&'v Content> {
     let assigned = || view.last_content(&reference.config, &reference.desired);
     let confirmed = || {
         let applied = reference.applied.as_ref()?;
@@ -85,8 +86,13 @@ fn content<'v>(view: &View<'v>, reference: &Reference) -> Option<&'v Content> {
         };
         view.last_content(&config, &applied.hash)
     };
+    let carried = || {
+        let (config, hash) = runs(view, instance, &reference.config.of)?;
+        view.last_content(&config, &hash)
+    };
     let found = assigned()
         .or_else(confirmed)
+        .or_else(carried)
         .or_else(|| view.config(&reference.config))?;
     Some(&found.content)
 }

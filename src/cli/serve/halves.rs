@@ -9,12 +9,14 @@ use clap::parser::ValueSource;
 use crate::cli::Only;
 
 /// Flags that the gate alone has no use for.
-const OF_CONTROLLERS: [&str; 11] = [
+const OF_CONTROLLERS: [&str; 13] = [
     "agent_groups",
     "audit",
     "cluster_configs",
+    "compat",
     "discovery_labels",
     "elect",
+    "failures",
     "hook_timeout",
     "hook_timeout_policy",
     "progressing_reasons",
