@@ -99,23 +99,19 @@ pub(super) fn progressing(view: &View<'_>, member: &Member<'_>, seen: &Seen<'_>)
     {
         return told(&State::Phase(Phase::Upkeep, Outcome::Failed(error.clone())));
     }
-    if let Some(why) =
-        wrong(view, instance, &member.assigned).filter(|_| !is_nothing(seen.state, view, instance))
-    {
+    let done = || told(&State::Phase(Phase::Upkeep, Outcome::Succeeded));
+    if seen.state.is_done() {
+        return done();
+    }
+    if let Some(why) = wrong(view, instance, &member.assigned) {
         return running(why);
     }
     // Who is about to write a work, or has yet to hear of it, is not done, whatever the works on the hub say.
     let is_there = member.assigned.iter().all(Reference::is_applied);
-    let is_open = matches!(seen.state, State::Phase(_, Outcome::Running(_)));
-    if is_open || !(seen.state.is_done() || is_there) {
+    if !is_there || matches!(seen.state, State::Phase(_, Outcome::Running(_))) {
         return running("work is not ready");
     }
-    told(&State::Phase(Phase::Upkeep, Outcome::Succeeded))
-}
-
-/// A template without manifests has no works, and is done all the same.
-fn is_nothing(state: &State, view: &View<'_>, instance: &Instance) -> bool {
-    state.is_done() && deployed_works(view, instance).next().is_none()
+    done()
 }
 
 /// What is wrong with the first work that is not right.

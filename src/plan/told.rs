@@ -159,12 +159,11 @@ impl<'a> Told<'a> {
             (Some(Status::True) | None, Some(sentence)) => {
                 Wish::new("Ready", Status::True, "ContentSuperseded", sentence)
             }
-            (Some(Status::True) | None, None) if self.notice.is_some() => Wish::new(
-                "Ready",
-                Status::True,
-                "Ready",
-                "the add-on runs with what it is meant to keep",
-            ),
+            (Some(Status::True) | None, None) if let Some(notice) = self.notice => {
+                let here = is_ocm.then_some(&*notice.message);
+                let sentence = here.unwrap_or("the add-on runs with what it is meant to keep");
+                Wish::new("Ready", Status::True, "Ready", sentence)
+            }
             (Some(Status::True) | None, None) => Wish::new(
                 "Ready",
                 Status::True,
