@@ -13,7 +13,8 @@ use super::owners;
 use super::render::{Recipe, RenderFault, Subject, rendered};
 use super::render_cache::foreign;
 use crate::snapshot::{
-    ConfigRef, Content, DeploymentConfig, Instance, Kind, Name, Reference, Template, View, terms,
+    Config, ConfigRef, ConfigType, Content, DeploymentConfig, Instance, Kind, Name, Reference, Template,
+    View, terms,
 };
 
 /// What can be said about the hooks of an instance.
@@ -59,6 +60,8 @@ pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) ->
     let Some(template) = template else {
         return Hooks::Unassigned;
     };
+    // What is assigned may name no configuration, while the works were made with one.
+    let config = config.or_else(|| made_with(view, instance, template));
     if !has_hooks(template) {
         return Hooks::None;
     }
@@ -69,8 +72,28 @@ pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) ->
 }
 
 fn is_deployment_config(reference: &Reference) -> bool {
-    let of = &reference.config.of;
-    Kind::of_config(&of.group, &of.resource) == Some(Kind::DeploymentConfig)
+    is_of(&reference.config.of, Kind::DeploymentConfig)
+}
+
+fn is_of(of: &ConfigType, kind: Kind) -> bool {
+    Kind::of_config(&of.group, &of.resource) == Some(kind)
+}
+
+/// The configuration that the works were made with, if they were made of this template.
+fn made_with<'v>(view: &View<'v>, instance: &Instance, template: &Template) -> Option<&'v DeploymentConfig> {
+    let runs = |kind: Kind| {
+        let (config, hash) = runs(view, instance, |of| is_of(of, kind))?;
+        view.last_content(&config, &hash)
+    };
+    let is_same = |found: &Config| match &*found.content {
+        Content::Template(of) => std::ptr::eq(of, template),
+        Content::Deployment(_) | Content::Hub => false,
+    };
+    runs(Kind::Template).filter(|found| is_same(found))?;
+    match &*runs(Kind::DeploymentConfig)?.content {
+        Content::Deployment(config) => Some(config),
+        Content::Template(_) | Content::Hub => None,
+    }
 }
 
 /// The assignment is taken back when its object leaves the hub; then what the agent confirmed last tells what it runs, or else its works. An
@@ -87,7 +110,7 @@ fn content<'v>(view: &View<'v>, instance: &Instance, reference: &Reference) -> O
         view.last_content(&config, &applied.hash)
     };
     let carried = || {
-        let (config, hash) = runs(view, instance, &reference.config.of)?;
+        let (config, hash) = runs(view, instance, |of| *of == reference.config.of)?;
         view.last_content(&config, &hash)
     };
     let found = assigned()

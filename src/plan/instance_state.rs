@@ -258,19 +258,31 @@ pub(super) fn carries(work: &Work, assigned: &[Reference]) -> bool {
 
 /// Returns which configuration of a type the works on the hub are made of, whoever made them, and its hash: what runs while what is
 /// assigned has not arrived, and nothing else remembers what was there before.
-pub(super) fn runs(view: &View<'_>, instance: &Instance, of: &ConfigType) -> Option<(ConfigRef, Name)> {
+pub(super) fn runs(
+    view: &View<'_>,
+    instance: &Instance,
+    is_of: impl Fn(&ConfigType) -> bool,
+) -> Option<(ConfigRef, Name)> {
     let carried = |work: &Work| {
         let all = parse_config_spec_hash(&work.hashes).ok()?;
-        let is_of = |key: &ConfigKey| *key.resource == *of.resource && *key.group == *of.group;
-        let (key, hash) = all.into_iter().find(|(key, _)| is_of(key))?;
-        let config = ConfigRef {
-            of: of.clone(),
-            namespace: Name::from(key.namespace),
-            name: Name::from(key.name),
-        };
-        Some((config, Name::from(hash)))
+        all.into_iter()
+            .map(read_key)
+            .find(|(config, _)| is_of(&config.of))
     };
     deployed_works(view, instance).find_map(carried)
+}
+
+fn read_key((key, hash): (ConfigKey, String)) -> (ConfigRef, Name) {
+    let of = ConfigType {
+        group: Name::from(key.group),
+        resource: Name::from(key.resource),
+    };
+    let config = ConfigRef {
+        of,
+        namespace: Name::from(key.namespace),
+        name: Name::from(key.name),
+    };
+    (config, Name::from(hash))
 }
 
 fn key(reference: &Reference) -> (ConfigKey, String) {

@@ -138,7 +138,7 @@ fn is_nothing(view: &View<'_>, instance: &Instance, reference: &Reference) -> bo
     };
     // What its works are made of it has, although what it is assigned is nothing.
     let runs_another = || {
-        let runs = runs(view, instance, &reference.config.of);
+        let runs = runs(view, instance, |of| *of == reference.config.of);
         runs.is_some_and(|(config, _)| config != reference.config)
     };
     let is_nothing = reference.desired.is_empty() || (is_gone(view, reference) && !is_made());
