@@ -57,6 +57,7 @@ pub(super) fn stage(case: &Case<'_>, instance: &Instance) -> Stage {
         .unwrap_or_default();
     let end = find(ASSIGNED)
         .filter(|word| word.reason == CONFIRMED)
+        .filter(|_| !soak.is_zero())
         .and_then(|word| end(word.since?, soak));
     match end {
         Some(end) if case.now < end => Stage::Soaking(end),
