@@ -32,6 +32,8 @@ use user::Ending;
 
 /// Seeds of an ordinary run.
 const SEEDS: u64 = 2_000;
+/// Seeds of an ordinary run with the words and rules of OCM's manager.
+const OCM_SEEDS: u64 = 300;
 /// Seeds within which a bug that was put in must be found.
 const MUTANT_SEEDS: u64 = 400;
 
@@ -71,6 +73,14 @@ fn number(name: &str) -> Option<u64> {
 
 /// Runs seeds on all processors and returns the first that fails, in the order of their numbers.
 fn first_failure(seeds: std::ops::Range<u64>, mutant: Mutant) -> Option<(Case, Failure)> {
+    first_failure_of(seeds, |seed| Case::new(seed, mutant))
+}
+
+/// The same for cases that are made of seeds in whatever way.
+fn first_failure_of(
+    seeds: std::ops::Range<u64>,
+    of_seed: impl Fn(u64) -> Case + Sync,
+) -> Option<(Case, Failure)> {
     let (next, found) = (AtomicU64::new(seeds.start), Mutex::new(None::<(Case, Failure)>));
     let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     std::thread::scope(|scope| {
@@ -84,7 +94,7 @@ fn first_failure(seeds: std::ops::Range<u64>, mutant: Mutant) -> Option<(Case, F
                     if seed >= seeds.end || over {
                         return;
                     }
-                    let case = Case::new(seed, mutant);
+                    let case = of_seed(seed);
                     let Err(failure) = run(&case) else { continue };
                     let mut found = found.lock().expect("no thread panics while it holds the result");
                     if found.as_ref().is_none_or(|(known, _)| seed < known.seed) {
@@ -127,6 +137,18 @@ fn every_order_of_events_comes_to_the_same_end() {
         None => 0..number("CONVERGENCE_SEEDS").unwrap_or(SEEDS),
     };
     let failed = first_failure(seeds, Mutant::None).map(|(case, failure)| report(&case, failure));
+    assert!(failed.is_none(), "{}", failed.unwrap_or_default());
+}
+
+/// Words and rules of OCM's manager freeze nothing: who waits for a word of its own deployer would wait for ever.
+#[test]
+fn in_ocm_words_every_order_comes_to_the_same_end_as_well() {
+    let seeds = match number("CONVERGENCE_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("CONVERGENCE_OCM_SEEDS").unwrap_or(OCM_SEEDS),
+    };
+    let in_ocm_words = |seed| Case::new(seed, Mutant::None).in_ocm_words();
+    let failed = first_failure_of(seeds, in_ocm_words).map(|(case, failure)| report(&case, failure));
     assert!(failed.is_none(), "{}", failed.unwrap_or_default());
 }
 

@@ -15,8 +15,8 @@ use crate::admission::BlastRadius;
 use crate::controllers::TideOptions;
 use crate::model::HubNamespaces;
 use crate::snapshot::{
-    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Fence, HookTimeout, Managing, Name,
-    RemovalBudget, Settings, TimeoutPolicy, Vocabulary, service_account,
+    AgentGroups, ClusterConfigs, Compat, DiscoveryLabels, EmptyLifecycle, Failures, HookTimeout, Managing,
+    Name, RemovalBudget, Settings, TimeoutPolicy, Vocabulary, service_account,
 };
 
 /// Guard and drive a hub: serve admission over TLS and run the controllers.
@@ -214,9 +214,19 @@ pub enum Reasons {
 /// How the controllers behave, whatever hub they drive.
 #[derive(Args, Clone, Debug)]
 pub struct TideArgs {
-    /// Words of the `Progressing` condition.
-    #[arg(long, value_enum, value_name = "WORDS", default_value_t = Reasons::Lifecycle)]
-    pub progressing_reasons: Reasons,
+    /// Whose words and rules the statuses follow, on a hub where programs and tests expect OCM's (`docs/ocm/compat.md`).
+    ///
+    /// `ocm` writes what OCM's own manager writes, and chooses `--progressing-reasons ocm`, `--failures deadline`,
+    /// `--empty-lifecycle self`, `--cluster-configs at-once`, `--agent-groups stock` and `--discovery-labels off`, unless they
+    /// are given.
+    #[arg(long, value_enum, value_name = "WHOSE", default_value_t = CompatArg::Tidegate)]
+    pub compat: CompatArg,
+    /// What counts as a failure in a rollout: `health` (default) or, as OCM has it, `deadline`.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub failures: Option<FailuresArg>,
+    /// Words of the `Progressing` condition: `lifecycle` (default) or `ocm`.
+    #[arg(long, value_enum, value_name = "WORDS")]
+    pub progressing_reasons: Option<Reasons>,
     /// How long an add-on stays on a cluster that nothing selects any more, for instance `10s` or `2m`; 0 removes it at once.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = length)]
     pub decision_grace: Duration,
@@ -224,9 +234,9 @@ pub struct TideArgs {
     /// with no more instances than the number has no budget. `unlimited` holds nothing.
     #[arg(long, value_name = "BUDGET", default_value = "20,10%", value_parser = removal_budget)]
     pub removal_budget: RemovalBudget,
-    /// What a ClusterManagementAddOn means whose lifecycle annotation is there, but empty.
-    #[arg(long, value_enum, value_name = "WHO", default_value_t = EmptyMeans::Managed)]
-    pub empty_lifecycle: EmptyMeans,
+    /// What a ClusterManagementAddOn means whose lifecycle annotation is there, but empty: `managed` (default) or `self`.
+    #[arg(long, value_enum, value_name = "WHO")]
+    pub empty_lifecycle: Option<EmptyMeans>,
     /// Which ClusterManagementAddOns are managed: all that do not manage themselves, or only those with the annotation
     /// `addon.open-cluster-management.io/lifecycle: tidegate`, beside another manager that has the others.
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = Manage::All)]
@@ -237,12 +247,12 @@ pub struct TideArgs {
     /// Service account of the hub's gRPC server: its requests for certificates are those of the agents that it names.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = "open-cluster-management-hub/grpc-server-sa", value_parser = account)]
     pub grpc_server_account: Name,
-    /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels.
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = ClusterConfigsArg::AtOnce)]
-    pub cluster_configs: ClusterConfigsArg,
-    /// To whom the permissions of an add-on's agent are given, beside its user.
-    #[arg(long, value_enum, value_name = "WHOSE", default_value_t = AgentGroupsArg::Cluster)]
-    pub agent_groups: AgentGroupsArg,
+    /// How an edit of a configuration that a ManagedClusterAddOn refers to by itself travels: `at-once` (default) or `rollout`.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub cluster_configs: Option<ClusterConfigsArg>,
+    /// To whom the permissions of an add-on's agent are given, beside its user: `cluster` (default) or `stock`.
+    #[arg(long, value_enum, value_name = "WHOSE")]
+    pub agent_groups: Option<AgentGroupsArg>,
     /// How long an agent may be unavailable after a change until that counts as a failure, for instance `30s` or `2m`.
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = length)]
     pub startup_time: Duration,
@@ -252,9 +262,27 @@ pub struct TideArgs {
     /// What happens to an add-on whose pre-delete hooks have not completed in time.
     #[arg(long, value_enum, value_name = "POLICY", default_value_t = AfterHooks::Release)]
     pub hook_timeout_policy: AfterHooks,
-    /// Whether clusters are labelled with their add-ons: `feature.open-cluster-management.io/addon-<name>`.
-    #[arg(long, value_enum, value_name = "SWITCH", default_value_t = Switch::On)]
-    pub discovery_labels: Switch,
+    /// Whether clusters are labelled with their add-ons, `feature.open-cluster-management.io/addon-<name>`: `on` (default) or `off`.
+    #[arg(long, value_enum, value_name = "SWITCH")]
+    pub discovery_labels: Option<Switch>,
+}
+
+/// Whose words and rules the statuses follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum CompatArg {
+    /// This program's own, which tell more.
+    Tidegate,
+    /// Those of OCM's add-on manager, to the letter.
+    Ocm,
+}
+
+/// What counts as a failure in a rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum FailuresArg {
+    /// Works that cannot be applied, agents that call themselves degraded, and agents that stay unavailable.
+    Health,
+    /// Only that progressDeadline has passed.
+    Deadline,
 }
 
 /// Which add-ons are managed.
@@ -326,46 +354,72 @@ fn hook_timeout(text: &str) -> Result<HookTimeout, String> {
     HookTimeout::parse(text).ok_or_else(|| "write for instance 90s, 10m or 1h30m, or 0 for no end".to_owned())
 }
 
+impl TideArgs {
+    /// What follows from `--compat`, and what is given beside it, which wins.
+    fn chosen(&self) -> Settings {
+        let mut chosen = Settings::of(match self.compat {
+            CompatArg::Tidegate => Compat::Tidegate,
+            CompatArg::Ocm => Compat::Ocm,
+        });
+        if let Some(failures) = self.failures {
+            chosen.failures = match failures {
+                FailuresArg::Health => Failures::Health,
+                FailuresArg::Deadline => Failures::Deadline,
+            };
+        }
+        if let Some(reasons) = self.progressing_reasons {
+            chosen.reasons = match reasons {
+                Reasons::Lifecycle => Vocabulary::Lifecycle,
+                Reasons::Ocm => Vocabulary::Ocm,
+            };
+        }
+        if let Some(empty) = self.empty_lifecycle {
+            chosen.empty_lifecycle = match empty {
+                EmptyMeans::Managed => EmptyLifecycle::Managed,
+                EmptyMeans::Own => EmptyLifecycle::Own,
+            };
+        }
+        if let Some(configs) = self.cluster_configs {
+            chosen.cluster_configs = match configs {
+                ClusterConfigsArg::AtOnce => ClusterConfigs::AtOnce,
+                ClusterConfigsArg::Rollout => ClusterConfigs::Rollout,
+            };
+        }
+        if let Some(groups) = self.agent_groups {
+            chosen.agent_groups = match groups {
+                AgentGroupsArg::Cluster => AgentGroups::Cluster,
+                AgentGroupsArg::Stock => AgentGroups::Stock,
+            };
+        }
+        if let Some(labels) = self.discovery_labels {
+            chosen.discovery_labels = match labels {
+                Switch::On => DiscoveryLabels::On,
+                Switch::Off => DiscoveryLabels::Off,
+            };
+        }
+        chosen
+    }
+}
+
 impl From<&TideArgs> for TideOptions {
     fn from(args: &TideArgs) -> Self {
-        let reasons = match args.progressing_reasons {
-            Reasons::Lifecycle => Vocabulary::Lifecycle,
-            Reasons::Ocm => Vocabulary::Ocm,
-        };
         Self {
             settings: Settings {
-                reasons,
                 hook_timeout: args.hook_timeout,
                 hook_timeout_policy: match args.hook_timeout_policy {
                     AfterHooks::Release => TimeoutPolicy::Release,
                     AfterHooks::Block => TimeoutPolicy::Block,
-                },
-                discovery_labels: match args.discovery_labels {
-                    Switch::On => DiscoveryLabels::On,
-                    Switch::Off => DiscoveryLabels::Off,
                 },
                 decision_grace: args.decision_grace,
                 managing: match args.manage {
                     Manage::All => Managing::All,
                     Manage::Marked => Managing::Marked,
                 },
-                fence: Fence::default(),
-                empty_lifecycle: match args.empty_lifecycle {
-                    EmptyMeans::Managed => EmptyLifecycle::Managed,
-                    EmptyMeans::Own => EmptyLifecycle::Own,
-                },
-                cluster_configs: match args.cluster_configs {
-                    ClusterConfigsArg::AtOnce => ClusterConfigs::AtOnce,
-                    ClusterConfigsArg::Rollout => ClusterConfigs::Rollout,
-                },
-                agent_groups: match args.agent_groups {
-                    AgentGroupsArg::Cluster => AgentGroups::Cluster,
-                    AgentGroupsArg::Stock => AgentGroups::Stock,
-                },
                 grpc_server: args.grpc_server_account.clone(),
                 startup: args.startup_time,
                 removal_budget: args.removal_budget,
                 hub_namespaces: HubNamespaces::default(),
+                ..args.chosen()
             },
             signing_namespace: args.signing_namespace.as_str().into(),
             ..Self::default()

@@ -30,8 +30,8 @@ terms! {
         "Rollingback": "Progressing: the return to a lower version is on its way.";
         "RollbackSucceed": "Progressing: the return to a lower version is done.";
         "RollbackFailed": "Progressing: the return to a lower version failed.";
-        "Progressing": "A change is on its way (with --progressing-reasons ocm on the cluster; always so for a placement as a whole). On a cluster with the default words: what had arrived is made anew, or does not work at the moment; nothing is installed or upgraded.";
-        "Completed": "The change is done (with --progressing-reasons ocm on the cluster; always so for a placement as a whole). On a cluster with the default words: what was made anew is there again.";
+        "Progressing": "A change is on its way (with --progressing-reasons ocm or --compat ocm on the cluster; always so for a placement as a whole). On a cluster with the default words: what had arrived is made anew, or does not work at the moment; nothing is installed or upgraded.";
+        "Completed": "The change is done (with --progressing-reasons ocm or --compat ocm on the cluster; always so for a placement as a whole). On a cluster with the default words: what was made anew is there again.";
         "Failed": "The change failed (with --progressing-reasons ocm). With the default words: what had arrived cannot be applied any more; no install, upgrade or rollback is under way. The message is that of whoever refused it.";
         "HookRunning": "The pre-delete hooks run.";
         "HookSucceed": "The pre-delete hooks have completed.";
@@ -42,6 +42,7 @@ terms! {
         "HookManifestIsCompleted": "HookManifestCompleted: every pre-delete hook has completed.";
         "HookManifestIsNotCompleted": "HookManifestCompleted: a pre-delete hook has not completed.";
         "ConfigurationsConfigured": "Configured: the cluster has the configurations that are meant for it.";
+        "ConfigurationsNotConfigured": "Configured, with --compat ocm: the cluster should have other configurations, and its turn has not come. Reconciling and Stalled say why.";
         "ConfigurationsAssigned": "Assigned: since this time the cluster has been assigned what it is to run with. Deadlines count from here.";
         "ConfigurationsConfirmed": "Assigned: since this time the agent has confirmed what is assigned. minSuccessTime counts from here.";
         "ConfigurationNotFound": "A configuration that is referred to does not exist. Create it, or correct the reference.";

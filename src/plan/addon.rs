@@ -46,13 +46,20 @@ pub fn timeless(view: &View<'_>, now: Timestamp) -> Plan {
 /// Returns the plan, and what it found out about the clusters that it looked at where that will help the next one.
 fn made(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Option<Heard>) {
     if view.is_anothers() {
-        return (Plan::default(), None);
+        let plan = Plan {
+            actions: registration::of_others(view, now),
+            ..Plan::default()
+        };
+        return (plan, None);
     }
     let (mut plan, mut heard) = if view.addon.meta.deleting {
         let mut plan = uninstall::addon(view, now);
-        if !outlives_its_addon(view) {
-            plan.actions.extend(registration::leftovers(view));
-        }
+        let grants = if outlives_its_addon(view) {
+            registration::of_others(view, now)
+        } else {
+            registration::unmanaged(view, now)
+        };
+        plan.actions = beside(plan.actions, grants).collect();
         (plan, None)
     } else if view.addon.managed {
         let (plan, heard) = managed(view, others, now);

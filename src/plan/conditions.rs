@@ -20,6 +20,8 @@ pub(super) struct Wish<'a> {
     quoted: Option<&'a str>,
     message: Cow<'a, str>,
     since: Option<Timestamp>,
+    /// Whether it names no generation, as those of current Open Cluster Management.
+    bare: bool,
 }
 
 /// Longest message that the API accepts, in bytes; longer ones are cut.
@@ -39,6 +41,7 @@ impl<'a> Wish<'a> {
             quoted: None,
             message: cut(message.into()),
             since: None,
+            bare: false,
         }
     }
 
@@ -54,6 +57,15 @@ impl<'a> Wish<'a> {
     pub(super) fn quoting(mut self, reason: &'a str) -> Self {
         self.quoted = Some(reason).filter(|reason| !reason.is_empty());
         self
+    }
+
+    /// Returns the same wish without `observedGeneration` where that is what the operator chose.
+    pub(super) fn bare_if(self, bare: bool) -> Self {
+        Self { bare, ..self }
+    }
+
+    fn generation(&self, present: Option<i64>) -> Option<i64> {
+        present.filter(|_| !self.bare)
     }
 
     pub(super) fn kind(&self) -> &'static str {
@@ -96,7 +108,7 @@ pub(super) fn merge<'o>(
         let stated = observed.iter().find(|condition| *condition.kind == *wish.kind);
         stated.is_some_and(|condition| {
             condition.status == wish.status
-                && condition.generation == generation
+                && condition.generation == wish.generation(generation)
                 && condition.since.is_some()
                 && wish.since.is_none_or(|since| condition.since == Some(since))
                 && *condition.reason == *wish.words()
@@ -130,7 +142,7 @@ fn fulfil(wish: &Wish<'_>, old: Option<&Condition>, generation: Option<i64>, now
             message: Name::from(&*wish.message),
         }),
         since: Some(wish.since.or(unchanged).unwrap_or(now)),
-        generation,
+        generation: wish.generation(generation),
     }
 }
 

@@ -8,11 +8,13 @@ use serde_json::{Value, json};
 
 use super::config::is_template;
 use super::hook::has_hooks;
+use super::instance_state::runs;
 use super::owners;
 use super::render::{Recipe, RenderFault, Subject, rendered};
 use super::render_cache::foreign;
 use crate::snapshot::{
-    ConfigRef, Content, DeploymentConfig, Instance, Kind, Name, Reference, Template, View, terms,
+    Config, ConfigRef, ConfigType, Content, DeploymentConfig, Instance, Kind, Name, Reference, Template,
+    View, terms,
 };
 
 /// What can be said about the hooks of an instance.
@@ -49,7 +51,7 @@ pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) ->
         if !is_needed {
             continue;
         }
-        match content(view, reference) {
+        match content(view, instance, reference) {
             Some(Content::Template(found)) => template = Some(found),
             Some(Content::Deployment(found)) => config = Some(found),
             Some(Content::Hub) | None => return Hooks::Lost(reference.config.clone()),
@@ -58,6 +60,8 @@ pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) ->
     let Some(template) = template else {
         return Hooks::Unassigned;
     };
+    // What is assigned may name no configuration, while the works were made with one.
+    let config = config.or_else(|| made_with(view, instance, template));
     if !has_hooks(template) {
         return Hooks::None;
     }
@@ -68,13 +72,33 @@ pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) ->
 }
 
 fn is_deployment_config(reference: &Reference) -> bool {
-    let of = &reference.config.of;
-    Kind::of_config(&of.group, &of.resource) == Some(Kind::DeploymentConfig)
+    is_of(&reference.config.of, Kind::DeploymentConfig)
 }
 
-/// The assignment is taken back when its object leaves the hub; then what the agent confirmed last tells what it runs. An
+fn is_of(of: &ConfigType, kind: Kind) -> bool {
+    Kind::of_config(&of.group, &of.resource) == Some(kind)
+}
+
+/// The configuration that the works were made with, if they were made of this template.
+fn made_with<'v>(view: &View<'v>, instance: &Instance, template: &Template) -> Option<&'v DeploymentConfig> {
+    let runs = |kind: Kind| {
+        let (config, hash) = runs(view, instance, |of| is_of(of, kind))?;
+        view.last_content(&config, &hash)
+    };
+    let is_same = |found: &Config| match &*found.content {
+        Content::Template(of) => std::ptr::eq(of, template),
+        Content::Deployment(_) | Content::Hub => false,
+    };
+    runs(Kind::Template).filter(|found| is_same(found))?;
+    match &*runs(Kind::DeploymentConfig)?.content {
+        Content::Deployment(config) => Some(config),
+        Content::Template(_) | Content::Hub => None,
+    }
+}
+
+/// The assignment is taken back when its object leaves the hub; then what the agent confirmed last tells what it runs, or else its works. An
 /// add-on that goes must not wait for ever because somebody has edited its template: better the new hooks than none.
-fn content<'v>(view: &View<'v>, reference: &Reference) -> Option<&'v Content> {
+fn content<'v>(view: &View<'v>, instance: &Instance, reference: &Reference) -> Option<&'v Content> {
     let assigned = || view.last_content(&reference.config, &reference.desired);
     let confirmed = || {
         let applied = reference.applied.as_ref()?;
@@ -85,8 +109,13 @@ fn content<'v>(view: &View<'v>, reference: &Reference) -> Option<&'v Content> {
         };
         view.last_content(&config, &applied.hash)
     };
+    let carried = || {
+        let (config, hash) = runs(view, instance, |of| *of == reference.config.of)?;
+        view.last_content(&config, &hash)
+    };
     let found = assigned()
         .or_else(confirmed)
+        .or_else(carried)
         .or_else(|| view.config(&reference.config))?;
     Some(&found.content)
 }

@@ -14,7 +14,9 @@ use super::types::{Wait, WaitOn};
 use super::version::{self, goes_down};
 use super::work::{Body, Rendering, is_hook_work};
 use crate::hash::{ConfigKey, parse_config_spec_hash};
-use crate::snapshot::{ConfigRef, Instance, Reference, Signal, Status, View, Vocabulary, Work};
+use crate::snapshot::{
+    ConfigRef, ConfigType, Failures, Instance, Name, Reference, Signal, Status, View, Vocabulary, Work,
+};
 
 /// Condition that the deploying program reports.
 pub(super) const MANIFEST_APPLIED: &str = "ManifestApplied";
@@ -22,6 +24,7 @@ pub(super) const MANIFEST_APPLIED: &str = "ManifestApplied";
 pub(super) const HOSTING_MANIFEST_APPLIED: &str = "HostingManifestApplied";
 /// Condition that tells how far the instance is.
 pub(super) const PROGRESSING: &str = "Progressing";
+const NOT_READY: &str = "work is not ready";
 
 /// Returns the state of an instance.
 pub(super) fn state(
@@ -53,6 +56,9 @@ pub(super) fn state(
     };
     // What counts as a failure in the rollout is shown as one.
     let outcome = match (outcome, &member.failure) {
+        (Outcome::Failed(_), _) if only_late(view) && !matches!(rendering, Rendering::Refused(_)) => {
+            running(NOT_READY)
+        }
         (Outcome::Failed(error), _) => Outcome::Failed(error),
         (Outcome::Running(_) | Outcome::Succeeded, Some(error)) if member.step == Step::Settled => {
             Outcome::Failed(error.clone())
@@ -61,6 +67,11 @@ pub(super) fn state(
     };
     let phase = upkeep(view, member, &outcome).unwrap_or_else(|| phase(view, member, &outcome));
     State::Phase(phase, outcome)
+}
+
+/// Whether only time makes a failure: then an agent that says it failed is not ready, and no more.
+fn only_late(view: &View<'_>) -> bool {
+    view.settings().failures == Failures::Deadline
 }
 
 fn own(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Outcome {
@@ -122,7 +133,7 @@ fn has_assigned_works(view: &View<'_>, member: &Member<'_>) -> bool {
 }
 
 /// The works that deploy an add-on: on its cluster, or where it is hosted.
-fn deployed_works<'v>(view: &View<'v>, instance: &Instance) -> impl Iterator<Item = &'v Work> {
+pub(super) fn deployed_works<'v>(view: &View<'v>, instance: &Instance) -> impl Iterator<Item = &'v Work> {
     let is_here = |work: &Work| !work.hosted || work.namespace == instance.hosting_cluster;
     view.works(&instance.cluster)
         .filter(move |work| is_here(work) && is_deployed(instance, work))
@@ -141,7 +152,20 @@ pub(super) fn is_confirmed(view: &View<'_>, instance: &Instance, deployed: bool)
 fn confirmed(instance: &Instance, body: &Body<'_>) -> Outcome {
     match body.work {
         Some(work) if !work.meta.deleting && body.equals(instance, work) => reported(work),
-        Some(_) | None => running("work is not ready"),
+        Some(_) | None => running(NOT_READY),
+    }
+}
+
+/// Returns whether the agent has applied the present generation of a work, and it is there.
+pub(super) fn is_ready(work: &Work) -> bool {
+    reported(work) == Outcome::Succeeded
+}
+
+/// Returns why an agent could not apply the present generation of a work, in its words.
+pub(super) fn complaint(work: &Work) -> Option<String> {
+    match reported(work) {
+        Outcome::Failed(words) => Some(words),
+        Outcome::Running(_) | Outcome::Succeeded => None,
     }
 }
 
@@ -158,7 +182,7 @@ fn reported(work: &Work) -> Outcome {
     if says(&work.applied, Status::True) && says(&work.available, Status::True) {
         return Outcome::Succeeded;
     }
-    running("work is not ready")
+    running(NOT_READY)
 }
 
 /// Returns why a work could not be applied, in the words of its agent.
@@ -230,6 +254,35 @@ pub(super) fn carries(work: &Work, assigned: &[Reference]) -> bool {
     };
     let wanted: BTreeMap<ConfigKey, String> = assigned.iter().map(key).collect();
     carried == wanted && carried.values().all(|hash| !hash.is_empty())
+}
+
+/// Returns which configuration of a type the works on the hub are made of, whoever made them, and its hash: what runs while what is
+/// assigned has not arrived, and nothing else remembers what was there before.
+pub(super) fn runs(
+    view: &View<'_>,
+    instance: &Instance,
+    is_of: impl Fn(&ConfigType) -> bool,
+) -> Option<(ConfigRef, Name)> {
+    let carried = |work: &Work| {
+        let all = parse_config_spec_hash(&work.hashes).ok()?;
+        all.into_iter()
+            .map(read_key)
+            .find(|(config, _)| is_of(&config.of))
+    };
+    deployed_works(view, instance).find_map(carried)
+}
+
+fn read_key((key, hash): (ConfigKey, String)) -> (ConfigRef, Name) {
+    let of = ConfigType {
+        group: Name::from(key.group),
+        resource: Name::from(key.resource),
+    };
+    let config = ConfigRef {
+        of,
+        namespace: Name::from(key.namespace),
+        name: Name::from(key.name),
+    };
+    (config, Name::from(hash))
 }
 
 fn key(reference: &Reference) -> (ConfigKey, String) {

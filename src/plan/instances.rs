@@ -56,6 +56,7 @@ impl<'v> Rounds<'v> {
     pub(super) fn see_to(&mut self, member: &'v Member<'v>) -> Option<InstanceTally> {
         let before = (self.plan.actions.len(), self.plan.waits.len());
         let standing = if member.instance.meta.deleting {
+            self.registrar.part(member.instance);
             Some(self.see_off(member))
         } else if member.is_leaving {
             None

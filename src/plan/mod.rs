@@ -40,6 +40,7 @@ mod rollup;
 mod room;
 mod settled;
 mod state;
+mod stock;
 mod substitute;
 mod told;
 mod types;

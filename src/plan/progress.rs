@@ -11,17 +11,18 @@ use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests, refuse
 use super::change_event::Note;
 use super::conditions::{Wish, merge};
 use super::config::{Configs, Trouble, set_aside, trouble};
-use super::instance_state::{PROGRESSING, state};
+use super::instance_state::{HOSTING_MANIFEST_APPLIED, MANIFEST_APPLIED, PROGRESSING, state};
 use super::registration::Registering;
 use super::report::Report;
 use super::rollout::{Attention, Member, Step, assigned};
-use super::state::{Outcome, State};
-use super::told::{Stuck, Told};
+use super::state::{Outcome, State, Words};
+use super::stock;
+use super::told::{Aside, Stuck, Told};
 use super::types::{Wait, WaitOn};
 use super::unreachable;
 use super::version::{self};
 use super::work::{Rendering, superseded};
-use crate::snapshot::{Applied, Condition, Instance, Reference, Status, View};
+use crate::snapshot::{Applied, Condition, ConfigType, Instance, Reference, Status, View};
 
 /// Makes the reports of one instance after the other.
 #[derive(Debug)]
@@ -59,19 +60,22 @@ impl<'v> Reporter<'v> {
         let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
         let version = version::moving_to(assigned_version, instance).map(|version| &**version);
         let words = state.progressing(view.settings().reasons, version);
-        let mut wishes = vec![configured(view, member, trouble.as_ref())];
+        let mut wishes: Vec<Wish<'_>> = if view.settings().is_ocm() {
+            stock::configured(member).into_iter().collect()
+        } else {
+            vec![configured(view, member, trouble.as_ref())]
+        };
         wishes.extend(assigned(member, &state, now));
         wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
         let probed = unreachable::available(member.cluster).or_else(|| available(member, rendering));
         let up = up(member, probed.as_ref());
         wishes.extend(probed);
-        wishes.push(Wish::new(
-            PROGRESSING,
-            words.status,
-            words.reason,
-            &*words.message,
-        ));
+        let shown = self
+            .shown(member, &state, &wishes)
+            .unwrap_or_else(|| words.clone());
+        wishes.push(Wish::new(PROGRESSING, shown.status, shown.reason, shown.message));
         let orphaned = orphaned(rendering, &state);
+        let complaint = stock::complaint(view, instance);
         let told = Told {
             notice: member.notice.as_deref(),
             state: &state,
@@ -79,8 +83,14 @@ impl<'v> Reporter<'v> {
             stuck: stuck.as_ref(),
             up,
             orphaned: orphaned.as_deref(),
+            aside: Aside {
+                is_ocm: view.settings().is_ocm(),
+                trouble: trouble.as_ref().map(|trouble| trouble.message.as_str()),
+                complaint: complaint.as_deref(),
+            },
         };
         wishes.extend(told.wishes());
+        let wishes = stock::bared(view, wishes);
         let deployed = !matches!(rendering, Rendering::NotOurs);
         let conditions = stated(instance, rendering, &wishes, now);
         Report {
@@ -88,7 +98,7 @@ impl<'v> Reporter<'v> {
             standing: told.standing(),
             arrives,
             probes: deployed,
-            note: note(member, &state, words.reason, stuck.as_ref()),
+            note: note(member, &state, shown.reason, stuck.as_ref()),
             waits: waits(member, rendering, &state),
             memory: version::memory(view, member, assigned_version, state.is_done()),
             instance,
@@ -96,6 +106,32 @@ impl<'v> Reporter<'v> {
             conditions,
             registering: Registering::default(),
         }
+    }
+
+    /// Returns the words of `Progressing` where they are Open Cluster Management's to the letter.
+    fn shown(&self, member: &Member<'_>, state: &State, wishes: &[Wish<'_>]) -> Option<Words> {
+        if !stock::tells_progress(self.view) {
+            return None;
+        }
+        let instance = member.instance;
+        let stands = |kind: &str| {
+            instance.condition(kind).is_some() || wishes.iter().any(|wish| *wish.kind() == *kind)
+        };
+        let is_unsupported = |of: &&ConfigType| {
+            let is_declared = if member.effective.deployed {
+                self.configs.supported.contains(*of)
+            } else {
+                instance.supported.contains(*of)
+            };
+            !is_declared
+        };
+        let mut own = instance.configs.iter().map(|config| &config.of);
+        let seen = stock::Seen {
+            unsupported: own.find(is_unsupported),
+            manifests: [MANIFEST_APPLIED, HOSTING_MANIFEST_APPLIED].map(stands),
+            state,
+        };
+        Some(stock::progressing(self.view, member, &seen))
     }
 }
 

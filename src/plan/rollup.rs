@@ -83,7 +83,11 @@ fn progression(
     let old = stored
         .into_iter()
         .find(|old| old.namespace == *namespace && old.name == *name);
-    let done = selected.known == Known::Decided && placed.counts.done == placed.configured;
+    let is_ocm = view.settings().is_ocm();
+    let done = selected.known == Known::Decided
+        && placed.counts.done == placed.configured
+        // To Open Cluster Management nobody is never done.
+        && (placed.configured > 0 || !is_ocm);
     // What nobody runs is not known to be good.
     let is_proved = done && placed.configured > 0;
     let references = inherited.refs.iter().map(|desired| {
@@ -112,13 +116,15 @@ fn progression(
             },
         }
     });
-    let mut wishes = vec![counted(
-        selected.clusters.len().saturating_add(selected.others),
-        placed,
-        done,
-    )];
-    wishes.extend(stalled(selected, placed));
-    wishes.extend(paused(selected, placed));
+    let all = selected.clusters.len().saturating_add(selected.others);
+    let wishes = if is_ocm {
+        vec![sentence(all, placed, done).bare_if(true)]
+    } else {
+        let more = stalled(selected, placed)
+            .into_iter()
+            .chain(paused(selected, placed));
+        std::iter::once(counted(all, placed, done)).chain(more).collect()
+    };
     // Two of them are only there while they are true.
     let is_past = |one: &&Condition| {
         let wished = wishes.iter().any(|wish| wish.kind() == &*one.kind);
@@ -139,6 +145,21 @@ const PAUSED: &str = "Paused";
 
 /// OCM's sentence, and behind it who failed and who is waited for: clusters and groups by name.
 fn counted(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
+    let wish = sentence(selected, placed, done);
+    if done {
+        return wish;
+    }
+    let mut message = wish.message().to_owned();
+    for part in details(placed).into_iter().flatten() {
+        message.push(' ');
+        message.push_str(&part);
+        message.push('.');
+    }
+    Wish::new(PROGRESSING, Status::True, "Progressing", message)
+}
+
+/// OCM's sentence.
+fn sentence(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
     let Placed {
         counts, configured, ..
     } = placed;
@@ -151,12 +172,7 @@ fn counted(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
         let message = format!("{head} completed with no errors, {failed} failed {timed_out} timeout.");
         return Wish::new(PROGRESSING, Status::False, "Completed", message);
     }
-    let mut message = format!("{head} progressing..., {failed} failed {timed_out} timeout.");
-    for part in details(placed).into_iter().flatten() {
-        message.push(' ');
-        message.push_str(&part);
-        message.push('.');
-    }
+    let message = format!("{head} progressing..., {failed} failed {timed_out} timeout.");
     Wish::new(PROGRESSING, Status::True, "Progressing", message)
 }
 

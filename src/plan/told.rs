@@ -3,6 +3,8 @@
 //! Decides "done", "wait" and "act", one of them at a time. Never tells a story twice: the whole sentence stands in the condition that it
 //! belongs to, and these name the cause in a few words and refer to it.
 
+use std::borrow::Cow;
+
 use super::census::{Content, InstanceTally};
 use super::conditions::Wish;
 use super::rollout::{Attention, Notice};
@@ -35,6 +37,19 @@ pub(super) struct Told<'a> {
     pub up: Option<Status>,
     /// The content that it keeps and that is no longer on the hub, in a sentence.
     pub orphaned: Option<&'a str>,
+    /// The whole sentence where no other condition has it.
+    pub aside: Aside<'a>,
+}
+
+/// What other conditions do not tell, so that the roll-up has to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Aside<'a> {
+    /// Whether the other conditions have nobody's words but Open Cluster Management's.
+    pub is_ocm: bool,
+    /// What is wrong with the configurations.
+    pub trouble: Option<&'a str>,
+    /// What an agent says of a work, where that is no failure.
+    pub complaint: Option<&'a str>,
 }
 
 /// Returns the cause in a few words, with the condition that has the whole sentence.
@@ -70,7 +85,28 @@ pub(super) fn cause(reason: &str) -> &'static str {
     }
 }
 
+/// Returns the cause in a few words, with the condition of the roll-up that has the whole sentence.
+fn cause_told_in(reason: &str, condition: &str) -> Cow<'static, str> {
+    const SEE: &str = "see the condition ";
+    let head = cause(reason).split(SEE).next().unwrap_or_default();
+    Cow::Owned(format!("{head}{SEE}{condition}"))
+}
+
 impl<'a> Told<'a> {
+    /// Returns why it is on its way, where no other condition says so.
+    fn why_under_way(&self) -> Option<&'a str> {
+        let aside = self.aside;
+        match self.state {
+            State::Phase(_, Outcome::Running(_)) => aside.complaint,
+            State::Waiting { message, .. } if aside.is_ocm => Some(aside.trouble.unwrap_or(message)),
+            State::Phase(_, Outcome::Succeeded | Outcome::Failed(_))
+            | State::Waiting { .. }
+            | State::Unsupported(_)
+            | State::WaitingForManifests
+            | State::WaitingForHostingManifests => None,
+        }
+    }
+
     /// Returns the turn that the instance waits for.
     fn turn(&self) -> Option<&'a Notice> {
         self.notice.filter(|notice| notice.attention == Attention::Wait)
@@ -83,53 +119,51 @@ impl<'a> Told<'a> {
     /// Returns `Ready`, `Reconciling` and `Stalled`. Who waits for a turn is not ready for what it should have; who is meant to keep
     /// what it has is.
     pub(super) fn wishes(&self) -> [Wish<'a>; 3] {
-        let ready = |reason, message: &'a str| Wish::new("Ready", Status::False, reason, message);
+        let ready = |reason, message: Cow<'a, str>| Wish::new("Ready", Status::False, reason, message);
         let settled = Wish::new("Reconciling", Status::False, "Settled", "");
         let sound = Wish::new("Stalled", Status::False, "NotStalled", "");
-        let waits = |reason| {
-            let words = cause(reason);
-            [
-                ready(reason, words),
-                Wish::new("Reconciling", Status::True, reason, words),
-                sound.clone(),
-            ]
+        let is_ocm = self.aside.is_ocm;
+        let said = |kind, reason, sentence: Option<&'a str>| match sentence {
+            Some(sentence) => (cause_told_in(reason, kind), Cow::Borrowed(sentence)),
+            None => (Cow::Borrowed(cause(reason)), Cow::Borrowed(cause(reason))),
+        };
+        let waits = |reason, sentence| {
+            let (words, sentence) = said("Reconciling", reason, sentence);
+            let under_way = Wish::new("Reconciling", Status::True, reason, sentence);
+            [ready(reason, words), under_way, sound.clone()]
+        };
+        let stalls = |reason, sentence| {
+            let (words, sentence) = said("Stalled", reason, sentence);
+            let stalled = Wish::new("Stalled", Status::True, reason, sentence);
+            [ready(reason, words), settled.clone(), stalled]
         };
         if let Some(stuck) = self.stuck {
-            let words = cause(stuck.reason);
-            let sentence = if stuck.is_news {
-                stuck.message.as_str()
-            } else {
-                words
-            };
-            let stalled = Wish::new("Stalled", Status::True, stuck.reason, sentence);
-            return [ready(stuck.reason, words), settled, stalled];
+            let is_told = stuck.is_news || is_ocm;
+            return stalls(stuck.reason, is_told.then_some(stuck.message.as_str()));
         }
         if self.has_failed() {
-            let words = cause(self.words.reason);
-            let stalled = Wish::new("Stalled", Status::True, self.words.reason, words);
-            return [ready(self.words.reason, words), settled, stalled];
+            return stalls(self.words.reason, is_ocm.then_some(&*self.words.message));
         }
         if let Some(turn) = self.turn() {
-            return waits(turn.reason);
+            return waits(turn.reason, is_ocm.then_some(&*turn.message));
         }
         if !self.state.is_done() {
-            return waits(self.words.reason);
+            return waits(self.words.reason, self.why_under_way());
         }
         let ready = match (self.up, self.orphaned) {
-            (Some(Status::False), _) => ready("Unavailable", "the agent is not available"),
+            (Some(Status::False), _) => ready("Unavailable", "the agent is not available".into()),
             (Some(Status::Unknown), _) => ready(
                 "AvailabilityUnknown",
-                "nobody knows whether the agent is available",
+                "nobody knows whether the agent is available".into(),
             ),
             (Some(Status::True) | None, Some(sentence)) => {
                 Wish::new("Ready", Status::True, "ContentSuperseded", sentence)
             }
-            (Some(Status::True) | None, None) if self.notice.is_some() => Wish::new(
-                "Ready",
-                Status::True,
-                "Ready",
-                "the add-on runs with what it is meant to keep",
-            ),
+            (Some(Status::True) | None, None) if let Some(notice) = self.notice => {
+                let here = is_ocm.then_some(&*notice.message);
+                let sentence = here.unwrap_or("the add-on runs with what it is meant to keep");
+                Wish::new("Ready", Status::True, "Ready", sentence)
+            }
             (Some(Status::True) | None, None) => Wish::new(
                 "Ready",
                 Status::True,
@@ -178,6 +212,7 @@ mod tests {
             stuck,
             up,
             orphaned: None,
+            aside: Aside::default(),
         };
         let wishes = told.wishes();
         let each = wishes.map(|wish| format!("{}={} {}", wish.kind(), wish.status().as_str(), wish.reason()));

@@ -79,9 +79,33 @@ pub enum EmptyLifecycle {
     Own,
 }
 
+/// Whose words and rules the statuses follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Compat {
+    /// This program's own, which tell more.
+    #[default]
+    Tidegate,
+    /// Those of current Open Cluster Management's add-on manager, to the letter.
+    Ocm,
+}
+
+/// What counts as a failure in a rollout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Failures {
+    /// What cannot be applied, what calls itself degraded, and agents that stay unavailable.
+    #[default]
+    Health,
+    /// Only that the deadline has passed, as current Open Cluster Management has it.
+    Deadline,
+}
+
 /// What the operator chose for all add-ons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
+    /// Whose words and rules the statuses follow.
+    pub compat: Compat,
+    /// What counts as a failure in a rollout.
+    pub failures: Failures,
     /// The words of the `Progressing` condition.
     pub reasons: Vocabulary,
     /// How long an add-on stays on a cluster that nothing selects any more.
@@ -118,9 +142,35 @@ pub fn service_account(namespace: &str, name: &str) -> Name {
     format!("system:serviceaccount:{namespace}:{name}").into()
 }
 
+impl Settings {
+    /// Returns what holds where the operator chose nothing but whose words and rules.
+    pub fn of(compat: Compat) -> Self {
+        match compat {
+            Compat::Tidegate => Self::default(),
+            Compat::Ocm => Self {
+                compat,
+                failures: Failures::Deadline,
+                reasons: Vocabulary::Ocm,
+                empty_lifecycle: EmptyLifecycle::Own,
+                cluster_configs: ClusterConfigs::AtOnce,
+                agent_groups: AgentGroups::Stock,
+                discovery_labels: DiscoveryLabels::Off,
+                ..Self::default()
+            },
+        }
+    }
+
+    /// Returns whether the statuses are those of current Open Cluster Management.
+    pub fn is_ocm(&self) -> bool {
+        self.compat == Compat::Ocm
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            compat: Compat::default(),
+            failures: Failures::default(),
             reasons: Vocabulary::default(),
             decision_grace: Duration::from_secs(10),
             hook_timeout: HookTimeout::default(),

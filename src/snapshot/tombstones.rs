@@ -11,7 +11,9 @@ use super::kind::Owner;
 use super::kind::Touched;
 use super::name::Name;
 use super::record::rollout::Paused;
-use super::record::{AddOn, Cluster, Config, ConfigRef, Content, InstallStrategy, Instance, Lifecycle, Meta};
+use super::record::{
+    AddOn, Cluster, Config, ConfigRef, Content, InstallStrategy, Instance, Lifecycle, Meta, Work,
+};
 use super::store::Store;
 use super::terms;
 use crate::model::ConfigRollout;
@@ -88,7 +90,7 @@ impl Store {
         if self.tombstones.content.is_empty() {
             return;
         }
-        let instances = &self.objects.instances;
+        let (instances, works) = (&self.objects.instances, &self.objects.works);
         self.tombstones.content.retain(|(config, hash), _| {
             let holds = |instance: &Instance| {
                 let mut references = instance.references.iter();
@@ -97,7 +99,10 @@ impl Store {
                 })
             };
             let mut all = instances.values().flat_map(BTreeMap::values);
+            // Where nothing else remembers what a cluster has, the hashes of its works do.
+            let carries = |work: &Work| !hash.is_empty() && work.hashes.contains(&**hash);
             all.any(|instance| holds(instance))
+                || works.values().flat_map(BTreeMap::values).flatten().any(carries)
         });
     }
 }

@@ -143,11 +143,11 @@ impl Said {
             since: condition.since,
         });
         let Some(planned) = self.instances.get(&*instance.cluster) else {
-            return stored.collect();
+            return telling(stored.collect());
         };
         let is_registration = |kind: &str| kind == types::REGISTRATION_APPLIED;
         let planned = planned.iter().filter(|word| !is_registration(&word.kind));
-        planned
+        let words = planned
             .map(|word| Word {
                 kind: word.kind.clone(),
                 status: word.status,
@@ -155,9 +155,24 @@ impl Said {
                 message: word.message.clone(),
                 since: word.since,
             })
-            .chain(stored.filter(|word| is_registration(&word.kind)))
-            .collect()
+            .chain(stored.filter(|word| is_registration(&word.kind)));
+        telling(words.collect())
     }
+}
+
+/// Where `Configured` says no more than that something is not configured, as OCM's manager does, it gets the words of the roll-up.
+fn telling(mut words: Vec<Word>) -> Vec<Word> {
+    let told = [types::STALLED, types::RECONCILING].into_iter().find_map(|kind| {
+        let mut each = words.iter();
+        let word = each.find(|word| word.kind == kind && word.status == Status::True)?;
+        Some((word.reason.clone(), word.message.clone()))
+    });
+    let is_mute =
+        |word: &&mut Word| word.kind == types::CONFIGURED && word.reason == "ConfigurationsNotConfigured";
+    if let (Some(word), Some((reason, message))) = (words.iter_mut().find(is_mute), told) {
+        (word.reason, word.message) = (reason, message);
+    }
+    words
 }
 
 /// Whoever deploys the add-on has not said that its works were written.

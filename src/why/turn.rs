@@ -4,8 +4,9 @@
 //! clusters that are at fault shares their fault. That it is held is decided by the plan, whose reason is read here, not made anew.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{Cause, Grade};
 use super::case::Case;
@@ -56,7 +57,8 @@ pub(super) fn stage(case: &Case<'_>, instance: &Instance) -> Stage {
         .unwrap_or_default();
     let end = find(ASSIGNED)
         .filter(|word| word.reason == CONFIRMED)
-        .and_then(|word| word.since?.checked_add(soak).ok());
+        .filter(|_| !soak.is_zero())
+        .and_then(|word| end(word.since?, soak));
     match end {
         Some(end) if case.now < end => Stage::Soaking(end),
         Some(_) | None => Stage::Done,
@@ -81,9 +83,15 @@ pub(super) fn under_way_since(words: &[Word]) -> Option<Timestamp> {
 /// Returns when a cluster that is under way since then counts as late.
 pub(super) fn deadline(used: &PlacementUse, since: Timestamp) -> Option<Timestamp> {
     match pace(used)?.deadline {
-        ProgressDeadline::After(length) => since.checked_add(length).ok(),
+        ProgressDeadline::After(length) => end(since, length),
         ProgressDeadline::None => None,
     }
+}
+
+/// Times on the hub have whole seconds, rounded down: what began within one counts from its end.
+fn end(since: Timestamp, length: Duration) -> Option<Timestamp> {
+    let begin = since.checked_add(SignedDuration::from_secs(1)).ok()?;
+    begin.checked_add(length).ok()
 }
 
 impl Case<'_> {

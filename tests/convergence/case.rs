@@ -2,6 +2,8 @@
 //!
 //! Decides what a seed means. Never runs anything.
 
+use tidegate::snapshot::{Compat, DiscoveryLabels, EmptyLifecycle, Settings};
+
 use super::agents::Mood;
 use super::dice::Dice;
 use super::mutant::Mutant;
@@ -53,6 +55,8 @@ pub(crate) struct Case {
     pub(crate) faults: Vec<Fault>,
     pub(crate) mutant: Mutant,
     pub(crate) ending: Ending,
+    /// Whose words and rules the manager follows.
+    pub(crate) compat: Compat,
 }
 
 impl Case {
@@ -101,6 +105,24 @@ impl Case {
             faults,
             mutant,
             ending,
+            compat: Compat::Tidegate,
+        }
+    }
+
+    /// Returns the same case with the words and rules of OCM's manager; what no story is about stays as it is.
+    pub(crate) fn in_ocm_words(self) -> Self {
+        Self {
+            compat: Compat::Ocm,
+            ..self
+        }
+    }
+
+    /// Returns what the manager of the case was told.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            discovery_labels: DiscoveryLabels::On,
+            empty_lifecycle: EmptyLifecycle::Managed,
+            ..Settings::of(self.compat)
         }
     }
 

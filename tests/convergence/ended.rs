@@ -261,7 +261,7 @@ impl<'h> End<'h> {
             return Err(format!(
                 "progress: {} keeps what spec.configuration no longer says, and says {:?}; it has {}",
                 member.cluster,
-                reason(member.object, "Configured"),
+                held(member.object),
                 member.object["status"]["configReferences"]
             ));
         }
@@ -273,7 +273,7 @@ impl<'h> End<'h> {
         Err(format!(
             "progress: {} has not what it should have, and says {:?}; it has {}",
             member.cluster,
-            reason(member.object, "Configured"),
+            held(member.object),
             member.object["status"]["configReferences"]
         ))
     }
@@ -281,25 +281,26 @@ impl<'h> End<'h> {
     fn is_true_of_kept(&self, member: &Member<'_>) -> bool {
         let exists =
             rolling(self.addon).is_some_and(|rolling| has_placement(self.hub, text(rolling, "/name")));
-        let said = reason(member.object, "Configured");
+        let said = held(member.object);
         // A turn that the placement has not given comes first.
         said == if exists {
             "OutsideRollout"
         } else {
             "PlacementNotFound"
-        } || (!member.is_assigned && ["RolloutPaused", "TooManyFailures"].contains(&said))
+        } || said == SUPERSEDED
+            || (!member.is_assigned && ["RolloutPaused", "TooManyFailures"].contains(&said))
     }
 
     /// Whether the reason for which an instance waits is true.
     fn is_held(&self, member: &Member<'_>, all: &[Member<'_>]) -> bool {
-        match reason(member.object, "Configured") {
+        match held(member.object) {
             "RolloutPaused" => self.is_paused(member),
             "TooManyFailures" => member
                 .home
                 .as_ref()
                 .is_some_and(|home| self.is_stopped(home.0, all)),
             "WaitingForSlot" => self.is_full(member, all),
-            "OutsideRollout" | "PlacementNotFound" => member.keeps_all,
+            "OutsideRollout" | "PlacementNotFound" | SUPERSEDED => member.keeps_all,
             _ => false,
         }
     }
@@ -441,7 +442,7 @@ impl<'h> End<'h> {
 fn green(member: &Member<'_>) -> Result<(), String> {
     let said = condition(member.object, "/status/conditions", "Ready");
     let ready = said.is_some_and(|said| said["status"] == "True");
-    let says_why = member.keeps_all && !reason(member.object, "Configured").is_empty();
+    let says_why = member.keeps_all && !held(member.object).is_empty();
     if ready && !member.is_done && !says_why {
         return Err(format!("green: {} is Ready, and not done", member.cluster));
     }
@@ -450,6 +451,23 @@ fn green(member: &Member<'_>) -> Result<(), String> {
 
 fn condition<'a>(object: &'a Value, pointer: &str, kind: &str) -> Option<&'a Value> {
     list(object, pointer).find(|one| one["type"] == kind)
+}
+
+/// What is told of a cluster in OCM's words that keeps what nobody can make any more: that it keeps it comes second then.
+const SUPERSEDED: &str = "ContentSuperseded";
+
+/// Why an instance keeps what it has. OCM's words tell only that it does; then the roll-up tells why, unless it is meant to.
+fn held(object: &Value) -> &str {
+    let said = reason(object, "Configured");
+    if said != "ConfigurationsNotConfigured" {
+        return said;
+    }
+    let is_true = |kind: &str| {
+        let found = condition(object, "/status/conditions", kind)?;
+        (found["status"] == "True").then(|| text(found, "/reason"))
+    };
+    let why = is_true("Stalled").or_else(|| is_true("Reconciling"));
+    why.unwrap_or("OutsideRollout")
 }
 
 /// The reason of a condition that is False, "" when it is not.

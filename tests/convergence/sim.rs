@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use tidegate::plan::Action;
-use tidegate::snapshot::{Kind, Name, ObjectKey, Settings};
+use tidegate::snapshot::{Kind, Name, ObjectKey};
 
 use super::agents::Agents;
 use super::case::{Case, Fault};
@@ -98,7 +98,7 @@ impl Sim {
         Self {
             hub,
             agents: Agents::default(),
-            manager: Manager::start(Settings::default(), case.mutant),
+            manager: Manager::start(case.settings(), case.mutant),
             case,
             dice,
             story: VecDeque::new(),
@@ -270,7 +270,7 @@ impl Sim {
                 .last_words(choice)
                 .map(|(action, seen)| Late { at, action, seen });
         }
-        self.manager = Manager::start(Settings::default(), self.case.mutant);
+        self.manager = Manager::start(self.case.settings(), self.case.mutant);
     }
 
     fn arrive(&mut self) -> Result<(), String> {

@@ -27,7 +27,7 @@ pub(crate) const INSTANCE: Table = Table {
                 "False",
                 "False",
                 "False",
-                "False (OutsideRollout)",
+                "False (OutsideRollout, ConfigurationsNotConfigured)",
             ],
         ),
         (

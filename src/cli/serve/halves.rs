@@ -9,13 +9,15 @@ use clap::parser::ValueSource;
 use crate::cli::{AuditTo, ControllersMode, Only};
 
 /// Flags that the gate alone has no use for.
-const OF_CONTROLLERS: [&str; 13] = [
+const OF_CONTROLLERS: [&str; 15] = [
     "agent_groups",
     "audit",
     "cluster_configs",
+    "compat",
     "discovery_labels",
     "elect",
     "grpc_server_account",
+    "failures",
     "hook_timeout",
     "hook_timeout_policy",
     "progressing_reasons",

@@ -10,8 +10,9 @@ use jiff::Timestamp;
 use super::broken::{Broken, Spoilt};
 use super::pace::{Homes, Known};
 use super::standing::{Given, Terms, Written, assigned, deploys, standing, there};
+use crate::hash::{ConfigKey, parse_config_spec_hash};
 use crate::model::{ConfigRollout, Limit, ProgressDeadline};
-use crate::snapshot::{ConfigType, InstallStrategy, Instance, Kind, Name, Reference, View};
+use crate::snapshot::{ConfigRef, ConfigType, InstallStrategy, Instance, Kind, Name, Reference, View, Work};
 
 /// The clusters that a change reaches, and how many of them at once.
 struct Reach<'v> {
@@ -190,5 +191,18 @@ fn is_nothing(view: &View<'_>, instance: &Instance, reference: &Reference) -> bo
             .is_some_and(|found| found.hash == reference.desired);
     let is_made = view.works(&instance.cluster).any(|work| deploys(instance, work));
     let is_lost = reference.desired.is_empty() || !(can_be || is_made);
-    reference.applied.is_none() && is_lost
+    reference.applied.is_none() && is_lost && !runs_another(view, instance, config)
+}
+
+/// Whether a work is made of another object of the same type.
+fn runs_another(view: &View<'_>, instance: &Instance, config: &ConfigRef) -> bool {
+    let made_of = |work: &Work| parse_config_spec_hash(&work.hashes).unwrap_or_default();
+    let is_other = |key: &ConfigKey| {
+        let is_of = *key.resource == *config.of.resource && *key.group == *config.of.group;
+        is_of && (*key.namespace != *config.namespace || *key.name != *config.name)
+    };
+    let mut works = view
+        .works(&instance.cluster)
+        .filter(|work| deploys(instance, work));
+    works.any(|work| made_of(work).keys().any(is_other))
 }

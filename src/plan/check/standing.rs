@@ -200,9 +200,10 @@ fn is_late(instance: &Instance, terms: Terms) -> Option<bool> {
     Some(lasts(since, length, terms.now))
 }
 
+/// Whether something has lasted for so long, whenever within its recorded second it began.
 fn lasts(since: Timestamp, length: Duration, now: Timestamp) -> bool {
     let length = SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX);
-    now.duration_since(since) >= length
+    now.duration_since(since) >= length.saturating_add(SignedDuration::from_secs(1))
 }
 
 /// Whether an instance that is under way has failed, by the table "What counts as a failure" of `docs/rollout.md`.

@@ -37,6 +37,8 @@ pub(super) struct Wanted<'v> {
 pub(super) struct Known<'v> {
     pub(super) permissions: BTreeSet<&'v Name>,
     pub(super) tokens: BTreeSet<&'v Name>,
+    /// Whether nothing but the token infrastructure is this program's business.
+    pub(super) only_tokens: bool,
 }
 
 impl Known<'_> {
@@ -65,6 +67,7 @@ pub(super) fn writes<'v>(view: &View<'v>, wanted: Vec<Wanted<'v>>, known: &Known
         let (action, owner) = match wanted.remove(key) {
             Some(one) => (one.correction(grant), &one.instance.cluster),
             None if !view.is_within(&grant.cluster) => continue,
+            None if known.only_tokens && grant.purpose != Purpose::Token => continue,
             None if grant.meta.deleting => (None, &grant.cluster),
             None if view.instance(&grant.cluster).is_some() && !known.holds(grant) => {
                 let action = withdrawn(view, key, grant).or_else(|| narrowed(view, key, grant));

@@ -16,4 +16,4 @@ mod token;
 
 pub use certificates::{Answer, Signer, Signing};
 pub(super) use registering::Registering;
-pub(super) use registrar::{Registrar, leftovers, unmanaged};
+pub(super) use registrar::{Registrar, of_others, unmanaged};

@@ -174,6 +174,16 @@ impl<'v> Registrar<'v> {
         (actions, open)
     }
 
+    /// What an instance that is being deleted had to fetch tokens with goes at once, as far as anybody has told that it stands.
+    pub(in crate::plan) fn part(&mut self, instance: &'v Instance) {
+        let stood = instance
+            .condition(conditions::TOKEN_INFRASTRUCTURE_READY)
+            .is_some();
+        if stood && self.has_grants && self.view.is_clusters_own(&instance.cluster) {
+            self.known.tokens.insert(&instance.cluster);
+        }
+    }
+
     fn register(&mut self, entitled: &Entitled<'v>, instance: &'v Instance, said: &mut Said) {
         if entitled.is_nothing() {
             self.knows_permissions(instance);
@@ -435,11 +445,26 @@ impl Said {
     }
 }
 
-/// Returns the writes for an add-on that manages itself: the token infrastructure serves it as well.
+/// Returns the writes for an add-on that manages itself, or goes: the token infrastructure serves every instance there is, whoever
+/// manages its add-on, and goes with it; permissions whose instance is gone go as well.
 pub(in crate::plan) fn unmanaged(view: &View<'_>, now: Timestamp) -> Vec<Action> {
+    beside_others(view, &mut Registrar::new(view), now)
+}
+
+/// Returns the writes for an add-on that another manager has, or that nobody shows: the token infrastructure, and no more.
+pub(in crate::plan) fn of_others(view: &View<'_>, now: Timestamp) -> Vec<Action> {
     let mut registrar = Registrar::new(view);
+    registrar.known.only_tokens = true;
+    beside_others(view, &mut registrar, now)
+}
+
+fn beside_others<'v>(view: &View<'v>, registrar: &mut Registrar<'v>, now: Timestamp) -> Vec<Action> {
     let mut actions = Vec::new();
-    for instance in view.instances().filter(|instance| !instance.meta.deleting) {
+    for instance in view.instances() {
+        if instance.meta.deleting {
+            registrar.part(instance);
+            continue;
+        }
         let mut said = Said::default();
         let is_client = instance.registrations.iter().any(Registered::is_kube_client);
         registrar.token(instance, Some(is_client), &mut said);
@@ -453,11 +478,7 @@ pub(in crate::plan) fn unmanaged(view: &View<'_>, now: Timestamp) -> Vec<Action>
             });
         }
     }
-    actions.extend(writes(view, registrar.wanted, &registrar.known).actions);
+    let wanted = std::mem::take(&mut registrar.wanted);
+    actions.extend(writes(view, wanted, &registrar.known).actions);
     actions
-}
-
-/// Returns the deletions of grants whose instance is gone.
-pub(in crate::plan) fn leftovers(view: &View<'_>) -> Vec<Action> {
-    writes(view, Vec::new(), &Known::default()).actions
 }

@@ -314,10 +314,11 @@ fn ends(course: &Course, standing: Standing, verdict: Verdict) -> Option<Timesta
     }
 }
 
-/// The clock of plans ticks in whole seconds: what ends within a second ends with it. What ends after the end of all time
-/// never does.
+/// The clock of plans ticks in whole seconds, and so do the times that are recorded: what began within a second counts from its end, and
+/// what ends within a second ends with it, so that nothing is ever early. What ends after the end of all time never does.
 pub(in crate::plan) fn end(since: Timestamp, length: Duration) -> Option<Timestamp> {
-    let end = since.checked_add(SignedDuration::try_from(length).ok()?).ok()?;
+    let begin = Timestamp::from_second(since.as_second().checked_add(1)?).ok()?;
+    let end = begin.checked_add(SignedDuration::try_from(length).ok()?).ok()?;
     if end.subsec_nanosecond() <= 0 {
         return Timestamp::from_second(end.as_second()).ok();
     }

@@ -212,9 +212,9 @@ fn a_unit_keeps_its_slot_while_it_soaks() {
             ("S...", "d>>w"),
         ],
     );
-    assert_eq!(decided(&course, "s.", false, NOW).recheck_at, Some(at(NOW + 60)));
-    assert_eq!(show("ss.", &decided(&course, "ss.", false, NOW + 59)), "ssk");
-    assert_eq!(show("ss.", &decided(&course, "ss.", false, NOW + 60)), "dd>");
+    assert_eq!(decided(&course, "s.", false, NOW).recheck_at, Some(at(NOW + 61)));
+    assert_eq!(show("ss.", &decided(&course, "ss.", false, NOW + 60)), "ssk");
+    assert_eq!(show("ss.", &decided(&course, "ss.", false, NOW + 61)), "dd>");
 }
 
 #[test]
@@ -307,19 +307,19 @@ fn the_deadline_counts_from_the_moment_of_the_assignment() {
         deadline: Some(Duration::from_secs(5)),
         ..progressive(clusters(2), 1)
     };
-    let before = decided(&course, "ii..", false, NOW + 4);
+    let before = decided(&course, "ii..", false, NOW + 5);
     assert_eq!(
         (show("ii..", &before).as_str(), before.recheck_at),
-        ("iiww", Some(at(NOW + 5)))
+        ("iiww", Some(at(NOW + 6)))
     );
-    let after = decided(&course, "ii..", false, NOW + 5);
+    let after = decided(&course, "ii..", false, NOW + 6);
     assert_eq!((show("ii..", &after).as_str(), after.recheck_at), ("ttxx", None));
     assert_eq!(after.counts.timed_out, 2);
     // One time-out is tolerated and gives its slot back.
-    let one = decided(&course, "iS..", false, NOW + 5);
+    let one = decided(&course, "iS..", false, NOW + 6);
     assert_eq!(show("iS..", &one), "td>>");
     // What failed and is late as well counts once, as the failure that it is.
-    assert_eq!(show("f", &decided(&course, "f", false, NOW + 5)), "f");
+    assert_eq!(show("f", &decided(&course, "f", false, NOW + 6)), "f");
 }
 
 #[test]
@@ -335,7 +335,9 @@ fn lengths_of_time_end_with_their_second_or_never() {
         .checked_add(jiff::SignedDuration::from_millis(500))
         .expect("a time");
     assert_eq!(end(half, Duration::from_secs(1)), Some(at(NOW + 2)));
-    assert_eq!(end(at(NOW), Duration::from_millis(100)), Some(at(NOW + 1)));
+    // It began within the second that ends with NOW + 1.
+    assert_eq!(end(at(NOW), Duration::from_secs(1)), Some(at(NOW + 2)));
+    assert_eq!(end(at(NOW), Duration::from_millis(100)), Some(at(NOW + 2)));
     assert_eq!(end(at(NOW), Duration::from_secs(u64::MAX)), None);
     let course = Course {
         soak: Duration::MAX,

@@ -25,7 +25,7 @@ use crate::plan::install::{Stand, Wanted};
 use crate::plan::instance_state::{carries, is_deployed};
 use crate::plan::settled::{Done, Others};
 use crate::plan::types::earliest;
-use crate::snapshot::{ClusterConfigs, Instance, Site, View};
+use crate::snapshot::{ClusterConfigs, Compat, Instance, Site, View};
 
 /// The rollout of one add-on.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ pub(in crate::plan) fn next<'v>(
     let mut notices = Notices::new((&feeds, &placed), rolling.as_ref().map(|one| (one, &refusal)));
     let members = candidates.into_iter().enumerate().map(|(at, candidate)| {
         let notice = notices.of(at, &candidate);
-        member(candidate, notice)
+        member(candidate, notice, view.settings().compat)
     });
     let members = members.collect();
     Rollout {
@@ -211,7 +211,7 @@ fn overtaken(seen: Seen) -> Seen {
     }
 }
 
-fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>) -> Member<'_> {
+fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>, compat: Compat) -> Member<'_> {
     let done = candidate.done().filter(|_| notice.is_none());
     let old = &candidate.instance.references;
     let target = candidate.kept.as_deref().unwrap_or(&candidate.effective.refs);
@@ -230,7 +230,7 @@ fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>) -> Member<'_> {
     };
     let assigned = match step {
         Step::Settled if is_exact(old, target) => Cow::Borrowed(&**old),
-        Step::Settled | Step::Move => Cow::Owned(assign(old, target)),
+        Step::Settled | Step::Move => Cow::Owned(assign(old, target, compat)),
         // Who waits keeps what it has; the content of its own configurations may have changed all the same.
         Step::Hold => {
             let passes = candidate.own != OwnEdits::Travel;

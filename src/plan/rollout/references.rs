@@ -3,7 +3,7 @@
 //! Decides what is carried over from the references that stand there. Never decides whether the step may be taken.
 
 use crate::plan::config::Desired;
-use crate::snapshot::{Applied, ConfigRef, Reference};
+use crate::snapshot::{Applied, Compat, ConfigRef, Reference};
 
 /// Returns whether the references name what is desired, with its hashes.
 pub(super) fn is_settled(references: &[Reference], refs: &[Desired]) -> bool {
@@ -22,7 +22,7 @@ pub(super) fn is_exact(references: &[Reference], refs: &[Desired]) -> bool {
 }
 
 /// Returns the references after the step.
-pub(super) fn assign(old: &[Reference], refs: &[Desired]) -> Vec<Reference> {
+pub(super) fn assign(old: &[Reference], refs: &[Desired], compat: Compat) -> Vec<Reference> {
     let noted = |desired: &Desired| {
         let before = old.iter().find(|reference| reference.config == desired.config);
         before.map_or(0, |reference| reference.generation)
@@ -32,11 +32,21 @@ pub(super) fn assign(old: &[Reference], refs: &[Desired]) -> Vec<Reference> {
         .map(|(index, desired)| Reference {
             config: desired.config.clone(),
             desired: desired.hash.clone(),
-            applied: carried(old, refs, index),
+            applied: match compat {
+                Compat::Tidegate => carried(old, refs, index),
+                Compat::Ocm => kept(old, &desired.config),
+            },
             generation: desired.generation.unwrap_or_else(|| noted(desired)),
             exact: true,
         })
         .collect()
+}
+
+/// What the agent confirmed for the same object, and for no other: what an object confirmed that is no longer referred to is forgotten
+/// with it. What runs until the change has arrived, the works tell (`instance_state::runs`).
+fn kept(old: &[Reference], config: &ConfigRef) -> Option<Applied> {
+    let same = old.iter().find(|reference| reference.config == *config)?;
+    same.applied.clone()
 }
 
 /// What the agent confirmed for the same object; where an object took another's place, what it confirmed for that one, so

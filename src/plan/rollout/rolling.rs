@@ -12,7 +12,7 @@ use super::hold_message::Notice;
 use super::references::is_settled;
 use crate::model::{ConfigRollout, Limit};
 use crate::plan::config::{Desired, Effective, Source, is_protected};
-use crate::plan::instance_state::is_deployed;
+use crate::plan::instance_state::{is_deployed, runs};
 use crate::snapshot::{ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Reference, View};
 
 /// The rollout of `spec.configuration.configs`, where it does not simply reach every cluster.
@@ -136,7 +136,13 @@ fn is_nothing(view: &View<'_>, instance: &Instance, reference: &Reference) -> bo
         view.works(&instance.cluster)
             .any(|work| is_deployed(instance, work))
     };
-    reference.applied.is_none() && (reference.desired.is_empty() || (is_gone(view, reference) && !is_made()))
+    // What its works are made of it has, although what it is assigned is nothing.
+    let runs_another = || {
+        let runs = runs(view, instance, |of| *of == reference.config.of);
+        runs.is_some_and(|(config, _)| config != reference.config)
+    };
+    let is_nothing = reference.desired.is_empty() || (is_gone(view, reference) && !is_made());
+    reference.applied.is_none() && is_nothing && !runs_another()
 }
 
 /// Whether the hub no longer has the content of a reference.

@@ -1,7 +1,8 @@
 //! How far one instance is, for the engine.
 //!
 //! Decides what counts as failed: what `health.rs` calls a failure, and an agent that stays unavailable for longer than a
-//! start takes. What was successful for as long as it had to be stays so, whatever happens to it later.
+//! start takes. What was successful for as long as it had to be stays so, whatever happens to it later. Where only the deadline
+//! is a failure, nobody is asked but the clock.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use super::health::{Trouble, after_success, under_way};
 use super::record::{assigned_at, confirmed_at, is_open};
 use crate::plan::instance_state::{PROGRESSING, is_confirmed};
 use crate::plan::state::State;
-use crate::snapshot::{Instance, Reference, View};
+use crate::snapshot::{Failures, Instance, Reference, View};
 
 /// How far an instance is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +45,12 @@ pub(super) fn seen(
     now: Timestamp,
 ) -> Seen {
     let startup = view.settings().startup;
+    let only_late = view.settings().failures == Failures::Deadline;
     if !instance.references.iter().all(Reference::is_applied) || is_unheard(view, instance, deployed) {
         let since = assigned_at(instance, now);
+        if only_late {
+            return Seen::at(Standing::InFlight(since));
+        }
         return match under_way(view, instance, deployed, since) {
             // What the last plan found out by making the manifests stands there; this one has yet to make them.
             None if has_failed(instance) => Seen::at(Standing::Failed(since)),
@@ -54,7 +59,7 @@ pub(super) fn seen(
         };
     }
     let since = confirmed_at(instance);
-    let Some(trouble) = after_success(instance) else {
+    let Some(trouble) = after_success(instance).filter(|_| !only_late) else {
         return Seen::at(Standing::Succeeded(since));
     };
     let began = trouble.since();

@@ -5,6 +5,7 @@
 
 use super::record::{assigned, carrier, invalid, memory, moving_to};
 use crate::model::AddonVersion;
+use crate::plan::instance_state::runs;
 use crate::plan::rollout::Member;
 use crate::snapshot::{ConfigRef, Name, View};
 
@@ -22,14 +23,17 @@ pub(in crate::plan) fn goes_down(view: &View<'_>, member: &Member<'_>) -> bool {
     before.is_some_and(|before| target < before)
 }
 
-/// The version of what the agent confirmed last, as its object says it today.
+/// The version of what the agent confirmed last, or else of what the works are made of, as its object says it today.
 fn applied<'v>(view: &View<'v>, member: &Member<'_>) -> Option<&'v Name> {
     let reference = carrier(&member.assigned)?;
-    let applied = reference.applied.as_ref()?;
-    let before = ConfigRef {
-        of: reference.config.of.clone(),
-        namespace: applied.namespace.clone(),
-        name: applied.name.clone(),
+    let of = &reference.config.of;
+    let before = match &reference.applied {
+        Some(applied) => ConfigRef {
+            of: of.clone(),
+            namespace: applied.namespace.clone(),
+            name: applied.name.clone(),
+        },
+        None => runs(view, member.instance, |one| one == of)?.0,
     };
     version_of(view, &before)
 }
