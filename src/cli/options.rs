@@ -14,8 +14,8 @@ use crate::admission::BlastRadius;
 use crate::controllers::TideOptions;
 use crate::model::HubNamespaces;
 use crate::snapshot::{
-    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Fence, HookTimeout, Managing,
-    RemovalBudget, Settings, TimeoutPolicy, Vocabulary,
+    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, HookTimeout, Managing, RemovalBudget,
+    Settings, TimeoutPolicy, Vocabulary,
 };
 
 /// Guard and drive a hub: serve admission over TLS and run the controllers.
@@ -335,7 +335,6 @@ impl From<&TideArgs> for TideOptions {
                     Manage::All => Managing::All,
                     Manage::Marked => Managing::Marked,
                 },
-                fence: Fence::default(),
                 empty_lifecycle: match args.empty_lifecycle {
                     EmptyMeans::Managed => EmptyLifecycle::Managed,
                     EmptyMeans::Own => EmptyLifecycle::Own,
@@ -349,6 +348,7 @@ impl From<&TideArgs> for TideOptions {
                     AgentGroupsArg::Stock => AgentGroups::Stock,
                 },
                 startup: args.startup_time,
+                fence: crate::snapshot::Fence::default(),
                 removal_budget: args.removal_budget,
                 hub_namespaces: HubNamespaces::default(),
             },
