@@ -237,19 +237,17 @@ async fn an_instance_whose_annotations_are_replaced_stays_until_it_is_marked_aga
     give(&client, "hello", None).await;
     comes(&client, "hello").await;
     let instances: Api<ManagedClusterAddOn> = Api::namespaced(client.clone(), "c1");
-    let mut replaced = instances.get("hello").await.expect("it is there");
-    let mark = replaced.metadata.annotations.clone().unwrap_or_default();
-    assert_eq!(
-        mark.get("tidegate.io/installed-by").map(String::as_str),
-        Some("label-selector")
-    );
-    replaced.metadata.annotations = Some([("by".to_owned(), "somebody".to_owned())].into());
-    replaced.metadata.resource_version = None;
     let params = PostParams::default();
-    instances
-        .replace("hello", &params, &replaced)
-        .await
-        .expect("replaced");
+    // Somebody may write in between.
+    waiting::until("it is replaced", || async {
+        let mut found = instances.get("hello").await.expect("it is there");
+        let by = [("by".to_owned(), "somebody".to_owned())].into();
+        let before = found.metadata.annotations.replace(by).unwrap_or_default();
+        let mark = before.get("tidegate.io/installed-by").map(String::as_str);
+        assert_eq!(mark, Some("label-selector"));
+        instances.replace("hello", &params, &found).await.ok()
+    })
+    .await;
     let annotation = async |key: &str| {
         let found = instances.get_opt("hello").await.expect("an answer")?;
         found.metadata.annotations.unwrap_or_default().get(key).cloned()

@@ -5,8 +5,8 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    AdoptArgs, CheckArgs, CompletionsArgs, CrdsArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs,
-    ReferenceArgs, ReleaseArgs, ServeArgs, SnapshotArgs, WhyArgs,
+    CheckArgs, CompletionsArgs, CrdsArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs, ReferenceArgs,
+    ServeArgs, SnapshotArgs, WhyArgs,
 };
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
@@ -65,9 +65,9 @@ pub enum Command {
     /// Test, look over, measure and export policies: rules that users write themselves.
     Policy(PolicyArgs),
     /// Take over from OCM's add-on manager: the bindings of its service account, copied for Tidegate's.
-    Adopt(AdoptArgs),
+    Adopt(super::AdoptArgs),
     /// Hand add-ons back to OCM's add-on manager.
-    Release(ReleaseArgs),
+    Release(super::ReleaseArgs),
     /// Print the custom resource definitions (YAML) of Tidegate's own kinds.
     Crds(CrdsArgs),
     /// Print generated references: the rules of the gate, the command line, the webhook configurations.

@@ -417,6 +417,7 @@ impl From<&TideArgs> for TideOptions {
                 },
                 grpc_server: args.grpc_server_account.clone(),
                 startup: args.startup_time,
+                fence: crate::snapshot::Fence::default(),
                 removal_budget: args.removal_budget,
                 hub_namespaces: HubNamespaces::default(),
                 ..args.chosen()

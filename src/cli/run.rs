@@ -11,8 +11,8 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use super::dev;
 use super::print::{self, complain};
 use super::{
-    Cli, CliError, Command, LogFormat, check, crds, explain, plan, policy, reference, release, serve, shell,
-    snapshot, why,
+    Cli, CliError, Command, LogFormat, check, crds, explain, plan, policy, reference, serve, shell, snapshot,
+    why,
 };
 use crate::field::{Shown, acts};
 use crate::telemetry::{self, LogForm};
@@ -58,8 +58,8 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Dev(args) => dev::run(*args),
         Command::Serve(args) => serve::run(&args),
         Command::Crds(args) => crds::run(&args),
-        Command::Release(args) => return release::run(&args),
-        Command::Adopt(args) => release::adopt(&args),
+        Command::Release(args) => return super::release::run(&args),
+        Command::Adopt(args) => super::release::adopt(&args),
         Command::Reference(args) => reference::run(&args),
         Command::Policy(args) => return policy::run(&args.command),
     }

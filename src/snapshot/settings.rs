@@ -39,6 +39,13 @@ pub enum Fence {
     Closed,
 }
 
+impl Fence {
+    /// Returns whether they are left alone.
+    pub fn is_closed(self) -> bool {
+        self == Self::Closed
+    }
+}
+
 /// Whether clusters are labelled with the add-ons that they have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DiscoveryLabels {

@@ -24,7 +24,6 @@ const OF_CONTROLLERS: [&str; 15] = [
     "removal_budget",
     "signing_namespace",
     "startup_time",
-    "stock_lease",
 ];
 /// Flags that the controllers alone have no use for.
 const OF_THE_GATE: [&str; 8] = [
@@ -66,13 +65,25 @@ pub(in crate::cli) fn nonsense(serve: &ArgMatches) -> Option<String> {
             ));
         }
     }
-    let (half, flags, rest) = match (mode, only) {
-        (Some(ControllersMode::Off), _) => ("--controllers off", &OF_CONTROLLERS[..], CONTROLLERS_REST),
-        (_, Some(Only::Gate)) => ("--only gate", &OF_CONTROLLERS[..], CONTROLLERS_REST),
-        (_, Some(Only::Controllers)) => ("--only controllers", &OF_THE_GATE[..], "gate, which does not run"),
+    let (half, mut flags, rest) = match (mode, only) {
+        (Some(ControllersMode::Off), _) => (
+            "--controllers off",
+            OF_CONTROLLERS.iter().chain(&OF_WRITERS),
+            CONTROLLERS_REST,
+        ),
+        (_, Some(Only::Gate)) => (
+            "--only gate",
+            OF_CONTROLLERS.iter().chain(&OF_WRITERS),
+            CONTROLLERS_REST,
+        ),
+        (_, Some(Only::Controllers)) => (
+            "--only controllers",
+            OF_THE_GATE.iter().chain(&[]),
+            "gate, which does not run",
+        ),
         (_, None) => return None,
     };
-    let flag = flags.iter().find(given)?.replace('_', "-");
+    let flag = flags.find(given)?.replace('_', "-");
     Some(format!("--{flag} is for the {rest} with {half}; leave it out"))
 }
 
@@ -113,6 +124,7 @@ mod tests {
             ("--only gate --elect a/b", true),
             ("--only gate --audit reports", true),
             ("--only gate --hook-timeout 5m", true),
+            ("--only gate --stock-lease none", true),
             (
                 "--only controllers --elect a/b --audit metrics --metrics 127.0.0.1:0",
                 false,
@@ -145,7 +157,7 @@ mod tests {
     fn every_flag_that_is_named_exists() {
         let command = Cli::command();
         let serve = command.find_subcommand("serve").expect("serve");
-        for flag in OF_CONTROLLERS.iter().chain(&OF_THE_GATE) {
+        for flag in OF_CONTROLLERS.iter().chain(&OF_THE_GATE).chain(&OF_WRITERS) {
             assert!(serve.get_arguments().any(|arg| arg.get_id() == flag), "{flag}");
         }
     }

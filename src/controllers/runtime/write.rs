@@ -27,7 +27,7 @@ use super::raw::{Raw, resource};
 use crate::controllers::sign::{SignError, certificate, secret_of};
 use crate::controllers::tide::Progress;
 use crate::plan::{Action, Answer, Plan, Revision};
-use crate::snapshot::{Expected, Fence, Kind, Name, ObjectKey, Owner, WriteQueue};
+use crate::snapshot::{Expected, Kind, Name, ObjectKey, Owner, WriteQueue};
 use crate::telemetry::{Metrics, Written};
 
 /// From which pause on a write that fails again and again is worth a warning, whatever the reason.
@@ -178,14 +178,14 @@ pub(super) struct Writer {
     /// Whether this replica is the one that writes.
     pub(super) leading: watch::Receiver<bool>,
     /// Whether the add-on is that of OCM's add-on manager at this moment.
-    pub(super) fence: watch::Receiver<Fence>,
+    pub(super) fence: watch::Receiver<crate::snapshot::Fence>,
     /// Where writes are counted.
     pub(super) metrics: Metrics,
 }
 
 impl Writer {
     fn is_down(&self) -> bool {
-        self.stop.is_cancelled() || !*self.leading.borrow() || *self.fence.borrow() == Fence::Closed
+        self.stop.is_cancelled() || !*self.leading.borrow() || self.fence.borrow().is_closed()
     }
 }
 
@@ -522,7 +522,7 @@ mod tests {
             signing_namespace: Name::from("signers"),
             pruned: PrunedFields::default(),
             leading: watch::channel(true).1,
-            fence: watch::channel(Fence::Open).1,
+            fence: watch::channel(crate::snapshot::Fence::Open).1,
             metrics: Metrics::default(),
         }
     }
