@@ -85,7 +85,7 @@ impl Body<'_> {
         self.digest == work.digest
             && work.labelled
             && *self.hashes == *work.hashes
-            && work.in_place == !self.hashes.is_empty()
+            && work.in_place != self.hashes.is_empty()
             && (work.mirror.is_empty() || *self.hashes == *work.mirror)
             && self.version == work.version
             && owners::owned_by(instance, &work.owners).is_none()
