@@ -293,7 +293,9 @@ fn hub_with_differences() -> World {
     );
     let mut world = World::new(settings(Managing::All));
     let names: Vec<String> = (0..12).map(|number| format!("c{number}")).collect();
-    names.iter().for_each(|name| world.add_cluster(name));
+    for name in &names {
+        world.add_cluster(name);
+    }
     world.decide("all", &names);
     let tolerations = json!([{"key": "edge", "operator": "Exists"}]);
     world.put(

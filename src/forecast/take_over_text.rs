@@ -17,7 +17,9 @@ const MOST_SHOWN: usize = 80;
 /// Returns what taking over would write, for people.
 pub fn take_over_text(all: &[TakeOver]) -> String {
     let mut out = String::new();
-    all.iter().for_each(|one| tell(&mut out, one));
+    for one in all {
+        tell(&mut out, one);
+    }
     let written: usize = all.iter().map(|one| one.changed.len()).sum();
     line(
         &mut out,

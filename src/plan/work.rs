@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::owners;
 use super::render::Recipe;
 use super::types::WaitOn;
-use crate::snapshot::{Digest, Instance, Kind, Name, ObjectKey, Reference, View, Work, terms};
+use crate::snapshot::{Digest, HashPlace, Instance, Kind, Name, ObjectKey, Reference, View, Work, terms};
 
 /// What can be said about the works of one instance.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl Body<'_> {
         self.digest == work.digest
             && work.labelled
             && *self.hashes == *work.hashes
-            && work.in_place == !self.hashes.is_empty()
+            && (work.hashes_in == HashPlace::Usual) != self.hashes.is_empty()
             && (work.mirror.is_empty() || *self.hashes == *work.mirror)
             && self.version == work.version
             && owners::owned_by(instance, &work.owners).is_none()

@@ -48,8 +48,9 @@ pub use names::Names;
 pub use parts::{Absence, Answer, ConfigWatchList, Expected, RemovalBudget, Seen, Sight, TypeFault, absence};
 pub use record::{
     AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, HookReport, InstallStrategy, Instance, Lifecycle, Meta, OwnerReference, Paused, Placement,
-    PlacementUse, Progression, ProgressionReference, Reference, Said, Signal, Status, Work, Workload,
+    DefaultConfig, HashPlace, HookReport, InstallStrategy, Instance, Lifecycle, Meta, OwnerReference, Paused,
+    Placement, PlacementUse, Progression, ProgressionReference, Reference, Said, Signal, Status, Work,
+    Workload,
 };
 pub use registration::*;
 pub use removal::{Absences, FailedHook, Farewell, HookTimeout, Pace, TimeoutPolicy};

@@ -17,7 +17,7 @@ use crate::snapshot::kind::{ADDON_GROUP, Kind};
 use crate::snapshot::meaning::Digest;
 use crate::snapshot::name::Name;
 use crate::snapshot::names::Names;
-use crate::snapshot::record::{Meta, OwnerReference, Signal, Status, Work, Workload};
+use crate::snapshot::record::{HashPlace, Meta, OwnerReference, Signal, Status, Work, Workload};
 use crate::snapshot::terms;
 
 type Filed = (Name, Name, Work);
@@ -94,7 +94,11 @@ pub(in crate::snapshot) fn work(
         digest,
         holds,
         hashes: shared(spelled, names),
-        in_place: hashes.is_some(),
+        hashes_in: if hashes.is_some() {
+            HashPlace::Usual
+        } else {
+            HashPlace::Elsewhere
+        },
         mirror: shared(mirror, names),
         version: shared(labels.and_then(|labels| labels.get(terms::ADDON_VERSION)), names),
         applied: signal(parsed, WORK_APPLIED, meta.generation, names),

@@ -47,7 +47,9 @@ impl Digest {
             }
             digest.update([u8::from(ordered)]);
             digest.update(items.len().to_be_bytes());
-            items.iter().for_each(|item| digest.update(item.0));
+            for item in items {
+                digest.update(item.0);
+            }
         }
         Digesting(digest).finish()
     }

@@ -12,7 +12,7 @@ struct Shape {
     /// Fields whose empty value equals their absence.
     empty: &'static [&'static str],
     /// Fields with a shape of their own; that of a list is the shape of its items.
-    inside: &'static [(&'static str, &'static Shape)],
+    inside: &'static [(&'static str, &'static Self)],
 }
 
 /// A reference to an object, as works make it.

@@ -29,8 +29,11 @@ pub struct Group {
     pub ordered: bool,
 }
 
-/// The lists whose items are compared one by one, and what takes the values out of an item that say nothing.
-const LISTS: [(&str, fn(&mut Value)); 3] = [
+/// Takes the values out of an item that say nothing.
+type Plain = fn(&mut Value);
+
+/// The lists whose items are compared one by one.
+const LISTS: [(&str, Plain); 3] = [
     ("/workload/manifests", plain_manifest),
     ("/manifestConfigs", plain_config),
     ("/deleteOption/selectivelyOrphans/orphaningRules", plain_rule),
@@ -99,87 +102,84 @@ mod tests {
         json!({"workload": {"manifests": manifests}})
     }
 
-    #[test]
-    fn an_empty_value_counts_unless_the_api_cannot_tell_it_from_an_absent_one() {
-        let pod = |fields: Value| of(&[workload("Deployment", &fields)]);
-        let container = |fields: Value| pod(json!({"containers": [fields]}));
-        let bare = json!({"name": "a"});
-        let policy = |peer: Value| {
-            of(&[
-                json!({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
-                "metadata": {"name": "p"}, "spec": {"ingress": [{"from": [peer]}]}}),
-            ])
-        };
-        let custom = |spec: Value| {
-            of(&[
-                json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}, "spec": spec}),
-            ])
-        };
-        let rows = [
-            (
-                container(json!({"name": "a", "resources": {}, "env": [], "tty": false})),
-                container(bare.clone()),
-                true,
-            ),
-            (
-                container(json!({"name": "a", "env": [{"name": "E", "value": ""}]})),
-                container(json!({"name": "a", "env": [{"name": "E"}]})),
-                true,
-            ),
-            (
-                container(json!({"name": "a", "resources": {"limits": {}}})),
-                container(bare.clone()),
-                true,
-            ),
-            (
-                container(json!({"name": "a", "env": [{"name": "E"}]})),
-                container(bare.clone()),
-                false,
-            ),
-            (
-                container(json!({"name": "a", "securityContext": {}})),
-                container(bare.clone()),
-                false,
-            ),
-            (
-                container(json!({"name": "a", "securityContext": {"runAsNonRoot": false}})),
-                container(json!({"name": "a", "securityContext": {}})),
-                false,
-            ),
-            (
-                pod(json!({"automountServiceAccountToken": false})),
-                pod(json!({})),
-                false,
-            ),
-            (pod(json!({"hostNetwork": false})), pod(json!({})), true),
-            (
-                pod(json!({"nodeSelector": {"a": ""}})),
-                pod(json!({"nodeSelector": {}})),
-                false,
-            ),
-            (pod(json!({"nodeSelector": {}})), pod(json!({})), true),
-            (
-                pod(json!({"volumes": [{"name": "v", "emptyDir": {}}]})),
-                pod(json!({"volumes": [{"name": "v"}]})),
-                false,
-            ),
-            (
-                pod(json!({"terminationGracePeriodSeconds": 0})),
-                pod(json!({})),
-                false,
-            ),
-            (
-                policy(json!({"namespaceSelector": {}, "podSelector": {}})),
-                policy(json!({"podSelector": {}})),
-                false,
-            ),
-            (policy(json!({})), of(&[]), false),
-            (custom(json!({"resources": {}})), custom(json!({})), false),
-            (custom(json!({"status": {}})), custom(json!({})), false),
-        ];
+    /// Two objects, and whether they mean the same inside of what `wrap` makes of them.
+    fn check(wrap: impl Fn(&Value) -> Value, rows: &[(Value, Value, bool)]) {
         for (one, other, same) in rows {
-            assert_eq!(means_the_same(&one, &other), same, "{one}\n{other}");
+            assert_eq!(means_the_same(&wrap(one), &wrap(other)), *same, "{one}\n{other}");
         }
+    }
+
+    #[test]
+    fn an_empty_field_of_a_container_counts_if_its_go_type_is_a_pointer() {
+        let bare = || json!({"name": "a"});
+        let with = |field: &str, value: Value| json!({"name": "a", (field): value});
+        let rows = [
+            (with("resources", json!({})), bare(), true),
+            (with("resources", json!({"limits": {}})), bare(), true),
+            (with("env", json!([])), bare(), true),
+            (with("tty", json!(false)), bare(), true),
+            (
+                with("env", json!([{"name": "E", "value": ""}])),
+                with("env", json!([{"name": "E"}])),
+                true,
+            ),
+            (with("env", json!([{"name": "E"}])), bare(), false),
+            (with("securityContext", json!({})), bare(), false),
+            (
+                with("securityContext", json!({"runAsNonRoot": false})),
+                with("securityContext", json!({})),
+                false,
+            ),
+        ];
+        check(
+            |container| of(&[workload("Deployment", &json!({"containers": [container]}))]),
+            &rows,
+        );
+    }
+
+    #[test]
+    fn an_empty_field_of_a_pod_counts_if_its_go_type_is_a_pointer() {
+        let volumes = |volume: Value| json!({"volumes": [volume]});
+        let rows = [
+            (json!({"hostNetwork": false}), json!({}), true),
+            (json!({"nodeSelector": {}}), json!({}), true),
+            (
+                json!({"nodeSelector": {"a": ""}}),
+                json!({"nodeSelector": {}}),
+                false,
+            ),
+            (json!({"automountServiceAccountToken": false}), json!({}), false),
+            (json!({"terminationGracePeriodSeconds": 0}), json!({}), false),
+            (
+                volumes(json!({"name": "v", "emptyDir": {}})),
+                volumes(json!({"name": "v"})),
+                false,
+            ),
+        ];
+        check(|pod| of(&[workload("DaemonSet", pod)]), &rows);
+    }
+
+    #[test]
+    fn an_empty_field_of_any_other_kind_counts() {
+        let rows = [
+            (json!({"resources": {}}), json!({}), false),
+            (json!({"status": {}}), json!({}), false),
+            (
+                json!({"from": [{"namespaceSelector": {}}]}),
+                json!({"from": [{}]}),
+                false,
+            ),
+            (json!({"from": [{}]}), json!({"from": []}), false),
+        ];
+        let metadata = json!({"name": "t"});
+        check(
+            |spec| {
+                of(&[
+                    json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": metadata, "spec": spec}),
+                ])
+            },
+            &rows,
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::snapshot::name::Name;
 use crate::snapshot::record::meta::{Condition, Meta, OwnerReference, Status};
 pub use crate::snapshot::record::reference::{Applied, ConfigRef, ConfigType, Reference};
 use crate::snapshot::record::rollout::{Paused, Progression};
-pub use crate::snapshot::record::work::{HookReport, Signal, Work, Workload};
+pub use crate::snapshot::record::work::{HashPlace, HookReport, Signal, Work, Workload};
 use crate::snapshot::registration::Registered;
 use crate::snapshot::removal::Farewell;
 

@@ -47,6 +47,15 @@ pub struct HookReport {
     pub failure: Name,
 }
 
+/// Where the configuration hashes of a work stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HashPlace {
+    /// In the annotation that everybody reads.
+    Usual,
+    /// In another one only, or nowhere.
+    Elsewhere,
+}
+
 /// A `ManifestWork` of an add-on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
@@ -68,8 +77,8 @@ pub struct Work {
     pub holds: Name,
     /// The configuration hashes that it carries, whatever annotation they stand in; "" when there are none.
     pub hashes: Name,
-    /// Whether they stand in the annotation that others read.
-    pub in_place: bool,
+    /// Where they stand.
+    pub hashes_in: HashPlace,
     /// The lifecycle mirror of the annotation, "" when it is absent.
     pub mirror: Name,
     /// The version of the add-on that it carries, "" when its label is absent.
