@@ -33,7 +33,7 @@ use user::Ending;
 /// Seeds of an ordinary run.
 const SEEDS: u64 = 2_000;
 /// Seeds of an ordinary run with the words and rules of OCM's manager.
-const OCM_SEEDS: u64 = 300;
+const OCM_SEEDS: u64 = 60;
 /// Seeds within which a bug that was put in must be found.
 const MUTANT_SEEDS: u64 = 400;
 

@@ -22,8 +22,8 @@ use serde_json::Value;
 use tidegate::model::HubNamespaces;
 use tidegate::plan::{Action, Plan};
 use tidegate::snapshot::{
-    AgentGroups, ClusterConfigs, Compat, DiscoveryLabels, EmptyLifecycle, Failures, Kind, Managing,
-    ObjectKey, Settings, Vocabulary,
+    AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Failures, Kind, Managing, ObjectKey,
+    Settings, Vocabulary,
 };
 use words::{condition_line, expand, reference_line, shape};
 
@@ -59,14 +59,9 @@ fn tell(story: &Path) -> Option<String> {
 /// What the lines `setting <name> <value>` ask for; they hold for the whole story, wherever they stand.
 fn settings(script: &str) -> Settings {
     // The labels of clusters would stand in every story; those that are about them ask for them.
-    let compat = if script.lines().any(|line| line == "setting compat ocm") {
-        Compat::Ocm
-    } else {
-        Compat::Tidegate
-    };
     let mut settings = Settings {
         discovery_labels: DiscoveryLabels::Off,
-        ..Settings::of(compat)
+        ..Settings::of(wire_texts::compat(script))
     };
     for line in script.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -75,7 +70,6 @@ fn settings(script: &str) -> Settings {
             ["setting", "agent-groups", "stock"] => settings.agent_groups = AgentGroups::Stock,
             ["setting", "compat", "ocm"] => {}
             ["setting", "failures", "deadline"] => settings.failures = Failures::Deadline,
-            ["setting", "failures", "health"] => settings.failures = Failures::Health,
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,
             ["setting", "discovery-labels", "on"] => settings.discovery_labels = DiscoveryLabels::On,
             ["setting", "hook-timeout" | "hook-timeout-policy", _] => hooks::set(&mut settings, &words),

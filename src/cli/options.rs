@@ -469,3 +469,54 @@ pub enum Topic {
     /// The webhook configurations, for a gate behind a service or at `--url` (YAML).
     Webhooks,
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        tide: TideArgs,
+    }
+
+    fn chosen(flags: &str) -> Settings {
+        let words = std::iter::once("tidegate").chain(flags.split_whitespace());
+        let line = Line::try_parse_from(words).expect("it parses");
+        TideOptions::from(&line.tide).settings
+    }
+
+    #[test]
+    fn without_flags_everything_is_as_the_settings_have_it() {
+        assert_eq!(chosen(""), Settings::default());
+        assert_eq!(chosen("--compat tidegate"), Settings::default());
+    }
+
+    #[test]
+    fn one_flag_chooses_ocms_words_and_rules_and_each_single_one_wins() {
+        assert_eq!(chosen("--compat ocm"), Settings::of(Compat::Ocm));
+        let single = [
+            ("--failures health", "--failures deadline"),
+            ("--progressing-reasons lifecycle", "--progressing-reasons ocm"),
+            ("--empty-lifecycle managed", "--empty-lifecycle self"),
+            ("--agent-groups cluster", "--agent-groups stock"),
+            ("--discovery-labels on", "--discovery-labels off"),
+        ];
+        let all = single.map(|(ours, _)| ours).join(" ");
+        let expected = Settings {
+            compat: Compat::Ocm,
+            ..Settings::default()
+        };
+        assert_eq!(chosen(&format!("--compat ocm {all}")), expected);
+        let all = single.map(|(_, theirs)| theirs).join(" ");
+        let expected = Settings {
+            compat: Compat::Tidegate,
+            ..Settings::of(Compat::Ocm)
+        };
+        assert_eq!(chosen(&all), expected);
+        let rollout = chosen("--compat ocm --cluster-configs rollout");
+        assert_eq!(rollout.cluster_configs, ClusterConfigs::Rollout);
+    }
+}

@@ -21,6 +21,7 @@ use super::hook::{finalizers, is_pre_delete};
 use super::hook_body::Recipes;
 use super::hook_run::{self, Pending, Run, delete, stored};
 use super::state::{Outcome, Phase};
+use super::stock;
 use super::types::{Action, Plan, Revision, Wait, WaitOn, earliest};
 use super::work::is_deploy_work;
 use super::{diff, unreachable};
@@ -141,7 +142,7 @@ fn completed(view: &View<'_>, instance: &Instance, now: Timestamp) -> Goodbye {
         message,
     );
     let mut goodbye = released(view, instance, "its pre-delete hooks have completed");
-    let told = told(instance, &wish, Outcome::Succeeded, now);
+    let told = told((view, instance), &wish, Outcome::Succeeded, now);
     goodbye.actions.splice(0..0, told);
     goodbye
 }
@@ -167,7 +168,7 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
             let wish = Wish::new(HOOK_MANIFEST_COMPLETED, Status::False, TIMED_OUT, message);
             let mut goodbye = released(view, instance, "its pre-delete hooks have not completed in time");
             let told = told(
-                instance,
+                (view, instance),
                 &wish,
                 Outcome::Failed(format!("not in time: {why}")),
                 now,
@@ -192,7 +193,7 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
                 .or_else(|| said(instance));
             let told = words.and_then(|(reason, message)| {
                 let wish = Wish::new(HOOK_MANIFEST_COMPLETED, Status::False, reason, message);
-                told(instance, &wish, outcome(reason, &why), now)
+                told((view, instance), &wish, outcome(reason, &why), now)
             });
             Goodbye {
                 actions: told.into_iter().chain(actions).collect(),
@@ -219,7 +220,12 @@ fn outcome(reason: &str, why: &str) -> Outcome {
 }
 
 /// Returns the status write, if the condition changes. Spectators are told when its reason does.
-fn told(instance: &Instance, wish: &Wish<'_>, outcome: Outcome, now: Timestamp) -> Option<Action> {
+fn told(
+    (view, instance): (&View<'_>, &Instance),
+    wish: &Wish<'_>,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Option<Action> {
     let before = instance.condition(HOOK_MANIFEST_COMPLETED);
     let is_news = before.is_none_or(|before| *wish.reason() != *before.reason);
     let wishes: Vec<Wish<'_>> = std::iter::once(wish.clone())
@@ -231,7 +237,7 @@ fn told(instance: &Instance, wish: &Wish<'_>, outcome: Outcome, now: Timestamp) 
         phase: Phase::Hook,
         outcome,
     });
-    diff::conditions(instance, &wishes, note, now)
+    diff::conditions(instance, &stock::bared(view, wishes), note, now)
 }
 
 /// The failure that stands there, while nothing newer is known.

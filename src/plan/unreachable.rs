@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::available::AVAILABLE;
 use super::conditions::Wish;
 use super::diff;
+use super::stock;
 use super::types::Action;
 use crate::snapshot::{Cluster, Instance, Status, View};
 
@@ -27,5 +28,6 @@ pub(super) fn statuses(view: &View<'_>, now: Timestamp) -> Vec<Action> {
 
 fn status(view: &View<'_>, instance: &Instance, now: Timestamp) -> Option<Action> {
     let cluster = view.cluster(&instance.cluster);
-    diff::conditions(instance, &[available(cluster)?], None, now)
+    let wishes = stock::bared(view, vec![available(cluster)?]);
+    diff::conditions(instance, &wishes, None, now)
 }

@@ -113,6 +113,11 @@ impl Case {
     pub(crate) fn in_ocm_words(self) -> Self {
         Self {
             compat: Compat::Ocm,
+            // Where only a deadline is a failure, who fails without one keeps its slot for ever.
+            ending: match self.ending {
+                Ending::Well | Ending::Failing => Ending::Well,
+                Ending::Paused => Ending::Paused,
+            },
             ..self
         }
     }

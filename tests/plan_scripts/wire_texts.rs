@@ -2,7 +2,18 @@
 //!
 //! The stories `tests/plan/compat-*.txt` must show each of them, and nothing else in its place.
 
+use tidegate::snapshot::Compat;
+
 use crate::testkit::manifests::repository;
+
+/// Whose words a story asks for.
+pub(crate) fn compat(script: &str) -> Compat {
+    if script.lines().any(|line| line == "setting compat ocm") {
+        Compat::Ocm
+    } else {
+        Compat::Tidegate
+    }
+}
 
 /// A condition: its type, then status, reason and message; `…` stands for what somebody else says, `#` for a number.
 const INSTANCE: &[(&str, &[&str])] = &[

@@ -252,6 +252,10 @@ impl World {
             _ => None,
         };
         assert_eq!(wrong, None, "{object}");
+        let view = self.store.view(&object.name);
+        if view.is_some_and(|view| view.settings().is_ocm()) {
+            names_no_generation(object, written);
+        }
     }
 
     fn certify(&mut self, object: &ObjectKey, before: &Revision, answer: &Answer) {
@@ -426,4 +430,23 @@ fn default_fields(kind: Kind, object: &mut Value) {
     if object["spec"].get(field).is_none() {
         object["spec"][field] = json!("open-cluster-management-agent-addon");
     }
+}
+
+/// In OCM's words only the conditions that are this program's own name a generation.
+fn names_no_generation(object: &ObjectKey, status: &Value) {
+    let conditions = |of: &Value| of["conditions"].as_array().cloned().unwrap_or_default();
+    let of_placements = status["installProgressions"].as_array().into_iter().flatten();
+    let mut bare: Vec<Value> = of_placements.flat_map(conditions).collect();
+    if object.kind == Kind::Instance {
+        let ours = ["Ready", "Reconciling", "Stalled", "Assigned"].map(Value::from);
+        let own = |condition: &Value| ours.contains(&condition["type"]);
+        bare.extend(conditions(status).into_iter().filter(|condition| !own(condition)));
+        let mut named = conditions(status).into_iter().filter(own);
+        assert!(
+            named.all(|condition| condition["observedGeneration"].is_number()),
+            "{object}: {status}"
+        );
+    }
+    let is_bare = |condition: &Value| condition.get("observedGeneration").is_none();
+    assert!(bare.iter().all(is_bare), "{object}: {bare:?}");
 }

@@ -22,6 +22,7 @@ use crate::plan::conditions::{Wish, merge, render};
 use crate::plan::config::is_template as is_of_template;
 use crate::plan::report::Report;
 use crate::plan::rollout::Member;
+use crate::plan::stock;
 use crate::plan::types::{Action, Revision, WaitOn};
 use crate::plan::work::Rendering;
 use crate::snapshot::{
@@ -142,6 +143,7 @@ impl<'v> Registrar<'v> {
                 self.token(instance, None, &mut said);
             }
         }
+        said.wishes = stock::bared(&self.view, said.wishes);
         said.tell(report, now);
     }
 
@@ -469,6 +471,7 @@ fn beside_others<'v>(view: &View<'v>, registrar: &mut Registrar<'v>, now: Timest
         let is_client = instance.registrations.iter().any(Registered::is_kube_client);
         registrar.token(instance, Some(is_client), &mut said);
         let generation = Some(instance.meta.generation);
+        said.wishes = stock::bared(view, said.wishes);
         if let Some(told) = said.told(&instance.conditions, generation, now) {
             actions.push(Action::Status {
                 object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
