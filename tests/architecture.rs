@@ -22,6 +22,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("hash", &[]),
     ("model", &["field", "api"]),
     ("conversion", &["field", "api", "hash"]),
+    ("definitions", &["field", "api", "conversion", "hash"]),
     ("snapshot", &["field", "api", "model", "hash"]),
     ("plan", &["api", "model", "snapshot", "hash"]),
     ("policy", &["field", "api"]),
@@ -60,6 +61,7 @@ const DOORS: &[(&str, &[&str])] = &[
         &[
             "field",
             "api",
+            "definitions",
             "hash",
             "model",
             "snapshot",
@@ -85,6 +87,7 @@ const DOORS: &[(&str, &[&str])] = &[
 /// Rooms that compute values and nothing else.
 const PURE: &[&str] = &[
     "conversion",
+    "definitions",
     "field",
     "api",
     "hash",
