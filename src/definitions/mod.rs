@@ -11,18 +11,19 @@
 )]
 
 mod difference;
+mod erasure;
 mod hazard;
 mod live;
 mod page;
 mod patch;
 mod pointer;
+mod probe;
 mod record;
 
 pub use difference::Difference;
+pub use erasure::{Erasure, erasure, extended, has_something_to_lose, is_kept};
 pub use hazard::{Conversion, Hazard, Operator, OperatorWill, Proof, Surroundings};
 pub use live::{Unfit, converter, is_established, other_versions, version_annotation};
 pub use page::{applied_text, json, plan_text, revert_text};
 pub use patch::{Addition, DefinitionPlan, Reversal, Standing, plan, revert};
 pub use probe::{is_answered_by_tidegate, probe};
-
-mod probe;

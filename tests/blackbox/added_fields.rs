@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use tidegate::server::Authority;
 
 use crate::definitions::{hub_with, hub_with_theirs, theirs};
+use crate::lossy::Lossy;
 use crate::rig::{Run, kubectl, repository, run};
-use crate::serve::Serve;
+use crate::serve::{Serve, page, until};
 use crate::v1beta1::{ALPHA, Author, BETA};
 
 const EXTENDED: [&str; 4] = [
@@ -182,6 +183,59 @@ fn taken_out(kubeconfig: &Path, before: &[Value]) {
         "{}",
         again.stdout
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversion_that_loses_fields_is_found_out_before_and_after_they_are_added() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (hub, kubeconfig) = hub_with_theirs(folder.path()).await;
+    let authority = Authority::generate().expect("an authority");
+    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
+    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
+    issued.write(&chain, &key).expect("writable");
+    let mut gate = Serve::start(&kubeconfig, &chain, &key);
+    let lossy = Lossy::start(&authority).await;
+    tokio::task::block_in_place(|| {
+        let author = Author(&kubeconfig);
+        author.converts_with(&lossy.url, authority.ca_pem());
+        let refused = definitions(&kubeconfig, &["apply"]);
+        assert_eq!(refused.code, Some(1), "{}", refused.stdout);
+        let told = format!("spec.conversion: {}/convert loses what", lossy.url);
+        assert_eq!(refused.stdout.matches(&told).count(), 2, "{}", refused.stdout);
+
+        author.converts_with(&gate.url, authority.ca_pem());
+        let applied = definitions(&kubeconfig, &["apply"]);
+        assert!(applied.ok, "{}{}", applied.stdout, applied.stderr);
+        let spec = json!({"installStrategy": {"type": "Manual"}, "configuration": {"configs": []}});
+        let addon = json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ClusterManagementAddOn",
+            "metadata": {"name": "kept"}, "spec": spec});
+        let stored = author.apply(&addon);
+        assert!(stored.ok, "{}", stored.stderr);
+        erasing(&kubeconfig, 0);
+
+        // As an operator that writes its own stanza back.
+        author.converts_with(&lossy.url, authority.ca_pem());
+        erasing(&kubeconfig, 1);
+        let planned = definitions(&kubeconfig, &["plan"]);
+        assert_eq!(planned.code, Some(1), "{}", planned.stdout);
+        author.succeeds(&["label", BETA, "kept", "team=a"], "");
+        let kept = author.read(ALPHA, "kept");
+        assert_eq!(kept["spec"].get("configuration"), None, "so it is: {kept}");
+        gate.end();
+    });
+    hub.shutdown().await;
+}
+
+/// What the controllers say of the conversion of ClusterManagementAddOns.
+fn erasing(kubeconfig: &Path, expected: u8) {
+    let mut controllers = Serve::half("controllers", kubeconfig, &["--metrics", "127.0.0.1:0"]);
+    let address = controllers.url.strip_prefix("controllers health=http://");
+    let address = address.expect("an address").to_owned();
+    let line = format!("tidegate_erasing_conversions{{resource=\"clustermanagementaddons\"}} {expected}");
+    until(&line, || {
+        page(&address, "/metrics").is_some_and(|(_, text)| text.contains(&line))
+    });
+    controllers.end();
 }
 
 /// The definitions of a hub whose versions are one: without v1beta1.

@@ -17,6 +17,7 @@ mod fleetbench;
 mod gitops;
 mod hostile;
 mod kill;
+mod lossy;
 mod main_job;
 mod namespaces;
 mod rest;

@@ -301,7 +301,7 @@ impl Serve {
     }
 
     /// Starts one half; `url` is what it says behind `READY`.
-    fn half(only: &str, kubeconfig: &Path, rest: &[&str]) -> Self {
+    pub(crate) fn half(only: &str, kubeconfig: &Path, rest: &[&str]) -> Self {
         let (child, url) = serving(
             tidegate()
                 .args(["serve", "--only", only, "--kubeconfig"])

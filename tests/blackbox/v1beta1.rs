@@ -39,14 +39,19 @@ impl Author<'_> {
 
     /// Has the hub convert and ask at an address.
     pub(crate) fn directs(&self, url: &str, ca_pem: &str) {
+        self.converts_with(url, ca_pem);
+        for webhook in configurations(&Endpoint::Url(url.to_owned()), Some(ca_pem)) {
+            self.succeeds(&["apply", "-f", "-"], &format!("---\n{webhook}"));
+        }
+    }
+
+    /// Has the hub convert at an address.
+    pub(crate) fn converts_with(&self, url: &str, ca_pem: &str) {
         for name in ["clustermanagementaddons", "managedclusteraddons"] {
             let name = format!("{name}.addon.open-cluster-management.io");
             let client = json!({"url": format!("{url}/convert"), "caBundle": base64(ca_pem)});
             let patch = json!({"spec": {"conversion": {"webhook": {"clientConfig": client}}}}).to_string();
             self.succeeds(&["patch", "crd", &name, "--type", "merge", "-p", &patch], "");
-        }
-        for webhook in configurations(&Endpoint::Url(url.to_owned()), Some(ca_pem)) {
-            self.succeeds(&["apply", "-f", "-"], &format!("---\n{webhook}"));
         }
     }
 }

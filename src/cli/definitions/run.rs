@@ -5,17 +5,18 @@
 
 use std::process::ExitCode;
 
-use serde_json::Value;
-
 use super::hub::Definitions;
 use super::{ApplyArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
-use crate::api;
 use crate::cli::print::{complain, print};
 use crate::cli::{CliError, Form};
 use crate::definitions::{
-    DefinitionPlan, Reversal, applied_text, json, plan, plan_text, revert, revert_text,
+    DefinitionPlan, Reversal, applied_text, extended, json, plan, plan_text, revert, revert_text,
 };
 use crate::field::Shown;
+
+/// What a running program has to be told.
+const RESTART: &str =
+    "restart `tidegate serve` where it runs: it does not write again what the hub has dropped once";
 
 pub(in crate::cli) fn run(command: &DefinitionsCommand) -> Result<ExitCode, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -34,15 +35,6 @@ pub(in crate::cli) fn run(command: &DefinitionsCommand) -> Result<ExitCode, CliE
     })
 }
 
-/// Our definitions of the kinds that are extended.
-fn ours() -> Vec<(String, Value)> {
-    let ours = api::crds()
-        .into_iter()
-        .filter(|crd| !api::is_ours(crd) && crd.spec.group == api::v1alpha1::GROUP);
-    let named = ours.filter_map(|crd| Some((crd.metadata.name.clone()?, serde_json::to_value(crd).ok()?)));
-    named.collect()
-}
-
 /// What the hub has, and what is to be done about it.
 struct Looked {
     plans: Vec<DefinitionPlan>,
@@ -52,7 +44,7 @@ struct Looked {
 impl Looked {
     async fn at(hub: &Definitions) -> Result<Self, CliError> {
         let (mut live, mut ours_found, mut absent) = (Vec::new(), Vec::new(), Vec::new());
-        for (name, ours) in ours() {
+        for (name, ours) in extended() {
             match hub.read(&name).await? {
                 Some(found) => {
                     live.push(found);
@@ -123,6 +115,9 @@ async fn applied(args: &ApplyArgs) -> Result<ExitCode, CliError> {
         }
         print(&Shown::page(&applied_text(plan, done)))?;
     }
+    if !args.dry_run && looked.plans.iter().any(|plan| !plan.patch.is_empty()) {
+        print(&Shown::line(RESTART))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -134,7 +129,7 @@ async fn reverted(args: &RevertArgs) -> Result<ExitCode, CliError> {
         "took out"
     };
     let (mut seen, mut is_whole) = (false, true);
-    for (name, _) in ours() {
+    for (name, _) in extended() {
         let Some(live) = hub.read(&name).await? else {
             continue;
         };
