@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tidegate::api;
 use tidegate::definitions::{
     Conversion, DefinitionPlan, Hazard, Operator, OperatorWill, Proof, Standing, Surroundings, Unfit, plan,
-    revert,
+    revert, revert_text,
 };
 
 use crate::testkit::manifests::repository;
@@ -146,7 +146,7 @@ fn only_adds(before: &Value, operations: &[Value]) {
     }
     let after = patched(before, operations);
     contains(&after, before, "");
-    let mut rest = after.clone();
+    let mut rest = after;
     for whole in [
         "/spec/versions/0/schema",
         "/spec/versions/0/additionalPrinterColumns",
@@ -263,6 +263,8 @@ fn what_somebody_changed_or_brought_meanwhile_is_no_longer_ours() {
         5
     );
     assert_eq!(patched(&anew, &revert(&anew).patch), live);
+    let told = revert_text(&revert(&anew), "took out");
+    assert!(told.contains("the record alone"), "{told}");
 }
 
 #[test]

@@ -87,11 +87,8 @@ impl Found {
         for key in ["items", "additionalProperties"] {
             let (live, ours) = (live.get(key), ours.get(key));
             match (live, ours) {
-                (Some(Value::Object(_)), Some(Value::Object(_))) => {
-                    let below = below(pointer, key);
-                    let pair = live.zip(ours);
-                    pair.into_iter()
-                        .for_each(|(live, ours)| self.schema(&below, live, ours));
+                (Some(live @ Value::Object(_)), Some(ours @ Value::Object(_))) => {
+                    self.schema(&below(pointer, key), live, ours);
                 }
                 (_, None) => {}
                 (_, Some(_)) => self.differs(pointer, key, live, ours),
@@ -178,7 +175,12 @@ fn canonical(key: &str, said: Option<&Value>) -> Option<Value> {
             let sorted: BTreeSet<&str> = names.iter().filter_map(Value::as_str).collect();
             (!sorted.is_empty()).then(|| sorted.into_iter().collect())
         }
-        other => Some(plain(other)),
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => Some(plain(other)),
     }
 }
 

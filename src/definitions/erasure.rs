@@ -78,7 +78,7 @@ mod tests {
         assert!(!has_something_to_lose(&json!({"kind": "Other"})));
         let more = addon(json!({"installStrategy": {"type": "Manual"}, "configuration": {"configs": []}}));
         assert!(has_something_to_lose(&more));
-        assert!(is_kept(&convert(more.clone(), Version::V1beta1)));
+        assert!(is_kept(&convert(more, Version::V1beta1)));
         // As a conversion shows it that does not know the field.
         assert!(!is_kept(&convert(plain, Version::V1beta1)));
     }

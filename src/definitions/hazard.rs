@@ -249,8 +249,13 @@ impl Hazard {
                  operator.open-cluster-management.io/version=99.0.0 --overwrite`; then the authority of its conversion webhook and new \
                  fields of a newer Open Cluster Management are yours to follow (docs/ocm/definitions.md)"
             ),
-            Self::Erased { .. } | Self::Unproven { .. } => {
+            Self::Erased { .. } => {
                 "have the hub convert with Tidegate's `/convert`, which loses nothing (docs/ocm/v1beta1.md), and ask again".to_owned()
+            }
+            Self::Unproven { .. } => {
+                "have the hub convert with Tidegate's `/convert`, which loses nothing (docs/ocm/v1beta1.md), and ask again as somebody \
+                 who may create ClusterManagementAddOns"
+                    .to_owned()
             }
         }
     }

@@ -28,7 +28,9 @@ pub fn plan_text(plan: &DefinitionPlan) -> String {
         if is_column && !chosen.is_empty() {
             row(&mut page, mark, &chosen.join(", "));
         } else {
-            chosen.iter().for_each(|path| row(&mut page, mark, path));
+            for path in chosen {
+                row(&mut page, mark, path);
+            }
         }
     }
     let present = plan.additions.len() - plan.pending().count();
@@ -88,6 +90,12 @@ pub fn revert_text(reversal: &Reversal, done: &str) -> String {
     }
     if let Some(hazard) = &reversal.hazard {
         writeln!(page, "{}: {}", reversal.name, with_cure(hazard)).unwrap_or_default();
+    }
+    if page.is_empty() && !reversal.patch.is_empty() {
+        return format!(
+            "{}: {done} the record alone: nothing that it names is there any more\n",
+            reversal.name
+        );
     }
     if page.is_empty() {
         return format!(

@@ -154,61 +154,58 @@ pub fn revert(live: &Value) -> Reversal {
         hazard: None,
         patch: Vec::new(),
     };
-    let record = match recorded(live) {
-        Ok(record) => record,
-        Err(hazard) => {
-            reversal.hazard = Some(hazard);
-            return reversal;
-        }
-    };
-    if annotation(live).is_none() {
-        return reversal;
-    }
-    let found = match Live::of(live) {
-        Ok(found) => found,
-        Err(unfit) => {
-            reversal.hazard = Some(Hazard::Unfit(unfit));
-            return reversal;
-        }
-    };
-    let mut patch = Patch::of(&found);
-    let mut rest = Record::default();
-    // Backwards: what lies deeper goes first.
-    let fields: Vec<(&str, Fate)> = record.fates_of_fields(found.version).collect();
-    for (pointer, fate) in fields.into_iter().rev() {
-        match fate {
-            Fate::Intact => {
-                patch.remove(pointer);
-                reversal.removed.push(path_of(pointer));
-            }
-            Fate::Changed => {
-                keep(&mut rest.fields, &record.fields, pointer);
-                reversal.stays.push(path_of(pointer));
-            }
-            Fate::Gone => {}
-        }
-    }
-    let mut places = Vec::new();
-    for (name, fate) in record.fates_of_columns(found.version) {
-        match fate {
-            Fate::Intact => {
-                places.extend(patch.place_of(name));
-                reversal.removed.push(name.to_owned());
-            }
-            Fate::Changed => {
-                keep(&mut rest.columns, &record.columns, name);
-                reversal.stays.push(name.to_owned());
-            }
-            Fate::Gone => {}
-        }
-    }
-    patch.remove_columns(places);
-    let rest = (!rest.is_empty()).then(|| rest.render());
-    if !reversal.removed.is_empty() || rest.is_none() {
-        patch.annotate(rest.as_deref());
-        reversal.patch = patch.operations;
+    let taken = recorded(live).and_then(|record| {
+        let found = Live::of(live).map_err(Hazard::Unfit);
+        Ok((record, found?))
+    });
+    match taken {
+        _ if annotation(live).is_none() => {}
+        Ok((record, found)) => reversal.take_out(&record, &found),
+        Err(hazard) => reversal.hazard = Some(hazard),
     }
     reversal
+}
+
+impl Reversal {
+    fn take_out(&mut self, record: &Record, found: &Live<'_>) {
+        let mut patch = Patch::of(found);
+        let mut rest = Record::default();
+        // Backwards: what lies deeper goes first.
+        let fields: Vec<(&str, Fate)> = record.fates_of_fields(found.version).collect();
+        for (pointer, fate) in fields.into_iter().rev() {
+            match fate {
+                Fate::Intact => {
+                    patch.remove(pointer);
+                    self.removed.push(path_of(pointer));
+                }
+                Fate::Changed => {
+                    keep(&mut rest.fields, &record.fields, pointer);
+                    self.stays.push(path_of(pointer));
+                }
+                Fate::Gone => {}
+            }
+        }
+        let mut places = Vec::new();
+        for (name, fate) in record.fates_of_columns(found.version) {
+            match fate {
+                Fate::Intact => {
+                    places.extend(patch.place_of(name));
+                    self.removed.push(name.to_owned());
+                }
+                Fate::Changed => {
+                    keep(&mut rest.columns, &record.columns, name);
+                    self.stays.push(name.to_owned());
+                }
+                Fate::Gone => {}
+            }
+        }
+        patch.remove_columns(places);
+        let rest = (!rest.is_empty()).then(|| rest.render());
+        if !self.removed.is_empty() || rest.is_none() {
+            patch.annotate(rest.as_deref());
+            self.patch = patch.operations;
+        }
+    }
 }
 
 type Digests = std::collections::BTreeMap<String, String>;

@@ -357,20 +357,30 @@ async fn nothing_that_the_pages_tell_to_type_takes_a_version_a_conversion_or_a_n
         typed.iter().any(|line| line.contains("crds | kubectl apply")),
         "{typed:?}"
     );
+    let authority = Authority::generate().expect("an authority");
+    let issued = authority.issue(["127.0.0.1"]).expect("a certificate");
+    let (chain, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
+    issued.write(&chain, &key).expect("writable");
+    let mut program = Serve::start(&kubeconfig, &chain, &key);
     tokio::task::block_in_place(|| {
+        // Otherwise nothing would be added that could do harm.
+        Author(&kubeconfig).converts_with(&program.url, authority.ca_pem());
         let before = all(&kubeconfig);
         for line in &typed {
-            shell(&kubeconfig, line);
+            let ended = shell(&kubeconfig, line);
+            let must = line.starts_with("tidegate ");
+            assert!(ended.ok || !must, "{line}: {}{}", ended.stdout, ended.stderr);
             assert_eq!(depended_on(&all(&kubeconfig)), depended_on(&before), "{line}");
         }
         let own = kubectl(&kubeconfig, &["get", "addonpolicies,addonhubconfigs", "-A"], "");
         assert!(own.ok, "{}", own.stderr);
+        program.end();
     });
     hub.shutdown().await;
 }
 
-/// Runs a line as somebody types it; whether it succeeds, the hub decides.
-fn shell(kubeconfig: &Path, line: &str) {
+/// Runs a line as somebody types it.
+fn shell(kubeconfig: &Path, line: &str) -> Run {
     let program = Path::new(env!("CARGO_BIN_EXE_tidegate"));
     let path = std::env::var("PATH").unwrap_or_default();
     let beside = program.parent().expect("a folder").to_string_lossy();
@@ -381,10 +391,7 @@ fn shell(kubeconfig: &Path, line: &str) {
         .env("HOME", kubeconfig.parent().expect("a folder"))
         .output()
         .expect("a shell");
-    assert_ne!(
-        ended.status.code(),
-        Some(127),
-        "{line}: {}",
-        String::from_utf8_lossy(&ended.stderr)
-    );
+    let ended = Run::from(ended);
+    assert_ne!(ended.code, Some(127), "{line}: {}", ended.stderr);
+    ended
 }

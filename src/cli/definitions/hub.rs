@@ -109,8 +109,8 @@ impl Definitions {
         }
     }
 
-    /// Changes a definition, and waits until the hub serves it again.
-    pub(super) async fn patch(&self, name: &str, patch: &[Value], dry_run: bool) -> Result<(), CliError> {
+    /// Changes a definition, and waits until the hub serves it again; returns it as it is then.
+    pub(super) async fn patch(&self, name: &str, patch: &[Value], dry_run: bool) -> Result<Value, CliError> {
         let operations = serde_json::from_value::<json_patch::Patch>(patch.iter().cloned().collect())
             .map_err(|source| cannot_write(source.into()))?;
         let params = PatchParams {
@@ -123,7 +123,7 @@ impl Definitions {
         let mut stored = answer.map_err(|error| refused(name, &error)).and_then(whole)?;
         for _ in 0..LOOKS {
             if is_established(&stored) {
-                return Ok(());
+                return Ok(stored);
             }
             tokio::time::sleep(BETWEEN_LOOKS).await;
             stored = self.read(name).await?.unwrap_or_default();
@@ -169,7 +169,7 @@ fn cannot_read(source: kube::Error) -> CliError {
     }
 }
 
-fn cannot_write(source: Box<dyn std::error::Error + Send + Sync>) -> CliError {
+pub(super) fn cannot_write(source: Box<dyn std::error::Error + Send + Sync>) -> CliError {
     CliError::Serve {
         part: "the change of a definition",
         source,

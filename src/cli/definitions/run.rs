@@ -5,12 +5,15 @@
 
 use std::process::ExitCode;
 
-use super::hub::Definitions;
+use serde_json::Value;
+
+use super::hub::{Definitions, cannot_write};
 use super::{ApplyArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
 use crate::cli::print::{complain, print};
 use crate::cli::{CliError, Form};
 use crate::definitions::{
-    DefinitionPlan, Reversal, applied_text, extended, json, plan, plan_text, revert, revert_text,
+    DefinitionPlan, Reversal, Surroundings, applied_text, extended, json, plan, plan_text, revert,
+    revert_text,
 };
 use crate::field::Shown;
 
@@ -38,6 +41,8 @@ pub(in crate::cli) fn run(command: &DefinitionsCommand) -> Result<ExitCode, CliE
 /// What the hub has, and what is to be done about it.
 struct Looked {
     plans: Vec<DefinitionPlan>,
+    ours: Vec<Value>,
+    around: Surroundings,
     absent: Vec<String>,
 }
 
@@ -60,6 +65,8 @@ impl Looked {
         let pairs = live.iter().zip(&ours_found);
         Ok(Self {
             plans: pairs.map(|(live, ours)| plan(live, ours, &around)).collect(),
+            ours: ours_found,
+            around,
             absent,
         })
     }
@@ -70,9 +77,8 @@ impl Looked {
 
     fn page(&self) -> String {
         let mut page: String = self.plans.iter().map(plan_text).collect();
-        for name in &self.absent {
-            page.push_str(&format!("{name}\n  absent    the hub has no such definition\n"));
-        }
+        let absent = self.absent.iter();
+        page.extend(absent.map(|name| format!("{name}\n  absent    the hub has no such definition\n")));
         page
     }
 }
@@ -109,9 +115,10 @@ async fn applied(args: &ApplyArgs) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::from(1));
     }
     let done = if args.dry_run { "would add" } else { "added" };
-    for plan in &looked.plans {
+    for (plan, ours) in looked.plans.iter().zip(&looked.ours) {
         if !plan.patch.is_empty() {
-            hub.patch(&plan.name, &plan.patch, args.dry_run).await?;
+            let stored = hub.patch(&plan.name, &plan.patch, args.dry_run).await?;
+            verified(&stored, ours, &looked.around)?;
         }
         print(&Shown::page(&applied_text(plan, done)))?;
     }
@@ -119,6 +126,19 @@ async fn applied(args: &ApplyArgs) -> Result<ExitCode, CliError> {
         print(&Shown::line(RESTART))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Looks whether the hub keeps what it was sent: what it keeps in another form would never be taken out again.
+fn verified(stored: &Value, ours: &Value, around: &Surroundings) -> Result<(), CliError> {
+    let after = plan(stored, ours, around);
+    let Some(first) = after.pending().next() else {
+        return Ok(());
+    };
+    let words = format!(
+        "{}: {} is not there as it was sent; see `tidegate definitions plan`",
+        after.name, first.path
+    );
+    Err(cannot_write(words.into()))
 }
 
 async fn reverted(args: &RevertArgs) -> Result<ExitCode, CliError> {

@@ -17,7 +17,7 @@ use crate::definitions::{Erasure, converter, erasure, extended, has_something_to
 use crate::telemetry::Metrics;
 
 /// An operator takes minutes to write its conversion back.
-const LOOK_EVERY: Duration = Duration::from_secs(300);
+const LOOK_EVERY: Duration = Duration::from_mins(5);
 /// How many objects are looked through for one that has something to lose.
 const PAGE: u32 = 100;
 /// The kinds that fields are added to; the others of the group get columns.
@@ -130,7 +130,7 @@ async fn shown(client: &Client, resource: &str, kind: &str) -> Result<Told, kube
     let (alpha, beta) = (of("v1alpha1"), of("v1beta1"));
     let stored: Api<DynamicObject> = Api::all_with(client.clone(), &alpha);
     let page = stored.list(&ListParams::default().limit(PAGE)).await?;
-    let Some(evidence) = page.items.into_iter().find_map(|item| evidence(item, &alpha)) else {
+    let Some(evidence) = page.items.iter().find_map(|item| evidence(item, &alpha)) else {
         return Ok(Told::Unknown);
     };
     let other: Api<DynamicObject> = match evidence.namespace.as_deref() {
@@ -146,11 +146,10 @@ async fn shown(client: &Client, resource: &str, kind: &str) -> Result<Told, kube
 }
 
 /// Returns which object it is, when it has something to lose. Items of a list carry no kind of their own.
-fn evidence(item: DynamicObject, of: &ApiResource) -> Option<ObjectMeta> {
-    let metadata = item.metadata.clone();
+fn evidence(item: &DynamicObject, of: &ApiResource) -> Option<ObjectMeta> {
     let mut whole = json!(item);
     let fields = whole.as_object_mut()?;
     fields.insert("apiVersion".to_owned(), of.api_version.clone().into());
     fields.insert("kind".to_owned(), of.kind.clone().into());
-    has_something_to_lose(&whole).then_some(metadata)
+    has_something_to_lose(&whole).then(|| item.metadata.clone())
 }
