@@ -10,6 +10,7 @@ pub mod check;
 pub mod cli;
 pub mod controllers;
 pub mod conversion;
+pub mod definitions;
 pub mod explain;
 pub mod field;
 pub mod files;

@@ -22,6 +22,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("hash", &[]),
     ("model", &["field", "api"]),
     ("conversion", &["field", "api", "hash"]),
+    ("definitions", &["field", "api", "conversion", "hash"]),
     ("snapshot", &["field", "api", "model", "hash"]),
     ("plan", &["api", "model", "snapshot", "hash"]),
     ("policy", &["field", "api"]),
@@ -61,6 +62,7 @@ const DOORS: &[(&str, &[&str])] = &[
         &[
             "field",
             "api",
+            "definitions",
             "hash",
             "conversion",
             "model",
@@ -88,6 +90,7 @@ const DOORS: &[(&str, &[&str])] = &[
 /// Rooms that compute values and nothing else.
 const PURE: &[&str] = &[
     "conversion",
+    "definitions",
     "field",
     "api",
     "hash",

@@ -108,6 +108,12 @@ const AUDIT: &str = "read by the audit where too many objects change at once";
 const ONCE_MORE: &str = "read again only where a watch has not shown an own write in time";
 
 const REASONS: &[Reason] = &[
+    (
+        "apiextensions.k8s.io",
+        "customresourcedefinitions",
+        &["get"],
+        "read by `tidegate serve`, beside the controllers: whether a conversion erases fields",
+    ),
     (RBAC, "clusterroles", &["bind"], HELD),
     (ADDON, "addondeploymentconfigs", &["get"], AUDIT),
     (ADDON, "addonhubconfigs", &["get"], AUDIT),

@@ -17,6 +17,7 @@ mod configs_on_hub;
 mod convergence;
 mod crd_structural;
 mod crd_superset;
+mod definitions_added;
 mod differences;
 mod effort;
 mod endings_on_hub;

@@ -45,6 +45,8 @@ pub mod labels {
 pub mod annotations {
     /// On a CustomResourceDefinition: one of Open Cluster Management's kinds, as Tidegate serves it on a hub that has not got them.
     pub const HUB_WITHOUT_OCM: &str = "tidegate.io/hub-without-ocm";
+    /// On a CustomResourceDefinition of Open Cluster Management: what `tidegate definitions apply` has added to it.
+    pub const ADDED_FIELDS: &str = "tidegate.io/added-fields";
     /// Who manages a ClusterManagementAddOn; absent means [`LIFECYCLE_ADDON_MANAGER`].
     pub const LIFECYCLE: &str = "addon.open-cluster-management.io/lifecycle";
     /// Value of [`LIFECYCLE`]: the hub manages the add-on.

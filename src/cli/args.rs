@@ -5,8 +5,8 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    CheckArgs, CompletionsArgs, CrdsArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs, ReferenceArgs,
-    ServeArgs, SnapshotArgs, WhyArgs,
+    CheckArgs, CompletionsArgs, CrdsArgs, DefinitionsArgs, ExplainArgs, ManArgs, PlanArgs, PolicyArgs,
+    ReferenceArgs, ServeArgs, SnapshotArgs, WhyArgs,
 };
 
 /// Guards and drives the add-ons of an Open Cluster Management hub.
@@ -70,6 +70,8 @@ pub enum Command {
     Release(super::ReleaseArgs),
     /// Print the custom resource definitions (YAML) of Tidegate's own kinds.
     Crds(CrdsArgs),
+    /// Add Tidegate's fields to the definitions of a hub that has Open Cluster Management, and take them out again.
+    Definitions(DefinitionsArgs),
     /// Print generated references: the rules of the gate, the command line, the webhook configurations.
     Reference(ReferenceArgs),
     /// Print a completion script for a shell.

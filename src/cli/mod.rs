@@ -8,6 +8,7 @@ mod audit;
 mod check;
 mod connect;
 mod crds;
+mod definitions;
 #[cfg(feature = "dev")]
 mod dev;
 mod error;
@@ -32,6 +33,7 @@ pub use args::{Cli, Command};
 pub use audit::{AuditArgs, AuditTo};
 pub use check::{CheckArgs, ColourArg, FailOn, MissingFactsArg, Output};
 pub use crds::CrdsArgs;
+pub use definitions::{ApplyArgs, DefinitionsArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
 #[cfg(feature = "dev")]
 pub use dev::{DevArgs, DevCommand};
 pub use error::CliError;

@@ -11,8 +11,8 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use super::dev;
 use super::print::{self, complain};
 use super::{
-    Cli, CliError, Command, LogFormat, check, crds, explain, plan, policy, reference, serve, shell, snapshot,
-    why,
+    Cli, CliError, Command, LogFormat, check, crds, definitions, explain, plan, policy, reference, serve,
+    shell, snapshot, why,
 };
 use crate::field::{Shown, acts};
 use crate::telemetry::{self, LogForm};
@@ -62,6 +62,7 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Adopt(args) => super::release::adopt(&args),
         Command::Reference(args) => reference::run(&args),
         Command::Policy(args) => return policy::run(&args.command),
+        Command::Definitions(args) => return definitions::run(&args.command),
     }
     .map(|()| ExitCode::SUCCESS)
 }
@@ -105,6 +106,7 @@ fn start_logs(command: &Command) -> Result<(), CliError> {
         | Command::Snapshot(_)
         | Command::Policy(_)
         | Command::Crds(_)
+        | Command::Definitions(_)
         | Command::Reference(_)
         | Command::Release(_)
         | Command::Adopt(_)

@@ -165,6 +165,7 @@ terms! {
         "configSpecHash": "On a ManifestWork: a mirror of open-cluster-management.io/config-spec-hash.";
         "configsSpecHash": "On a ManifestWork: another spelling of configSpecHash that is read, never written.";
         "tidegate.io/protected-configs": "On a ClusterManagementAddOn: types that no cluster may override, as <resource>.<group>, separated by commas; with addonhubconfigs or addontemplates also the version.";
+        "tidegate.io/added-fields": "On a CustomResourceDefinition of Open Cluster Management, by `tidegate definitions apply`: which fields and columns it has added, so that `revert` takes out no other.";
         "tidegate.io/hub-without-ocm": "On a CustomResourceDefinition, by `tidegate crds --for-hub-without-ocm`: a kind of Open Cluster Management, in the form for a hub that has not got it.";
         "simulated-cluster/faults": "On a ManagedCluster that `tidegate dev` simulates: what goes wrong there, one fault a line, as in `tidegate dev fault`.";
     }

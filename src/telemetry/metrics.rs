@@ -93,6 +93,7 @@ pub struct Metrics {
     synced: Gauge,
     malformed: Gauge,
     unread: Family<Resource, Gauge>,
+    erasing: Family<Resource, Gauge>,
     doubts: Gauge,
     absent_clusters: Gauge,
     removals_held: Gauge,
@@ -141,6 +142,7 @@ impl Default for Metrics {
             synced: Gauge::default(),
             malformed: Gauge::default(),
             unread: Family::default(),
+            erasing: Family::default(),
             doubts: Gauge::default(),
             absent_clusters: Gauge::default(),
             removals_held: Gauge::default(),
@@ -223,6 +225,11 @@ impl Metrics {
             "unread_kinds",
             "1 while the hub does not list or watch a kind that must exist",
             self.unread.clone(),
+        );
+        all.register(
+            "erasing_conversions",
+            "1 while writes through another version erase fields that were added to a definition",
+            self.erasing.clone(),
         );
         all.register(
             "absences_open",
@@ -347,6 +354,13 @@ impl Metrics {
     pub fn read(&self, synced: bool, malformed: usize) {
         self.synced.set(synced.into());
         self.malformed.set(i64::try_from(malformed).unwrap_or(i64::MAX));
+    }
+
+    /// Says whether the hub's conversion erases fields of a resource.
+    pub fn erases(&self, resource: &'static str, erases: bool) {
+        self.erasing
+            .get_or_create(&Resource { resource })
+            .set(i64::from(erases));
     }
 
     /// Notes whether a kind that must exist is read.

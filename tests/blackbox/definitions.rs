@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::rig::{kubectl, repository, run};
 
 /// Open Cluster Management's definitions as its operator puts them on a hub: both versions, and a conversion between them.
-fn theirs() -> Vec<Value> {
+pub(crate) fn theirs() -> Vec<Value> {
     let folder = repository("tests/data/ocm-crds");
     let files = std::fs::read_dir(folder).expect("the definitions").flatten();
     let mut read: Vec<Value> = files
@@ -28,7 +28,13 @@ fn theirs() -> Vec<Value> {
 }
 
 pub(crate) async fn hub_with_theirs(folder: &Path) -> (TestHub, PathBuf) {
-    let builder = theirs().into_iter().fold(DevHub::builder(), devhub::Builder::crd);
+    hub_with(theirs(), folder).await
+}
+
+pub(crate) async fn hub_with(definitions: Vec<Value>, folder: &Path) -> (TestHub, PathBuf) {
+    let builder = definitions
+        .into_iter()
+        .fold(DevHub::builder(), devhub::Builder::crd);
     let hub = TestHub::of(builder).await.expect("the hub starts");
     let kubeconfig = folder.join("kubeconfig");
     std::fs::write(&kubeconfig, hub.kubeconfig()).expect("writable");

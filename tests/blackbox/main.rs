@@ -2,6 +2,7 @@
 //!
 //! Decides whether the main job works end to end. Never looks inside the program.
 
+mod added_fields;
 mod admission;
 mod audit;
 mod break_glass;
@@ -17,6 +18,7 @@ mod fleetbench;
 mod gitops;
 mod hostile;
 mod kill;
+mod lossy;
 mod main_job;
 mod modes;
 mod namespaces;

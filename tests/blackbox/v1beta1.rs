@@ -12,40 +12,46 @@ use crate::definitions::hub_with_theirs;
 use crate::rig::{Run, kubectl};
 use crate::serve::Serve;
 
-const ALPHA: &str = "clustermanagementaddons.v1alpha1.addon.open-cluster-management.io";
-const BETA: &str = "clustermanagementaddons.v1beta1.addon.open-cluster-management.io";
+pub(crate) const ALPHA: &str = "clustermanagementaddons.v1alpha1.addon.open-cluster-management.io";
+pub(crate) const BETA: &str = "clustermanagementaddons.v1beta1.addon.open-cluster-management.io";
 const CLUSTER_ALPHA: &str = "managedclusteraddons.v1alpha1.addon.open-cluster-management.io";
 const CLUSTER_BETA: &str = "managedclusteraddons.v1beta1.addon.open-cluster-management.io";
 const NAMESPACE: &str = "addon.open-cluster-management.io/v1alpha1-install-namespace";
 
-struct Author<'a>(&'a Path);
+/// Somebody with kubectl.
+pub(crate) struct Author<'a>(pub(crate) &'a Path);
 
 impl Author<'_> {
-    fn apply(&self, object: &Value) -> Run {
+    pub(crate) fn apply(&self, object: &Value) -> Run {
         kubectl(self.0, &["apply", "-f", "-"], &format!("---\n{object}"))
     }
 
-    fn succeeds(&self, args: &[&str], stdin: &str) -> String {
+    pub(crate) fn succeeds(&self, args: &[&str], stdin: &str) -> String {
         let ran = kubectl(self.0, args, stdin);
         assert!(ran.ok, "{args:?}: {}", ran.stderr);
         ran.stdout
     }
 
-    fn read(&self, resource: &str, name: &str) -> Value {
+    pub(crate) fn read(&self, resource: &str, name: &str) -> Value {
         let read = self.succeeds(&["get", resource, name, "-n", "default", "-o", "json"], "");
         serde_json::from_str(&read).expect("JSON")
     }
 
     /// Has the hub convert and ask at an address.
-    fn directs(&self, url: &str, ca_pem: &str) {
+    pub(crate) fn directs(&self, url: &str, ca_pem: &str) {
+        self.converts_with(url, ca_pem);
+        for webhook in configurations(&Endpoint::Url(url.to_owned()), Some(ca_pem)) {
+            self.succeeds(&["apply", "-f", "-"], &format!("---\n{webhook}"));
+        }
+    }
+
+    /// Has the hub convert at an address.
+    pub(crate) fn converts_with(&self, url: &str, ca_pem: &str) {
         for name in ["clustermanagementaddons", "managedclusteraddons"] {
             let name = format!("{name}.addon.open-cluster-management.io");
             let client = json!({"url": format!("{url}/convert"), "caBundle": base64(ca_pem)});
             let patch = json!({"spec": {"conversion": {"webhook": {"clientConfig": client}}}}).to_string();
             self.succeeds(&["patch", "crd", &name, "--type", "merge", "-p", &patch], "");
-        }
-        for webhook in configurations(&Endpoint::Url(url.to_owned()), Some(ca_pem)) {
-            self.succeeds(&["apply", "-f", "-"], &format!("---\n{webhook}"));
         }
     }
 }

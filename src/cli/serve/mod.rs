@@ -1,6 +1,7 @@
 //! `tidegate serve`: the gate and the tide of a hub that is already there.
 
 mod door;
+mod erasure;
 mod halves;
 mod reload;
 mod run;

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use kube::Client;
 
 use super::door::Opened;
+use super::erasure;
 use crate::admission::Rulebook;
 use crate::cli::print::print;
 use crate::cli::{
@@ -66,6 +67,11 @@ async fn serve(args: &ServeArgs) -> Result<(), CliError> {
         end: &mut end,
         health: health.clone(),
         pages: &pages,
+        fields: erasure::Watch {
+            client: client.clone(),
+            metrics: metrics.clone(),
+            only: args.only,
+        },
     };
     let (gate, told) = match door {
         Some(door) => running.guard((client, &tide), door, metrics).await?,
@@ -131,6 +137,7 @@ struct Running<'a> {
     end: &'a mut signals::End,
     health: Health,
     pages: &'a Pages,
+    fields: erasure::Watch,
 }
 
 impl Running<'_> {
@@ -167,6 +174,7 @@ impl Running<'_> {
                 () = self.end.requested() => {}
                 () = files.follow(&gate) => {}
                 () = rulebook::follow(&self.args.gate, &self.rulebook) => {}
+                () = self.fields.follow() => {}
             }
         }
         Ok((Some(gate), told))
@@ -183,6 +191,7 @@ impl Running<'_> {
         tokio::select! {
             () = self.end.requested() => {}
             () = rulebook::follow(&self.args.gate, &self.rulebook) => {}
+            () = self.fields.follow() => {}
         }
         Ok(())
     }

@@ -1,0 +1,168 @@
+//! The subcommands of `tidegate definitions`.
+//!
+//! Joins what the hub has with what `definitions` decides, and turns the end into an exit status. Writes only after every definition
+//! was judged, and nothing when one of them is refused.
+
+use std::process::ExitCode;
+
+use serde_json::Value;
+
+use super::hub::{Definitions, cannot_write};
+use super::{ApplyArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
+use crate::cli::print::{complain, print};
+use crate::cli::{CliError, Form};
+use crate::definitions::{
+    DefinitionPlan, Reversal, Surroundings, applied_text, extended, json, plan, plan_text, revert,
+    revert_text,
+};
+use crate::field::Shown;
+
+/// What a running program has to be told.
+const RESTART: &str =
+    "restart `tidegate serve` where it runs: it does not write again what the hub has dropped once";
+
+pub(in crate::cli) fn run(command: &DefinitionsCommand) -> Result<ExitCode, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| CliError::Act {
+            act: "start the runtime",
+            source: source.into(),
+        })?;
+    runtime.block_on(async {
+        match command {
+            DefinitionsCommand::Plan(args) => planned(args).await,
+            DefinitionsCommand::Apply(args) => applied(args).await,
+            DefinitionsCommand::Revert(args) => reverted(args).await,
+        }
+    })
+}
+
+/// What the hub has, and what is to be done about it.
+struct Looked {
+    plans: Vec<DefinitionPlan>,
+    ours: Vec<Value>,
+    around: Surroundings,
+    absent: Vec<String>,
+}
+
+impl Looked {
+    async fn at(hub: &Definitions) -> Result<Self, CliError> {
+        let (mut live, mut ours_found, mut absent) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, ours) in extended() {
+            match hub.read(&name).await? {
+                Some(found) => {
+                    live.push(found);
+                    ours_found.push(ours);
+                }
+                None => absent.push(name),
+            }
+        }
+        if live.is_empty() {
+            return Err(nothing_there());
+        }
+        let around = hub.surroundings(&live).await?;
+        let pairs = live.iter().zip(&ours_found);
+        Ok(Self {
+            plans: pairs.map(|(live, ours)| plan(live, ours, &around)).collect(),
+            ours: ours_found,
+            around,
+            absent,
+        })
+    }
+
+    fn is_refused(&self) -> bool {
+        self.plans.iter().any(|plan| !plan.hazards.is_empty())
+    }
+
+    fn page(&self) -> String {
+        let mut page: String = self.plans.iter().map(plan_text).collect();
+        let absent = self.absent.iter();
+        page.extend(absent.map(|name| format!("{name}\n  absent    the hub has no such definition\n")));
+        page
+    }
+}
+
+fn nothing_there() -> CliError {
+    CliError::Refused(
+        "the hub has no definition of Open Cluster Management's add-on kinds; for a hub without it: \
+         `tidegate crds --for-hub-without-ocm`"
+            .into(),
+    )
+}
+
+async fn planned(args: &DefinitionsPlanArgs) -> Result<ExitCode, CliError> {
+    let hub = Definitions::of(args.kubeconfig.as_deref()).await?;
+    let looked = Looked::at(&hub).await?;
+    match args.output {
+        Form::Text => print(&Shown::page(&looked.page()))?,
+        Form::Json => {
+            let page = json(&looked.plans, &looked.absent);
+            print(&Shown::json(&format!("{page:#}\n")))?;
+        }
+    }
+    Ok(ExitCode::from(u8::from(looked.is_refused())))
+}
+
+async fn applied(args: &ApplyArgs) -> Result<ExitCode, CliError> {
+    let hub = Definitions::of(args.kubeconfig.as_deref()).await?;
+    let looked = Looked::at(&hub).await?;
+    if looked.is_refused() {
+        print(&Shown::page(&looked.page()))?;
+        complain(&Shown::line(
+            "tidegate: nothing is changed: see what is REFUSED above",
+        ));
+        return Ok(ExitCode::from(1));
+    }
+    let done = if args.dry_run { "would add" } else { "added" };
+    for (plan, ours) in looked.plans.iter().zip(&looked.ours) {
+        if !plan.patch.is_empty() {
+            let stored = hub.patch(&plan.name, &plan.patch, args.dry_run).await?;
+            verified(&stored, ours, &looked.around)?;
+        }
+        print(&Shown::page(&applied_text(plan, done)))?;
+    }
+    if !args.dry_run && looked.plans.iter().any(|plan| !plan.patch.is_empty()) {
+        print(&Shown::line(RESTART))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Looks whether the hub keeps what it was sent: what it keeps in another form would never be taken out again.
+fn verified(stored: &Value, ours: &Value, around: &Surroundings) -> Result<(), CliError> {
+    let after = plan(stored, ours, around);
+    let Some(first) = after.pending().next() else {
+        return Ok(());
+    };
+    let words = format!(
+        "{}: {} is not there as it was sent; see `tidegate definitions plan`",
+        after.name, first.path
+    );
+    Err(cannot_write(words.into()))
+}
+
+async fn reverted(args: &RevertArgs) -> Result<ExitCode, CliError> {
+    let hub = Definitions::of(args.kubeconfig.as_deref()).await?;
+    let done = if args.dry_run {
+        "would take out"
+    } else {
+        "took out"
+    };
+    let (mut seen, mut is_whole) = (false, true);
+    for (name, _) in extended() {
+        let Some(live) = hub.read(&name).await? else {
+            continue;
+        };
+        seen = true;
+        let reversal: Reversal = revert(&live);
+        if !reversal.patch.is_empty() {
+            hub.patch(&name, &reversal.patch, args.dry_run).await?;
+        }
+        is_whole &= reversal.stays.is_empty() && reversal.hazard.is_none();
+        print(&Shown::page(&revert_text(&reversal, done)))?;
+    }
+    if !seen {
+        return Err(nothing_there());
+    }
+    Ok(ExitCode::from(u8::from(!is_whole)))
+}
