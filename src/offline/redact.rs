@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::find::Finder;
 use super::secret::{TEXT, cleaned, is_sensitive, is_variable};
 use crate::hash::SpecHash;
+use crate::snapshot::{Kind, trim_owners};
 
 /// Stands for a value of a Secret: base64, as its schema wants.
 const VALUE: &str = "cmVkYWN0ZWQ=";
@@ -52,10 +53,23 @@ pub(super) fn strip(objects: &mut [Value]) {
 }
 
 fn bookkeeping(object: &mut Value) {
+    // Who owns what of an add-on on a cluster is what its plan asks about.
+    let owners = is_instance(object).then(|| {
+        let mut copy = object.clone();
+        trim_owners(&mut copy);
+        copy.pointer_mut("/metadata/managedFields").map(Value::take)
+    });
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
         metadata.remove("selfLink");
+        if let Some(owners) = owners.flatten() {
+            metadata.insert("managedFields".to_owned(), owners);
+        }
     }
+}
+
+fn is_instance(object: &Value) -> bool {
+    object.get("kind").and_then(Value::as_str) == Some(Kind::Instance.address().kind)
 }
 
 fn replace_all(objects: &mut [Value], finder: &Finder) {

@@ -33,6 +33,8 @@ fn grade(on: &WaitOn) -> Grade {
         Grade::Waits(Some(*due))
     } else if matches!(on, WaitOn::ClusterDeletion) {
         Grade::Waits(None)
+    } else if matches!(on, WaitOn::Adopted(_)) {
+        Grade::Meant
     } else if matches!(on, WaitOn::OptedOut) {
         Grade::Absent
     } else {
@@ -80,6 +82,7 @@ fn rank(on: &WaitOn) -> u8 {
         | WaitOn::NoLabelSelector
         | WaitOn::Acceptance
         | WaitOn::OptedOut
+        | WaitOn::Adopted(_)
         | WaitOn::Grace(_)
         | WaitOn::RemovalBudget(..)
         | WaitOn::Reason(..)
@@ -105,6 +108,7 @@ fn doc(on: &WaitOn) -> &'static CauseDoc {
         WaitOn::InstallStrategy(_) | WaitOn::LabelSelector(_) | WaitOn::NoLabelSelector => causes::STRATEGY,
         WaitOn::Acceptance => causes::NOT_ACCEPTED,
         WaitOn::OptedOut => causes::OPTED_OUT,
+        WaitOn::Adopted(_) => causes::ADOPTED,
         WaitOn::Grace(_) => causes::GRACE,
         WaitOn::RemovalBudget(..) | WaitOn::Absences(..) => causes::REMOVAL_HELD,
         WaitOn::Reason(..) => causes::REMOVAL_UNCONFIRMED,
