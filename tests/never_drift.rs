@@ -2,9 +2,10 @@
 //! defaults of the gate, the defaults of the definitions and the controllers have had their say.
 //!
 //! The tools are emulated by their published algorithms (`tools.rs`) against the dev hub with the gate registered. Decides
-//! nothing about `kubectl`; the black-box tests do.
+//! nothing about `kubectl`; the black-box tests do. What the planner made and a tool takes over is in `takeover.rs`.
 
 mod scene;
+mod takeover;
 mod tools;
 
 use serde_json::{Value, json};

@@ -117,7 +117,8 @@ fn replaced(view: &View<'_>, plan: &Plan, object: &ObjectKey, patch: &Value) -> 
             .or_else(|| grants::held(view, object, patch))
             .or_else(|| grants::changed(view, object, patch))
     } else if object.kind == Kind::Instance {
-        patch.get("spec").and_then(|spec| respecified(view, object, spec))
+        let respecified = patch.get("spec").and_then(|spec| respecified(view, object, spec));
+        respecified.or_else(|| annotated(view, object, patch))
     } else if object.kind == Kind::Work {
         if is_forsaken(view, object) {
             return None;
@@ -144,13 +145,24 @@ fn is_forsaken(view: &View<'_>, work: &ObjectKey) -> bool {
     view.cluster(&work.namespace).is_none()
 }
 
-/// Only a version that a placement gave may be written again: one that equals what was recorded when it was given.
+/// An annotation that another field manager owns is never written, and never taken away.
+fn annotated(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'static str> {
+    let claims = &view.instance(&object.namespace)?.claims;
+    let written = patch.pointer("/metadata/annotations")?.as_object()?;
+    let is_theirs = claims.annotations.iter().any(|key| written.contains_key(&**key));
+    is_theirs.then_some("another field manager owns the annotation")
+}
+
+/// Only a version that a placement gave may be written again: one that equals what was recorded when it was given, and that no other
+/// field manager owns.
 fn respecified(view: &View<'_>, object: &ObjectKey, spec: &Value) -> Option<&'static str> {
     let only_version = spec
         .as_object()
         .is_some_and(|fields| fields.keys().eq(["desiredVersion"]));
     let is_given = view.instance(&object.namespace).is_some_and(|instance| {
-        !instance.installed_by.is_empty() && instance.desired_version == instance.given_version
+        !instance.installed_by.is_empty()
+            && instance.desired_version == instance.given_version
+            && !instance.claims.version
     });
     (!only_version || !is_given).then_some("the spec of an instance belongs to its user")
 }
@@ -281,6 +293,8 @@ fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static st
         Some("this install strategy deletes no instances")
     } else if instance.installed_by.is_empty() {
         Some("a human made it")
+    } else if !instance.claims.adopter.is_empty() {
+        Some("another field manager applies it")
     } else if declined {
         None
     } else if selects(view, object) {
