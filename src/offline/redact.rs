@@ -371,6 +371,21 @@ mod tests {
     }
 
     #[test]
+    fn of_an_add_on_on_a_cluster_it_is_kept_who_applies_it() {
+        let fields = json!({"f:spec": {"f:installNamespace": {}}});
+        let entry = json!({"manager": "flux", "operation": "Apply", "time": "2030-01-01T00:00:00Z", "fieldsV1": fields});
+        let status = json!({"manager": "registration", "operation": "Update", "subresource": "status"});
+        let annotations = json!({LAST_APPLIED: "{\"spec\": {\"desiredVersion\": \"v1\"}}"});
+        let object = stripped(&json!({"kind": "ManagedClusterAddOn",
+            "metadata": {"managedFields": [entry, status], "annotations": annotations}}));
+        let version = json!({"f:spec": {"f:desiredVersion": {}}});
+        let kept = json!({"annotations": {}, "managedFields": [
+            {"manager": "flux", "operation": "Apply", "fieldsV1": {}},
+            {"manager": "kubectl apply", "operation": "Apply", "fieldsV1": version}]});
+        assert_eq!(object["metadata"], kept);
+    }
+
+    #[test]
     fn secrets_keep_their_keys_and_nothing_else() {
         let object = stripped(
             &json!({"metadata": {"managedFields": [1], "annotations": {LAST_APPLIED: "x", "a": "b"}},

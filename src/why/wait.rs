@@ -66,6 +66,8 @@ pub(super) fn is_about_the_agent(on: &WaitOn) -> bool {
 
 fn rank(on: &WaitOn) -> u8 {
     match on {
+        // What is as it was meant hides nothing.
+        WaitOn::Adopted(_) => 3,
         WaitOn::Agent(_) => 2,
         WaitOn::Rollout(_) | WaitOn::Content(_) | WaitOn::Label => 1,
         WaitOn::Placement(..)
@@ -82,7 +84,6 @@ fn rank(on: &WaitOn) -> u8 {
         | WaitOn::NoLabelSelector
         | WaitOn::Acceptance
         | WaitOn::OptedOut
-        | WaitOn::Adopted(_)
         | WaitOn::Grace(_)
         | WaitOn::RemovalBudget(..)
         | WaitOn::Reason(..)

@@ -129,7 +129,8 @@ fn hasty(
     (!over.is_empty()).then_some((over, sentence))
 }
 
-/// Whether an instance stays: what nothing selects any more goes, unless a human made it or another field manager applies it, and takes part in nothing.
+/// Whether an instance stays: what nothing selects any more goes, unless a human made it or another field manager applies it, and
+/// takes part in nothing.
 fn stays(view: &View<'_>, homes: &Homes<'_>, instance: &Instance) -> bool {
     let cluster = &instance.cluster;
     let selected = match &view.addon.strategy {
