@@ -158,17 +158,13 @@ impl Scene {
         }
     }
 
-    /// Applies with a tool; where somebody else was faster, as often as it takes.
+    /// Applies with a tool; where somebody else was faster, a second time.
     pub(crate) async fn sync(&self, tool: &dyn Tool, manifest: &Value) {
-        loop {
-            match self.try_to_apply(tool, manifest).await {
-                Err(kube::Error::Api(status)) if status.code == 409 => {}
-                outcome => {
-                    plain(outcome, manifest);
-                    return;
-                }
-            }
+        let mut outcome = self.try_to_apply(tool, manifest).await;
+        if matches!(&outcome, Err(kube::Error::Api(status)) if status.code == 409) {
+            outcome = self.try_to_apply(tool, manifest).await;
         }
+        plain(outcome, manifest);
     }
 
     /// Applies with a tool in its force mode.
