@@ -271,81 +271,78 @@ mod tests {
         );
     }
 
+    /// Manager, operation, subresource, fields, and what they are worth.
+    const ROWS: [(&str, &str, &str, &[&str], &str); 20] = [
+        (
+            "tidegate",
+            "Update",
+            "",
+            &["spec.desiredVersion", "values", terms::INSTALLED_BY],
+            "|",
+        ),
+        ("tidegate", "Apply", "", &["spec.desiredVersion"], "|"),
+        ("registration", "Update", "status", &["status"], "|"),
+        ("klusterlet-agent", "Apply", "status", &["status", "note"], "|"),
+        (
+            "kube-controller-manager",
+            "Update",
+            "",
+            &["finalizers", "owners"],
+            "|",
+        ),
+        (
+            "addon-framework",
+            "Update",
+            "",
+            &["finalizers", "note", "label"],
+            "|",
+        ),
+        ("some-operator", "Apply", "", &["finalizers", "owners"], "|"),
+        ("old-agent", "Update", "", &["status"], "|"),
+        (
+            "before-first-apply",
+            "Update",
+            "",
+            &["spec.desiredVersion", "values"],
+            "|",
+        ),
+        ("flux", "Apply", "", &["spec"], "flux|"),
+        ("flux", "Apply", "", &["label"], "flux|"),
+        ("flux", "Apply", "", &["note"], "flux|"),
+        ("flux", "Apply", "", &[], "flux|"),
+        (
+            "flux",
+            "Apply",
+            "",
+            &["spec.desiredVersion", "values"],
+            "flux| version values",
+        ),
+        (
+            "flux",
+            "Apply",
+            "",
+            &["spec", terms::INSTALLED_BY],
+            "flux| tidegate.io/installed-by",
+        ),
+        (
+            "kubectl-edit",
+            "Update",
+            "",
+            &["spec.desiredVersion"],
+            "| version",
+        ),
+        ("kubectl-edit", "Update", "", &["spec.configs", "label"], "|"),
+        ("kubectl-annotate", "Update", "", &["values", "note"], "| values"),
+        ("kubectl-annotate", "Update", "", &[terms::INSTALLED_BY], "|"),
+        ("addon", "Update", "", &["values"], "|"),
+    ];
+
     #[test]
     fn who_applies_an_object_adopts_it_and_who_edits_it_owns_fields() {
-        let none = json!({});
-        let mark = terms::INSTALLED_BY;
-        let rows: [(&str, &str, &str, &[&str], &str); 20] = [
-            (
-                "tidegate",
-                "Update",
-                "",
-                &["spec.desiredVersion", "values", mark],
-                "|",
-            ),
-            ("tidegate", "Apply", "", &["spec.desiredVersion"], "|"),
-            ("registration", "Update", "status", &["status"], "|"),
-            ("klusterlet-agent", "Apply", "status", &["status", "note"], "|"),
-            (
-                "kube-controller-manager",
-                "Update",
-                "",
-                &["finalizers", "owners"],
-                "|",
-            ),
-            (
-                "addon-framework",
-                "Update",
-                "",
-                &["finalizers", "note", "label"],
-                "|",
-            ),
-            ("some-operator", "Apply", "", &["finalizers", "owners"], "|"),
-            ("old-agent", "Update", "", &["status"], "|"),
-            (
-                "before-first-apply",
-                "Update",
-                "",
-                &["spec.desiredVersion", "values"],
-                "|",
-            ),
-            ("flux", "Apply", "", &["spec"], "flux|"),
-            ("flux", "Apply", "", &["label"], "flux|"),
-            ("flux", "Apply", "", &["note"], "flux|"),
-            ("flux", "Apply", "", &[], "flux|"),
-            (
-                "flux",
-                "Apply",
-                "",
-                &["spec.desiredVersion", "values"],
-                "flux| version values",
-            ),
-            (
-                "flux",
-                "Apply",
-                "",
-                &["spec", mark],
-                "flux| tidegate.io/installed-by",
-            ),
-            (
-                "kubectl-edit",
-                "Update",
-                "",
-                &["spec.desiredVersion"],
-                "| version",
-            ),
-            ("kubectl-edit", "Update", "", &["spec.configs", "label"], "|"),
-            ("kubectl-annotate", "Update", "", &["values", "note"], "| values"),
-            ("kubectl-annotate", "Update", "", &[mark], "|"),
-            ("addon", "Update", "", &["values"], "|"),
-        ];
-        for (manager, operation, subresource, fields, expected) in rows {
+        for (manager, operation, subresource, fields, expected) in ROWS {
             let entries = [entry(manager, operation, subresource, fields)];
-            check(
-                &object(&entries, &none),
-                expected,
-                &format!("{manager} {operation} {subresource} {fields:?}"),
-            );
+            let why = format!("{manager} {operation} {subresource} {fields:?}");
+            check(&object(&entries, &json!({})), expected, &why);
         }
     }
 
