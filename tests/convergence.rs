@@ -174,6 +174,7 @@ fn bugs_that_are_put_in_are_found() {
         Mutant::ForgetFailures,
         Mutant::ForgetAbsent,
         Mutant::PruneHandMade,
+        Mutant::ForgetOwners,
         Mutant::Hurry,
     ];
     for bug in bugs {

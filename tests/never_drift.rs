@@ -1,10 +1,12 @@
 //! The gate never causes drift: what Git says and what the hub shows are the same to every GitOps tool, before and after the
 //! defaults of the gate, the defaults of the definitions and the controllers have had their say.
 //!
-//! The tools are emulated by their published algorithms (`tools.rs`) against the dev hub with the gate registered. Decides
-//! nothing about `kubectl`; the black-box tests do.
+//! The tools are emulated by their published algorithms (`tools.rs`: gitops-engine as of Argo CD 3.6.0; Flux's `pkg/ssa` and the
+//! `cli-utils` below it as kustomize-controller sets them) against the dev hub with the gate registered. Decides
+//! nothing about `kubectl`; the black-box tests do. What the planner made and a tool takes over is in `takeover.rs`.
 
 mod scene;
+mod takeover;
 mod tools;
 
 use serde_json::{Value, json};

@@ -48,6 +48,7 @@ fn literals(text: &str) -> impl Iterator<Item = &str> {
 /// Words in capitals that are no reasons: kinds, types of conditions, values of fields, and words of events and of plans.
 const NO_REASONS: &[&str] = &[
     "AddOnPolicy",
+    "Adopted",
     "Apply",
     "Approved",
     "Assigned",

@@ -66,6 +66,8 @@ terms! {
         "RolloutStrategyInvalid": "A rollout strategy has no meaning. Clusters keep what they have until it is corrected.";
         "PlacementNotFound": "A placement that the add-on names does not exist.";
         "PlacementNotDecided": "Nobody has decided the placement, so nobody knows whose turn it is.";
+        "AppliedByOthers": "Adopted: somebody else applies the ManagedClusterAddOn. Its fields are theirs, and no install strategy takes it away.";
+        "NotSelected": "Adopted: nothing selects the cluster, and the add-on stays because somebody else applies it. The message says how to let it go.";
         "DecisionNotFound": "The placement exists, but has no decisions yet. See its conditions and the bindings of its namespace.";
         "ClusterNotFound": "The ManagedCluster does not exist or is being deleted.";
         "WaitingForManifestApplied": "The program that deploys the add-on has not said that the works are written.";
@@ -145,10 +147,10 @@ terms! {
         "tidegate.io/hook-timeout-policy": "On a ManagedClusterAddOn: `release` or `block`, for the time after the hook time-out.";
         "tidegate.io/hook-failed": "On a ManagedClusterAddOn that is being deleted, written by the controllers: how often its hooks have failed, and when last.";
         "tidegate.io/hook-of": "On a ManifestWork of hooks, written by the controllers: the uid of the ManagedClusterAddOn that they run for.";
-        "tidegate.io/installed-by": "On a ManagedClusterAddOn, written by the controllers: the placement that gave it, or `label-selector`. Only add-ons with this mark are taken away again.";
+        "tidegate.io/installed-by": "On a ManagedClusterAddOn, written by the controllers: the placement that gave it, or `label-selector`. Only add-ons with this mark are taken away again, and none that somebody else applies.";
         "tidegate.io/deselected-at": "On a ManagedClusterAddOn, written by the controllers: since when nothing selects its cluster. It goes when the decision grace is over.";
         "tidegate.io/copied-annotations": "On a ManagedClusterAddOn, written by the controllers: which annotations came from its cluster.";
-        "tidegate.io/given-version": "On a ManagedClusterAddOn, written by the controllers: the version that its placement gave. While spec.desiredVersion is the same, it follows the placement.";
+        "tidegate.io/given-version": "On a ManagedClusterAddOn, written by the controllers: the version that its placement gave. While spec.desiredVersion is the same and nobody else owns it, it follows the placement.";
         "tidegate.io/signs-for": "On a Secret with a signer's certificate and key: the add-ons, separated by commas, that it may sign for.";
         "tidegate.io/audit-content": "On a report of the audit: a digest of what it says.";
         "tidegate.io/audit-left-out": "On a report of the audit: how many findings did not fit.";

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::find::Finder;
 use super::secret::{TEXT, cleaned, is_sensitive, is_variable};
 use crate::hash::SpecHash;
+use crate::snapshot::{Kind, trim_owners};
 
 /// Stands for a value of a Secret: base64, as its schema wants.
 const VALUE: &str = "cmVkYWN0ZWQ=";
@@ -52,10 +53,23 @@ pub(super) fn strip(objects: &mut [Value]) {
 }
 
 fn bookkeeping(object: &mut Value) {
+    // Who owns what of an add-on on a cluster is what its plan asks about.
+    let owners = is_instance(object).then(|| {
+        let mut copy = object.clone();
+        trim_owners(&mut copy);
+        copy.pointer_mut("/metadata/managedFields").map(Value::take)
+    });
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
         metadata.remove("selfLink");
+        if let Some(owners) = owners.flatten() {
+            metadata.insert("managedFields".to_owned(), owners);
+        }
     }
+}
+
+fn is_instance(object: &Value) -> bool {
+    object.get("kind").and_then(Value::as_str) == Some(Kind::Instance.address().kind)
 }
 
 fn replace_all(objects: &mut [Value], finder: &Finder) {
@@ -354,6 +368,21 @@ mod tests {
         strip(&mut objects);
         let [object] = objects;
         object
+    }
+
+    #[test]
+    fn of_an_add_on_on_a_cluster_it_is_kept_who_applies_it() {
+        let fields = json!({"f:spec": {"f:installNamespace": {}}});
+        let entry = json!({"manager": "flux", "operation": "Apply", "time": "2030-01-01T00:00:00Z", "fieldsV1": fields});
+        let status = json!({"manager": "registration", "operation": "Update", "subresource": "status"});
+        let annotations = json!({LAST_APPLIED: "{\"spec\": {\"desiredVersion\": \"v1\"}}"});
+        let object = stripped(&json!({"kind": "ManagedClusterAddOn",
+            "metadata": {"managedFields": [entry, status], "annotations": annotations}}));
+        let version = json!({"f:spec": {"f:desiredVersion": {}}});
+        let kept = json!({"annotations": {}, "managedFields": [
+            {"manager": "flux", "operation": "Apply", "fieldsV1": {}},
+            {"manager": "kubectl apply", "operation": "Apply", "fieldsV1": version}]});
+        assert_eq!(object["metadata"], kept);
     }
 
     #[test]

@@ -115,7 +115,7 @@ fn managed(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Heard) {
     let mut census = Census::new(membership.missing, others);
     census.holding = membership.holding;
     census.unmade = membership.unmade;
-    let mut rounds = Rounds::new(view, &configs, now);
+    let mut rounds = Rounds::new(view, &configs, &membership.kept, now);
     for member in &rollout.members {
         if let Some(standing) = rounds.see_to(member) {
             census.add(&member.instance.cluster, standing);

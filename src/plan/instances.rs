@@ -2,6 +2,8 @@
 //!
 //! Decides the order of the writes of one instance. Never decides about the add-on as a whole.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use super::census::InstanceTally;
@@ -10,7 +12,7 @@ use super::rollout::Member;
 use super::settled::{Heard, Quiet};
 use super::types::{Plan, Wait, earliest};
 use super::{diff, hook, hook_body, progress, registration, render_cache, uninstall};
-use crate::snapshot::View;
+use crate::snapshot::{Name, View};
 
 /// Goes round the instances of an add-on.
 #[derive(Debug)]
@@ -29,7 +31,12 @@ pub(super) struct Rounds<'v> {
 }
 
 impl<'v> Rounds<'v> {
-    pub(super) fn new(view: &'v View<'v>, configs: &'v Configs, now: Timestamp) -> Self {
+    pub(super) fn new(
+        view: &'v View<'v>,
+        configs: &'v Configs,
+        kept: &'v BTreeSet<Name>,
+        now: Timestamp,
+    ) -> Self {
         let remains = uninstall::remains(view);
         let mut heard = Heard::default();
         for cluster in remains.clusters {
@@ -38,7 +45,7 @@ impl<'v> Rounds<'v> {
         Self {
             view,
             now,
-            reporter: progress::Reporter::new(view, configs, now),
+            reporter: progress::Reporter::new(view, configs, kept, now),
             renderer: render_cache::Renderer::new(view),
             finalizers: hook::Finalizers::new(view),
             registrar: registration::Registrar::new(view),

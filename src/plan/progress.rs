@@ -4,9 +4,11 @@
 //! made in `told.rs`. Never removes what other programs wrote.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use super::adoption;
 use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests, refused};
 use super::change_event::Note;
 use super::conditions::{Wish, merge};
@@ -22,22 +24,30 @@ use super::types::{Wait, WaitOn};
 use super::unreachable;
 use super::version::{self};
 use super::work::{Rendering, superseded};
-use crate::snapshot::{Applied, Condition, ConfigType, Instance, Reference, Status, View};
+use crate::snapshot::{Applied, Condition, ConfigType, Instance, Name, Reference, Status, View};
 
 /// Makes the reports of one instance after the other.
 #[derive(Debug)]
 pub(super) struct Reporter<'v> {
     view: &'v View<'v>,
     configs: &'v Configs,
+    kept: &'v BTreeSet<Name>,
     versions: version::Reader<'v>,
     now: Timestamp,
 }
 
 impl<'v> Reporter<'v> {
-    pub(super) fn new(view: &'v View<'v>, configs: &'v Configs, now: Timestamp) -> Self {
+    /// `kept` are the clusters that nothing selects, and whose instance stays because somebody else applies it.
+    pub(super) fn new(
+        view: &'v View<'v>,
+        configs: &'v Configs,
+        kept: &'v BTreeSet<Name>,
+        now: Timestamp,
+    ) -> Self {
         Self {
             view,
             configs,
+            kept,
             versions: version::Reader::new(view),
             now,
         }
@@ -90,6 +100,7 @@ impl<'v> Reporter<'v> {
             },
         };
         wishes.extend(told.wishes());
+        wishes.extend(adoption::adopted(view, instance, self.kept));
         let wishes = stock::bared(view, wishes);
         let deployed = !matches!(rendering, Rendering::NotOurs);
         let conditions = stated(instance, rendering, &wishes, now);
@@ -179,8 +190,8 @@ fn stated<'v>(
 ) -> Cow<'v, [Condition]> {
     let generation = Some(instance.meta.generation);
     let is_stale = |condition: &Condition| {
-        matches!(rendering, Rendering::Bodies(_))
-            && &*condition.reason == RENDERING_FAILED
+        let is_over = matches!(rendering, Rendering::Bodies(_)) && &*condition.reason == RENDERING_FAILED;
+        (is_over || *condition.kind == *adoption::ADOPTED)
             && !wishes.iter().any(|wish| *wish.kind() == *condition.kind)
     };
     if !instance.conditions.iter().any(is_stale) {

@@ -161,6 +161,8 @@ pub enum WaitOn {
     Acceptance,
     /// A selected cluster that has opted out.
     OptedOut,
+    /// Nothing selects the cluster, and the add-on stays: this field manager applies it.
+    Adopted(Name),
     /// Nothing selects the cluster any more; the add-on goes at this time.
     Grace(Timestamp),
     /// More removals than a minute has, of which there are so many; and when there are more.
@@ -237,6 +239,7 @@ impl std::fmt::Display for Wait {
             WaitOn::NoLabelSelector => write!(f, "there is no label selector, so no cluster is selected"),
             WaitOn::Acceptance => write!(f, "the hub has not accepted the cluster"),
             WaitOn::OptedOut => write!(f, "the cluster has opted out"),
+            WaitOn::Adopted(manager) => f.write_str(&adopted(manager)),
             WaitOn::Grace(due) => {
                 write!(
                     f,
@@ -275,6 +278,14 @@ impl std::fmt::Display for Wait {
 
 fn over_budget(limit: usize, more_at: Timestamp) -> String {
     format!("the add-on goes, but no more than {limit} instances go in a minute, the next at {more_at}")
+}
+
+/// Argo CD takes nothing away that has an owner, so that taking it out of Git need not be enough.
+fn adopted(manager: &str) -> String {
+    format!(
+        "nothing selects the cluster, and the add-on stays because {manager} applies it; to let it go, take it out of what {manager} \
+         applies, and delete the ManagedClusterAddOn if it is still there"
+    )
 }
 
 fn unread(object: &ObjectKey, why: &str) -> String {

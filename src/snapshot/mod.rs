@@ -37,6 +37,7 @@ mod view;
 
 pub use content::{DeploymentConfig, NodePlacement, Template};
 pub use copied::*;
+pub use decode::claims::trim_owners;
 pub use events::Event;
 pub use facts::*;
 pub use identity::{Identity, Mark, marks};
@@ -47,7 +48,7 @@ pub use name::{Name, order};
 pub use names::Names;
 pub use parts::{Absence, Answer, ConfigWatchList, Expected, RemovalBudget, Seen, Sight, TypeFault, absence};
 pub use record::{
-    AddOn, Applied, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
+    AddOn, Applied, Claims, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
     DefaultConfig, HashPlace, HookReport, InstallStrategy, Instance, Lifecycle, Meta, OwnerReference, Paused,
     Placement, PlacementUse, Progression, ProgressionReference, Reference, Said, Signal, Status, Work,
     Workload,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::interner::Table;
 use super::name::Name;
-use super::record::{ConfigType, OwnerReference, Reference, Said};
+use super::record::{Claims, ConfigType, OwnerReference, Reference, Said};
 
 /// The tables of what is in use.
 #[derive(Debug, Default)]
@@ -16,6 +16,7 @@ pub struct Names {
     types: Table<[ConfigType]>,
     owners: Table<[OwnerReference]>,
     words: Table<Said>,
+    claims: Table<Claims>,
 }
 
 impl Names {
@@ -42,6 +43,11 @@ impl Names {
     /// Returns the shared copy of what a condition says.
     pub(super) fn share_words(&mut self, said: Said) -> Arc<Said> {
         self.words.share(said)
+    }
+
+    /// Returns the shared copy of what others own.
+    pub(super) fn share_claims(&mut self, claims: Claims) -> Arc<Claims> {
+        self.claims.share(claims)
     }
 
     /// Returns how many texts the table holds.

@@ -12,6 +12,9 @@ pub use crate::api::names::labels::{
     ADDON_NAME, ADDON_NAMESPACE, ADDON_VERSION, CLUSTER_NAME, FEATURE_PREFIX, TOKEN_ADDON_NAME,
 };
 
+/// Name under which the API server records what the controllers write.
+pub const FIELD_MANAGER: &str = "tidegate";
+
 /// Annotation on a `ManagedClusterAddOn` that an install strategy made us create: `<namespace>/<name>` of the placement, or
 /// [`BY_LABELS`]. Only objects with this mark are deleted when nothing selects their cluster any more.
 pub const INSTALLED_BY: &str = "tidegate.io/installed-by";

@@ -96,6 +96,12 @@ causes! {
         "Nothing selects the cluster any more; the add-on is about to go.",
         "It stays for the decision grace, so that a placement that flaps removes nothing. Select the cluster again to keep it.",
         "select the cluster again if the add-on should stay";
+    ADOPTED = "why/adopted",
+        "Nothing selects the cluster, and the add-on stays because somebody else applies it.",
+        "Argo CD, Flux or kubectl applies the ManagedClusterAddOn: it is theirs, whatever our marks say, and an install strategy takes \
+         away only what it gave. A tool that prunes takes it away when it goes out of Git; Argo CD does not, because the \
+         ManagedClusterAddOn has an owner.",
+        "take the ManagedClusterAddOn out of what applies it, then delete it if it is still there";
     REMOVAL_HELD = "why/removal-held",
         "Nothing selects the cluster any more, but the add-on does not go yet.",
         "So many instances would go that something else may be wrong: a selector, a scheduler, or a hub that does not show its \

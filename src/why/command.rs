@@ -128,6 +128,11 @@ pub(super) fn of(cause: &Cause, addon: &str, cluster: Option<&str>) -> String {
             quoted(addon),
             quoted(cluster)
         ),
+        "why/adopted" => format!(
+            "kubectl get managedclusteraddon {} -n {} -o yaml --show-managed-fields",
+            quoted(addon),
+            quoted(cluster)
+        ),
         "why/version-unknown" => versions(),
         "why/pre-delete-hook" => format!(
             "kubectl annotate managedclusteraddon {} -n {} tidegate.io/skip-hooks=true",

@@ -33,6 +33,8 @@ fn grade(on: &WaitOn) -> Grade {
         Grade::Waits(Some(*due))
     } else if matches!(on, WaitOn::ClusterDeletion) {
         Grade::Waits(None)
+    } else if matches!(on, WaitOn::Adopted(_)) {
+        Grade::Meant
     } else if matches!(on, WaitOn::OptedOut) {
         Grade::Absent
     } else {
@@ -64,6 +66,8 @@ pub(super) fn is_about_the_agent(on: &WaitOn) -> bool {
 
 fn rank(on: &WaitOn) -> u8 {
     match on {
+        // What is as it was meant hides nothing.
+        WaitOn::Adopted(_) => 3,
         WaitOn::Agent(_) => 2,
         WaitOn::Rollout(_) | WaitOn::Content(_) | WaitOn::Label => 1,
         WaitOn::Placement(..)
@@ -105,6 +109,7 @@ fn doc(on: &WaitOn) -> &'static CauseDoc {
         WaitOn::InstallStrategy(_) | WaitOn::LabelSelector(_) | WaitOn::NoLabelSelector => causes::STRATEGY,
         WaitOn::Acceptance => causes::NOT_ACCEPTED,
         WaitOn::OptedOut => causes::OPTED_OUT,
+        WaitOn::Adopted(_) => causes::ADOPTED,
         WaitOn::Grace(_) => causes::GRACE,
         WaitOn::RemovalBudget(..) | WaitOn::Absences(..) => causes::REMOVAL_HELD,
         WaitOn::Reason(..) => causes::REMOVAL_UNCONFIRMED,

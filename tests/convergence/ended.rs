@@ -13,7 +13,7 @@ use tidegate::snapshot::{Kind, ObjectKey};
 use super::agents::{Agents, Mood};
 use super::hub::{Hub, Object, is_deleting, text};
 use super::spec::{LABEL, amount_of};
-use super::user::{ADDON, NEWER};
+use super::user::{ADDON, NEWER, is_taken_over};
 
 const MARK: &str = "tidegate.io/installed-by";
 const OPT_OUT: &str = "tidegate.io/opt-out";
@@ -185,7 +185,7 @@ impl<'h> End<'h> {
 
     fn member(&self, key: &'h ObjectKey, object: &'h Object) -> Option<Member<'h>> {
         let cluster = self.cluster(&key.namespace)?;
-        let marked = object["metadata"]["annotations"].get(MARK).is_some();
+        let marked = object["metadata"]["annotations"].get(MARK).is_some() && !is_taken_over(object);
         if is_deleting(object) || (marked && opts_out(cluster)) {
             return None;
         }

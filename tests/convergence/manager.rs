@@ -13,7 +13,7 @@ use tidegate::snapshot::{Event, Expected, Kind, Name, ObjectKey, Settings, Store
 
 use super::hub::{Hub, Object, Part, Refusal, text};
 use super::memos::Memos;
-use super::mutant::{Mutant, hurried, prune_hand_made};
+use super::mutant::{Mutant, misread, prune_hand_made};
 use super::tables::contradiction;
 
 /// How long events are gathered.
@@ -156,21 +156,7 @@ impl Manager {
 
     fn take_in(&mut self, event: Event, now: Timestamp) {
         self.remember(&event);
-        let event = match event {
-            Event::Applied {
-                kind: Kind::AddOn,
-                object,
-            } if self.mutant == Mutant::Hurry => Event::Applied {
-                kind: Kind::AddOn,
-                object: hurried(object),
-            },
-            Event::Listed {
-                kind: Kind::AddOn,
-                objects,
-            } if self.mutant == Mutant::Hurry => Event::Listed {
-                kind: Kind::AddOn,
-                objects: objects.into_iter().map(hurried).collect(),
-            },
+        let event = match misread(event, self.mutant) {
             Event::Listed { kind, objects } if self.mutant == Mutant::ForgetAbsent => {
                 // Every object is taken in, but nothing is found missing.
                 let mut objects = objects;

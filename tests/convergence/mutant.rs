@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use tidegate::plan::{Action, Plan, Revision};
-use tidegate::snapshot::{Kind, Name, ObjectKey};
+use tidegate::snapshot::{Event, Kind, Name, ObjectKey};
 
 /// A bug that is put in on purpose, to show that it is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,12 +26,14 @@ pub(crate) enum Mutant {
     ForgetAbsent,
     /// Takes add-ons away that people made.
     PruneHandMade,
+    /// Does not see who applies an add-on.
+    ForgetOwners,
     /// Takes every rollout for one of all clusters at once.
     Hurry,
 }
 
 /// A store that takes every rollout for one of all clusters at once.
-pub(crate) fn hurried(mut addon: Value) -> Value {
+fn hurried(mut addon: Value) -> Value {
     let placements = addon
         .pointer_mut("/spec/installStrategy/placements")
         .and_then(Value::as_array_mut);
@@ -39,6 +41,32 @@ pub(crate) fn hurried(mut addon: Value) -> Value {
         placement["rolloutStrategy"] = Value::Null;
     }
     addon
+}
+
+/// A watch that drops who applies an add-on.
+fn ownerless(mut instance: Value) -> Value {
+    instance["metadata"]["managedFields"] = Value::Null;
+    instance
+}
+
+/// Returns what a watch that misreads objects makes of an event.
+pub(crate) fn misread(event: Event, mutant: Mutant) -> Event {
+    let (misread, change): (Kind, fn(Value) -> Value) = match mutant {
+        Mutant::Hurry => (Kind::AddOn, hurried),
+        Mutant::ForgetOwners => (Kind::Instance, ownerless),
+        _ => return event,
+    };
+    match event {
+        Event::Applied { kind, object } if kind == misread => Event::Applied {
+            kind,
+            object: change(object),
+        },
+        Event::Listed { kind, objects } if kind == misread => Event::Listed {
+            kind,
+            objects: objects.into_iter().map(change).collect(),
+        },
+        other => other,
+    }
 }
 
 /// A planner that takes add-ons away that people made.

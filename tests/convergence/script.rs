@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::agents::Mood;
 use super::spec::LABEL;
-use super::user::{ADDON, CLUSTERS, Groups, Step, chosen, cluster, config, newer, placement, template};
+use super::user::{
+    ADDON, CLUSTERS, Groups, Step, chosen, cluster, config, newer, placement, taken_over, template,
+};
 
 /// Writes a step in the words of the plan scripts; what they have no word for becomes a comment.
 pub(crate) fn lines(step: &Step) -> Vec<String> {
@@ -23,6 +25,12 @@ pub(crate) fn lines(step: &Step) -> Vec<String> {
         Step::Template(variant, edition) => given("AddOnTemplate", template(*variant, *edition)),
         Step::Newer(edition) => given("AddOnTemplate", newer(*edition)),
         Step::Choose(n, version) => instance(*n, &json!({"desiredVersion": chosen(*version)})),
+        Step::TakeOver(n) => {
+            let mut object = taken_over();
+            object["metadata"]["name"] = json!(ADDON);
+            object["metadata"]["namespace"] = json!(cluster(*n));
+            given("ManagedClusterAddOn", object)
+        }
         Step::Label(n, on) => vec![format!("# label {LABEL}=prod of {}: {on}", cluster(*n))],
         Step::Addon(spec) => given("ClusterManagementAddOn", spec.object()),
         Step::DropAddon => vec![format!("delete ClusterManagementAddOn {ADDON}")],

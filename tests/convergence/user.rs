@@ -56,6 +56,8 @@ pub(crate) enum Step {
     Newer(u32),
     /// The version that a user chooses for a cluster: none, v1 or v2.
     Choose(usize, u8),
+    /// A GitOps tool begins to apply the add-on of a cluster, with a version.
+    TakeOver(usize),
     Label(usize, bool),
     Addon(AddonSpec),
     DropAddon,
@@ -106,7 +108,10 @@ pub(crate) fn random(dice: &mut Dice, clusters: usize, edition: u32) -> Step {
         34 => Step::DropWork(n),
         35 => Step::OptOut(n, dice.happens(60)),
         36 | 37 => Step::Pause(dice.pick(&[0, 0, 1, 2])),
-        38..=40 => Step::Choose(n, dice.pick(&[0, 1, 1, 2])),
+        38..=40 => match dice.pick(&[0, 1, 2, 3, 3]) {
+            3 => Step::TakeOver(n),
+            version => Step::Choose(n, version),
+        },
         41 | 42 => Step::Newer(edition),
         43 | 44 => Step::Label(n, dice.happens(50)),
         _ => Step::Feel(
@@ -151,7 +156,7 @@ pub(crate) fn act(hub: &mut Hub, agents: &mut Agents, step: &Step) {
         Step::Join(n) | Step::Leave(n) | Step::OptOut(n, _) | Step::Label(n, _) | Step::Feel(n, _) => {
             act_on_cluster(hub, agents, &cluster(*n), step);
         }
-        Step::Own(n, _) | Step::Make(n) | Step::DropInstance(n) | Step::Choose(n, _) => {
+        Step::Own(n, _) | Step::Make(n) | Step::DropInstance(n) | Step::Choose(n, _) | Step::TakeOver(n) => {
             act_on_instance(hub, &cluster(*n), step);
         }
         Step::EditWork(n) => edit_works(hub, &cluster(*n)),
@@ -209,6 +214,7 @@ fn act_on_instance(hub: &mut Hub, cluster: &str, step: &Step) {
             let patch = json!({"spec": {"desiredVersion": chosen(*version)}});
             edit(hub, Kind::Instance, cluster, &patch);
         }
+        Step::TakeOver(_) => edit(hub, Kind::Instance, cluster, &taken_over()),
         _ => {}
     }
 }
@@ -344,6 +350,18 @@ pub(crate) fn newer(edition: u32) -> Value {
     let mut template = template(0, edition);
     template["metadata"] = json!({"name": NEWER, "labels": {VERSION: "v2"}});
     template
+}
+
+/// What the hub keeps when a tool applies an add-on with a version.
+pub(crate) fn taken_over() -> Value {
+    let fields = json!({"f:spec": {"f:desiredVersion": {}}});
+    let entry = json!({"manager": "kustomize-controller", "operation": "Apply", "fieldsV1": fields});
+    json!({"metadata": {"managedFields": [entry]}, "spec": {"desiredVersion": chosen(1)}})
+}
+
+/// Returns whether a tool applies an add-on.
+pub(crate) fn is_taken_over(instance: &Value) -> bool {
+    instance.pointer("/metadata/managedFields").is_some()
 }
 
 pub(crate) fn chosen(version: u8) -> Value {

@@ -13,7 +13,7 @@ use tidegate::snapshot::{Kind, ObjectKey};
 use super::hub::{Hub, Object, is_deleting, text};
 use super::manager::{Seen, Tried};
 use super::spec::amount_of;
-use super::user::{ADDON, message_of};
+use super::user::{ADDON, is_taken_over, message_of};
 
 const MARK: &str = "tidegate.io/installed-by";
 const OPT_OUT: &str = "tidegate.io/opt-out";
@@ -39,6 +39,7 @@ pub(crate) fn look(hub: &Hub, tried: &Tried, ordered: bool) -> Result<(), String
     }
     let fault = match &tried.action {
         Action::Delete { .. } if object.kind == Kind::Instance => unmarked(tried),
+        Action::Replace { .. } if object.kind == Kind::Instance => written_over(hub, tried),
         Action::Create { .. } if object.kind == Kind::Instance => leaving(&tried.seen, object),
         Action::Create { .. } | Action::Replace { .. } if object.kind == Kind::Work && ordered => {
             unassigned(hub, object)
@@ -78,7 +79,21 @@ fn unmarked(tried: &Tried) -> Option<String> {
     let goes =
         addon.is_none_or(|addon| is_deleting(addon)) || cluster.is_none_or(|cluster| is_deleting(cluster));
     let marked = before["metadata"]["annotations"].get(MARK).is_some();
-    (!marked && !goes).then(|| "an add-on without the mark was deleted".to_owned())
+    let fault = if is_taken_over(before) {
+        Some("an add-on that somebody else applies was deleted")
+    } else {
+        (!marked).then_some("an add-on without the mark was deleted")
+    };
+    fault.filter(|_| !goes).map(ToOwned::to_owned)
+}
+
+/// The version of an add-on that somebody else applies is theirs.
+fn written_over(hub: &Hub, tried: &Tried) -> Option<String> {
+    let before = tried.before.as_ref().filter(|before| is_taken_over(before))?;
+    let after = hub.get(tried.action.object())?;
+    let version = |one: &Value| text(one, "/spec/desiredVersion").to_owned();
+    (version(before) != version(after))
+        .then(|| "a version that somebody else applies was written over".to_owned())
 }
 
 fn leaving(seen: &Seen, object: &ObjectKey) -> Option<String> {
@@ -330,6 +345,6 @@ fn homes<'s>(seen: &'s Seen, addon: &'s Value) -> BTreeMap<&'s str, Home<'s>> {
 pub(crate) fn marked(hub: &Hub) -> BTreeSet<ObjectKey> {
     let ours = hub
         .of_kind(Kind::Instance)
-        .filter(|(_, one)| one["metadata"]["annotations"].get(MARK).is_some());
+        .filter(|(_, one)| one["metadata"]["annotations"].get(MARK).is_some() && !is_taken_over(one));
     ours.map(|(key, _)| key.clone()).collect()
 }

@@ -18,7 +18,7 @@ use tidegate::controllers::{Tide, TideOptions};
 use tidegate::server::{Authority, Gate, GateOptions};
 use tokio::time::Instant;
 
-use super::tools::Tool;
+use super::tools::{Tool, Trial};
 use crate::testkit::hubs;
 use crate::testkit::waiting::eventually;
 
@@ -135,17 +135,80 @@ impl Scene {
 
     /// Server-side apply, as all GitOps tools do it: by force.
     pub(crate) async fn server_side(&self, manifest: &Value, manager: &str, dry_run: bool) -> Value {
+        plain(self.try_server_side(manifest, manager, dry_run).await, manifest)
+    }
+
+    async fn try_server_side(
+        &self,
+        manifest: &Value,
+        manager: &str,
+        dry_run: bool,
+    ) -> kube::Result<DynamicObject> {
         let mut params = PatchParams::apply(manager).force();
         params.dry_run = dry_run;
-        let outcome = self
-            .api(manifest)
+        self.api(manifest)
             .patch(name(manifest), &params, &Patch::Apply(manifest))
-            .await;
-        plain(outcome, manifest)
+            .await
+    }
+
+    async fn try_to_apply(&self, tool: &dyn Tool, manifest: &Value) -> kube::Result<DynamicObject> {
+        match tool.manager() {
+            Some(manager) => self.try_server_side(manifest, manager, false).await,
+            None => self.try_client_side(manifest).await,
+        }
+    }
+
+    /// Applies with a tool; where somebody else was faster, a second time.
+    pub(crate) async fn sync(&self, tool: &dyn Tool, manifest: &Value) {
+        let mut outcome = self.try_to_apply(tool, manifest).await;
+        if matches!(&outcome, Err(kube::Error::Api(status)) if status.code == 409) {
+            outcome = self.try_to_apply(tool, manifest).await;
+        }
+        plain(outcome, manifest);
+    }
+
+    /// Applies with a tool in its force mode.
+    pub(crate) async fn forced(&self, tool: &dyn Tool, manifest: &Value) -> Trial {
+        match self.try_to_apply(tool, manifest).await {
+            Ok(_) => Trial::Applied,
+            Err(kube::Error::Api(status)) if tool.deletes_after(status.code) => {
+                self.delete(manifest).await;
+                drop(self.try_to_apply(tool, manifest).await);
+                Trial::DeletedFirst
+            }
+            Err(_) => Trial::Refused,
+        }
+    }
+
+    /// Lets a tool take away what Git does not have any more; returns whether it does.
+    pub(crate) async fn prune(&self, tool: &dyn Tool, manifest: &Value) -> bool {
+        let pruned = tool.prunes(&self.live(manifest).await);
+        if pruned {
+            self.delete(manifest).await;
+        }
+        pruned
+    }
+
+    /// Deletes the object of a manifest.
+    pub(crate) async fn delete(&self, manifest: &Value) {
+        let api = self.api(manifest);
+        let gone = api.delete(name(manifest), &DeleteParams::default()).await;
+        assert!(gone.is_ok(), "{gone:?}");
+    }
+
+    /// Returns the object of a manifest, if it is there.
+    pub(crate) async fn there(&self, manifest: &Value) -> Option<Value> {
+        let found = self.api(manifest).get_opt(name(manifest)).await;
+        let found = found.expect("the hub answers");
+        found.map(|found| serde_json::to_value(found).expect("an object is JSON"))
     }
 
     /// Client-side apply: what was applied last is kept in an annotation, and lists are replaced.
     async fn client_side(&self, manifest: &Value) {
+        plain(self.try_client_side(manifest).await, manifest);
+    }
+
+    async fn try_client_side(&self, manifest: &Value) -> kube::Result<DynamicObject> {
         let mut wanted = manifest.clone();
         wanted["metadata"]["annotations"][LAST_APPLIED] = json!(manifest.to_string());
         let api = self.api(manifest);
@@ -164,12 +227,9 @@ impl Scene {
                 field_manager: params.field_manager,
                 ..PostParams::default()
             };
-            plain(api.create(&params, &object).await, manifest);
+            api.create(&params, &object).await
         } else {
-            plain(
-                api.patch(name(manifest), &params, &Patch::Merge(wanted)).await,
-                manifest,
-            );
+            api.patch(name(manifest), &params, &Patch::Merge(wanted)).await
         }
     }
 

@@ -1,6 +1,8 @@
 //! How GitOps tools decide whether an object differs from its manifest.
 //!
-//! The algorithms are those of the tools, without their caches and their opt-outs. Sends nothing.
+//! The algorithms are those of the tools, without their caches and their opt-outs: gitops-engine as of Argo CD 3.6.0 (three-way and
+//! server-side diff, what counts as managed in its cluster cache, kubectl's apply), and Flux's `pkg/ssa` with the options of
+//! kustomize-controller (apply, diff, inventory). Sends nothing.
 
 use serde_json::{Map, Value};
 
@@ -11,8 +13,25 @@ pub(crate) trait Tool: Sync {
     /// The field manager under which it applies on the server; `None` for client-side apply.
     fn manager(&self) -> Option<&'static str>;
 
+    /// Returns whether an object that is not in Git any more is taken away.
+    fn prunes(&self, live: &Value) -> bool;
+
+    /// Returns whether a force mode deletes an object and creates it anew where an update is answered with a code.
+    fn deletes_after(&self, code: u16) -> bool;
+
     /// Returns what differs; `predicted` is the answer to a server-side dry run, with owners.
     fn difference(&self, manifest: &Value, live: &Value, predicted: &Value) -> Option<String>;
+}
+
+/// What became of an apply with a force mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trial {
+    /// The object is as Git says.
+    Applied,
+    /// The object was deleted first.
+    DeletedFirst,
+    /// Nothing happened.
+    Refused,
 }
 
 /// Argo CD's default: a three-way comparison of Git, the object, and what was applied last.
@@ -27,9 +46,24 @@ pub(crate) struct ArgoServerSide {
 /// Flux: the answer to a dry run is compared with the object.
 pub(crate) struct Flux;
 
+/// Argo CD's cluster cache takes only objects without owners for its own where Git does not have them.
+fn has_no_owner(live: &Value) -> bool {
+    let owners = live["metadata"]["ownerReferences"].as_array();
+    owners.is_none_or(Vec::is_empty)
+}
+
 impl Tool for Argo {
     fn manager(&self) -> Option<&'static str> {
         None
+    }
+
+    fn prunes(&self, live: &Value) -> bool {
+        has_no_owner(live)
+    }
+
+    fn deletes_after(&self, code: u16) -> bool {
+        // `Force=true` is kubectl's `--force`: after a conflict and after whatever is invalid.
+        matches!(code, 409 | 422)
     }
 
     fn difference(&self, manifest: &Value, live: &Value, _: &Value) -> Option<String> {
@@ -50,6 +84,15 @@ impl Tool for Argo {
 impl Tool for ArgoServerSide {
     fn manager(&self) -> Option<&'static str> {
         Some("argocd-controller")
+    }
+
+    fn prunes(&self, live: &Value) -> bool {
+        has_no_owner(live)
+    }
+
+    fn deletes_after(&self, _: u16) -> bool {
+        // kubectl refuses `--force` together with `--server-side`.
+        false
     }
 
     fn difference(&self, _: &Value, live: &Value, predicted: &Value) -> Option<String> {
@@ -74,6 +117,16 @@ impl Tool for ArgoServerSide {
 impl Tool for Flux {
     fn manager(&self) -> Option<&'static str> {
         Some("kustomize-controller")
+    }
+
+    fn prunes(&self, _: &Value) -> bool {
+        // What was in the inventory and is no more goes, whoever owns it.
+        true
+    }
+
+    fn deletes_after(&self, code: u16) -> bool {
+        // `spec.force`: whatever is invalid counts as an immutable field.
+        code == 422
     }
 
     fn difference(&self, _: &Value, live: &Value, predicted: &Value) -> Option<String> {

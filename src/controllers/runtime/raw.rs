@@ -10,7 +10,7 @@ use kube::core::{ApiResource, DynamicResourceScope};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::snapshot::{Address, Kind};
+use crate::snapshot::{Address, Kind, trim_owners};
 
 /// Annotation in which `kubectl apply` keeps a copy of the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -19,7 +19,7 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 #[derive(Debug, Clone)]
 pub(in crate::controllers) struct Raw {
     meta: ObjectMeta,
-    /// The object without managed fields.
+    /// The object without managed fields; those of an add-on on a cluster are there as far as plans ask about them.
     pub(in crate::controllers) object: Value,
 }
 
@@ -71,7 +71,10 @@ fn identity(object: &Value) -> ObjectMeta {
 impl<'de> Deserialize<'de> for Raw {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut object = Value::deserialize(deserializer)?;
-        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        // Every item of a list of custom resources says its kind.
+        if object.get("kind").and_then(Value::as_str) == Some(Kind::Instance.address().kind) {
+            trim_owners(&mut object);
+        } else if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("managedFields");
             if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
                 annotations.remove(LAST_APPLIED);
@@ -129,5 +132,19 @@ mod tests {
         assert_eq!(raw.meta().name.as_deref(), Some("x"));
         assert_eq!(raw.meta().resource_version.as_deref(), Some("7"));
         assert_eq!(raw.object.pointer("/metadata/managedFields"), None);
+    }
+
+    #[test]
+    fn only_of_an_add_on_on_a_cluster_it_is_kept_who_applies_it() {
+        let owners = |kind: &str| {
+            let entry = json!({"manager": "flux", "operation": "Apply", "time": "2030-01-01T00:00:00Z",
+                "fieldsV1": {"f:spec": {"f:configs": {}}}});
+            let object = json!({"kind": kind, "metadata": {"name": "x", "managedFields": [entry]}});
+            let raw: Raw = serde_json::from_value(object).unwrap();
+            raw.object.pointer("/metadata/managedFields").cloned()
+        };
+        assert_eq!(owners("ManagedCluster"), None);
+        let kept = json!([{"manager": "flux", "operation": "Apply", "fieldsV1": {}}]);
+        assert_eq!(owners("ManagedClusterAddOn"), Some(kept));
     }
 }

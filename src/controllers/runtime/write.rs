@@ -27,13 +27,13 @@ use super::raw::{Raw, resource};
 use crate::controllers::sign::{SignError, certificate, secret_of};
 use crate::controllers::tide::Progress;
 use crate::plan::{Action, Answer, Plan, Revision};
-use crate::snapshot::{Expected, Kind, Name, ObjectKey, Owner, WriteQueue};
+use crate::snapshot::{Expected, Kind, Name, ObjectKey, Owner, WriteQueue, terms};
 use crate::telemetry::{Metrics, Written};
 
 /// From which pause on a write that fails again and again is worth a warning, whatever the reason.
 pub(super) const STUBBORN: Duration = Duration::from_secs(1);
 /// Name under which the API server records our writes.
-const FIELD_MANAGER: &str = "tidegate";
+const FIELD_MANAGER: &str = terms::FIELD_MANAGER;
 
 /// Why a write did not happen.
 #[derive(Debug, thiserror::Error)]

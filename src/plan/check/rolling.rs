@@ -130,7 +130,8 @@ fn hasty(
     (!over.is_empty()).then_some((over, sentence))
 }
 
-/// Whether an instance stays: what nothing selects any more goes, unless a human made it, and takes part in nothing.
+/// Whether an instance stays: what nothing selects any more goes, unless a human made it or another field manager applies it, and
+/// takes part in nothing.
 fn stays(view: &View<'_>, homes: &Homes<'_>, instance: &Instance) -> bool {
     let cluster = &instance.cluster;
     let selected = match &view.addon.strategy {
@@ -141,7 +142,7 @@ fn stays(view: &View<'_>, homes: &Homes<'_>, instance: &Instance) -> bool {
         }
         InstallStrategy::Manual | InstallStrategy::BadLabels(_) | InstallStrategy::Other(_) => true,
     };
-    selected || instance.installed_by.is_empty()
+    selected || instance.installed_by.is_empty() || !instance.claims.adopter.is_empty()
 }
 
 /// Whether a write gives a cluster something else of what it takes from `spec.configuration` alone. Whoever has nothing yet

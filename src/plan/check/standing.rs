@@ -110,8 +110,9 @@ pub(super) fn assigned(instance: &Instance) -> Vec<Given> {
 pub(super) fn there<'v>(view: &View<'v>, cluster: &str) -> Option<&'v Instance> {
     let instance = view.instance(cluster).filter(|one| !one.meta.deleting)?;
     let found = view.cluster(cluster).filter(|found| !found.meta.deleting)?;
-    // What a human gave stays, although the cluster opts out.
-    let goes = found.opts_out_of(&view.addon.name) && !instance.installed_by.is_empty();
+    // What a human gave, or another field manager applies, stays, although the cluster opts out.
+    let is_ours = !instance.installed_by.is_empty() && instance.claims.adopter.is_empty();
+    let goes = found.opts_out_of(&view.addon.name) && is_ours;
     (!goes).then_some(instance)
 }
 

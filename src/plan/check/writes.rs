@@ -117,7 +117,8 @@ fn replaced(view: &View<'_>, plan: &Plan, object: &ObjectKey, patch: &Value) -> 
             .or_else(|| grants::held(view, object, patch))
             .or_else(|| grants::changed(view, object, patch))
     } else if object.kind == Kind::Instance {
-        patch.get("spec").and_then(|spec| respecified(view, object, spec))
+        let respecified = patch.get("spec").and_then(|spec| respecified(view, object, spec));
+        respecified.or_else(|| annotated(view, object, patch))
     } else if object.kind == Kind::Work {
         if is_forsaken(view, object) {
             return None;
@@ -144,13 +145,24 @@ fn is_forsaken(view: &View<'_>, work: &ObjectKey) -> bool {
     view.cluster(&work.namespace).is_none()
 }
 
-/// Only a version that a placement gave may be written again: one that equals what was recorded when it was given.
+/// An annotation that another field manager owns is never written, and never taken away.
+fn annotated(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'static str> {
+    let claims = &view.instance(&object.namespace)?.claims;
+    let written = patch.pointer("/metadata/annotations")?.as_object()?;
+    let is_theirs = claims.annotations.iter().any(|key| written.contains_key(&**key));
+    is_theirs.then_some("another field manager owns the annotation")
+}
+
+/// Only a version that a placement gave may be written again: one that equals what was recorded when it was given, and that no other
+/// field manager owns.
 fn respecified(view: &View<'_>, object: &ObjectKey, spec: &Value) -> Option<&'static str> {
     let only_version = spec
         .as_object()
         .is_some_and(|fields| fields.keys().eq(["desiredVersion"]));
     let is_given = view.instance(&object.namespace).is_some_and(|instance| {
-        !instance.installed_by.is_empty() && instance.desired_version == instance.given_version
+        !instance.installed_by.is_empty()
+            && instance.desired_version == instance.given_version
+            && !instance.claims.version
     });
     (!only_version || !is_given).then_some("the spec of an instance belongs to its user")
 }
@@ -281,6 +293,8 @@ fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static st
         Some("this install strategy deletes no instances")
     } else if instance.installed_by.is_empty() {
         Some("a human made it")
+    } else if !instance.claims.adopter.is_empty() {
+        Some("another field manager applies it")
     } else if declined {
         None
     } else if selects(view, object) {
@@ -316,4 +330,83 @@ fn selects(view: &View<'_>, instance: &ObjectKey) -> bool {
         .iter()
         .flat_map(decisions)
         .any(|decision| decision.clusters.contains(&instance.namespace))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::{Event, Settings, Store};
+    use serde_json::json;
+
+    const VALUES: &str = "addon.open-cluster-management.io/values";
+
+    /// What is said of a write to an instance with the marks of a placement, deselected long ago, that `manager` applies or edits.
+    fn said(operation: &str, write: impl Fn(ObjectKey, Revision) -> Action) -> Vec<String> {
+        let mut store = Store::new(Settings::default());
+        let placement = json!({"name": "all", "namespace": "default"});
+        let addon = json!({"metadata": {"name": "hello", "uid": "a", "resourceVersion": "1"},
+            "spec": {"installStrategy": {"type": "Placements", "placements": [placement]}}});
+        let cluster = json!({"metadata": {"name": "c1", "uid": "c", "resourceVersion": "2"}, "spec": {"hubAcceptsClient": true}});
+        let fields = json!({"f:spec": {"f:desiredVersion": {}}, "f:metadata": {"f:annotations": {(format!("f:{VALUES}")): {}}}});
+        let annotations = json!({(terms::INSTALLED_BY): "default/all", (terms::GIVEN_VERSION): "v1", (VALUES): "1",
+            (terms::DESELECTED_AT): "2030-01-01T00:00:00Z"});
+        let entry = json!({"manager": "somebody", "operation": operation, "fieldsV1": fields});
+        let instance = json!({"metadata": {"name": "hello", "namespace": "c1", "uid": "i", "resourceVersion": "3",
+            "annotations": annotations, "managedFields": [entry]}, "spec": {"desiredVersion": "v1"}});
+        for (kind, object) in [
+            (Kind::AddOn, addon),
+            (Kind::Cluster, cluster),
+            (Kind::Instance, instance),
+        ] {
+            store.apply(Event::Applied { kind, object });
+        }
+        let view = store.view("hello").expect("the add-on is there");
+        let found = view.instance("c1").expect("the instance is there");
+        let plan = Plan {
+            actions: vec![write(
+                ObjectKey::new(Kind::Instance, "c1", "hello"),
+                Revision::from(&found.meta),
+            )],
+            ..Plan::default()
+        };
+        check(&view, &plan, "2030-01-02T00:00:00Z".parse().expect("a time"))
+    }
+
+    fn patch(patch: Value) -> impl Fn(ObjectKey, Revision) -> Action {
+        move |object, before| Action::Replace {
+            object,
+            before,
+            patch: patch.clone(),
+            why: "a test",
+        }
+    }
+
+    fn delete(object: ObjectKey, before: Revision) -> Action {
+        Action::Delete {
+            object,
+            before,
+            why: "a test",
+        }
+    }
+
+    #[test]
+    fn what_another_field_manager_owns_is_in_no_plan() {
+        let is_said = |said: Vec<String>, phrase: &str| said.iter().any(|one| one.contains(phrase));
+        for operation in ["Apply", "Update"] {
+            let version = said(operation, patch(json!({"spec": {"desiredVersion": "v2"}})));
+            assert!(is_said(version, "belongs to its user"), "{operation}");
+            for value in [json!("2"), Value::Null] {
+                let annotation = patch(json!({"metadata": {"annotations": {(VALUES): value}}}));
+                assert!(
+                    is_said(said(operation, annotation), "owns the annotation"),
+                    "{operation}"
+                );
+            }
+        }
+        assert!(is_said(said("Apply", delete), "another field manager applies it"));
+        let edited = said("Update", delete);
+        assert!(!is_said(edited, "applies it"), "who edits it does not keep it");
+        let ours = patch(json!({"metadata": {"annotations": {(terms::DESELECTED_AT): null}}}));
+        assert_eq!(said("Update", ours), Vec::<String>::new());
+    }
 }

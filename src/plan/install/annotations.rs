@@ -1,7 +1,7 @@
 //! Annotations that travel from a cluster to its add-ons, at their creation and later.
 //!
 //! Decides with a record on the instance, a digest of every value that was copied, what is ours to change: an annotation that
-//! somebody put on the instance directly, or changed there, is never overwritten and never removed.
+//! somebody put on the instance directly, or changed there, or owns by the hub's own records, is never overwritten and never removed.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,8 @@ pub(super) fn copied(cluster: &Cluster) -> Map<String, Value> {
 
 /// Returns the changes that bring an instance's annotations up to those of its cluster.
 pub(super) fn changes(cluster: &Cluster, instance: &Instance) -> Map<String, Value> {
-    if is_settled(cluster, instance) {
+    let is_theirs = |key: &str| instance.claims.has(key);
+    if is_settled(cluster, instance) || is_theirs(terms::COPIED_ANNOTATIONS) {
         return Map::new();
     }
     let record: BTreeMap<String, String> = serde_json::from_str(&instance.copied).unwrap_or_default();
@@ -36,7 +37,8 @@ pub(super) fn changes(cluster: &Cluster, instance: &Instance) -> Map<String, Val
     };
     let mut changes = Map::new();
     let mut next = BTreeMap::new();
-    for (key, value) in cluster.annotations.iter() {
+    let mine = |key: &str| !is_theirs(key);
+    for (key, value) in cluster.annotations.iter().filter(|(key, _)| mine(key)) {
         match instance.annotations.get(key) {
             Some(there) if there == value => {}
             Some(there) if !is_ours(key, there) => continue,
@@ -47,7 +49,7 @@ pub(super) fn changes(cluster: &Cluster, instance: &Instance) -> Map<String, Val
         next.insert(key.to_string(), copied_digest(value));
     }
     let gone = |key: &&String| cluster.annotations.get(key).is_none();
-    for key in record.keys().filter(gone) {
+    for key in record.keys().filter(gone).filter(|key| mine(key)) {
         if instance
             .annotations
             .get(key)
@@ -71,6 +73,7 @@ pub(super) fn changes(cluster: &Cluster, instance: &Instance) -> Map<String, Val
 /// The usual case, told without digests: everything is there, and everything was copied.
 fn is_settled(cluster: &Cluster, instance: &Instance) -> bool {
     let mut pairs = cluster.annotations.iter();
-    cluster.copied == instance.copied
+    instance.claims.annotations.is_empty()
+        && cluster.copied == instance.copied
         && pairs.all(|(key, value)| instance.annotations.get(key) == Some(value))
 }

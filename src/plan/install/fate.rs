@@ -1,7 +1,7 @@
 //! What becomes of an instance that is there.
 //!
-//! Decides who stays and who goes, never when: the time of grace is counted in `membership`. What a human made goes only with
-//! its cluster.
+//! Decides who stays and who goes, never when: the time of grace is counted in `membership`. What a human made, and what
+//! somebody else applies, goes only with its cluster.
 
 use super::wanted::Stand;
 use crate::snapshot::{InstallStrategy, Site, View};
@@ -25,7 +25,7 @@ pub(super) fn fate(view: &View<'_>, stand: &Stand<'_>) -> Fate {
     if cluster.is_some_and(|cluster| cluster.meta.deleting) {
         return Fate::Goes("the cluster is being deleted");
     }
-    if instance.installed_by.is_empty() || !follows(&view.addon.strategy) {
+    if !instance.is_given() || !follows(&view.addon.strategy) {
         return Fate::Stays;
     }
     if cluster.is_some_and(|cluster| cluster.opts_out_of(&view.addon.name)) {

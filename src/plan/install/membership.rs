@@ -4,6 +4,7 @@
 //! of grace: a scheduler that forgets a cluster for a moment uninstalls nothing, and neither does a strategy as long as nobody knows what
 //! each of its placements selects.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -35,6 +36,23 @@ pub(in crate::plan) struct Membership {
     pub unmade: Unmade,
     /// The removals that are held.
     pub holding: Holding,
+    /// The clusters that nothing selects, and whose instance stays because somebody else applies it.
+    pub kept: BTreeSet<Name>,
+}
+
+impl Membership {
+    /// Notes an instance that nothing selects any more and that somebody else applies. While nobody knows what a placement selects,
+    /// nobody can say so.
+    fn note_kept(&mut self, view: &View<'_>, wanted: &Wanted<'_>, stand: &Stand<'_>) {
+        let instance = stand.site.instance;
+        let is_ours = !instance.claims.is_adopted() || !follows(&view.addon.strategy);
+        if is_ours || stand.is_wanted() || wanted.open().is_some() {
+            return;
+        }
+        self.kept.insert(instance.cluster.clone());
+        let on = WaitOn::Adopted(instance.claims.adopter.clone());
+        self.waits.push(Wait::cluster(&instance.cluster, on));
+    }
 }
 
 /// Returns the writes that give the add-on to the wanted clusters and take it from the others.
@@ -53,7 +71,10 @@ pub(in crate::plan) fn membership(view: &View<'_>, wanted: &Wanted<'_>, now: Tim
             continue;
         }
         match stand.fate {
-            Fate::Stays => all.actions.extend(tend(view, wanted, stand)),
+            Fate::Stays => {
+                all.note_kept(view, wanted, stand);
+                all.actions.extend(tend(view, wanted, stand));
+            }
             Fate::Goes(why) if budget.lets_go(&stand.site) => all.actions.push(remove(instance, why)),
             Fate::Goes(_) => {}
             Fate::Parting => part(view, wanted, (&stand.site, &mut budget), now, &mut all),
@@ -205,11 +226,12 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, stand: &Stand<'_>) -> Option<Actio
     if let Some(cluster) = cluster.filter(|_| follows(&view.addon.strategy)) {
         annotations = annotations::changes(cluster, instance);
     }
-    if instance.deselected_at.is_some() {
+    let is_ours = |mark: &str| !instance.claims.has(mark);
+    if instance.deselected_at.is_some() && is_ours(terms::DESELECTED_AT) {
         annotations.insert(terms::DESELECTED_AT.to_owned(), Value::Null);
         why = "nothing takes the add-on away any more";
     }
-    if let Some(mark) = passed_on(wanted, stand) {
+    if let Some(mark) = passed_on(wanted, stand).filter(|_| is_ours(terms::INSTALLED_BY)) {
         annotations.insert(terms::INSTALLED_BY.to_owned(), Value::from(mark));
         why = "something else gives the add-on now";
     }

@@ -180,7 +180,7 @@ fn may_have<'v>(
     }
     let by_hand = || {
         view.instance(cluster)
-            .is_some_and(|instance| instance.installed_by.is_empty())
+            .is_some_and(|instance| !instance.is_given())
     };
     let refused = found.opts_out_of(&view.addon.name) && !by_hand();
     if refused {

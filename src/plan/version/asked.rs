@@ -1,8 +1,8 @@
 //! The version that an instance asks for: its own, or the one that its placement gives at the moment.
 //!
 //! Decides when `spec.desiredVersion` is given and when it is chosen. It is given while it equals the record of what a
-//! placement gave (`tidegate.io/given-version`; both absent are equal too): then it follows the placement's template.
-//! Everything else was chosen by a user and is never written. Decision 0004 tells why. Where the add-on protects its version a
+//! placement gave (`tidegate.io/given-version`; both absent are equal too) and no other field manager owns it: then it follows the
+//! placement's template. Everything else was chosen by a user and is never written. Decisions 0004 and 0007 tell why. Where the add-on protects its version a
 //! choice does not count.
 
 use serde_json::Value;
@@ -23,22 +23,17 @@ pub(in crate::plan) fn asked<'a>(
 ) -> &'a str {
     let is_protected = addon.facts.protects_version();
     match home {
-        Some(selected) if is_protected || is_given(instance) => given(selected.by),
+        Some(selected) if is_protected || instance.has_given_version() => given(selected.by),
         None if is_protected => "",
         Some(_) | None => &instance.desired_version,
     }
-}
-
-/// What a user made by hand belongs to the user, whatever stands in it.
-fn is_given(instance: &Instance) -> bool {
-    !instance.installed_by.is_empty() && instance.desired_version == instance.given_version
 }
 
 /// Returns the version to write, null for none, so that an instance follows its placement; `None` when it does, or must
 /// not.
 pub(in crate::plan) fn follow(home: Option<&Selected<'_>>, instance: &Instance) -> Option<Value> {
     let given = home
-        .filter(|_| is_given(instance))
+        .filter(|_| instance.has_given_version())
         .map(|selected| given(selected.by))?;
     if *given == *instance.desired_version {
         return None;
@@ -54,7 +49,6 @@ pub(in crate::plan) fn follow(home: Option<&Selected<'_>>, instance: &Instance) 
 mod tests {
     use serde_json::json;
 
-    use super::*;
     use crate::snapshot::{Event, Kind, Settings, Store};
 
     /// Marks: placement that gave it, version in the spec, recorded version.
@@ -68,7 +62,7 @@ mod tests {
             store.apply(Event::Applied { kind, object });
         }
         let view = store.view("hello").unwrap();
-        is_given(view.instance("c1").unwrap())
+        view.instance("c1").unwrap().has_given_version()
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A table of contents; each file decides how one kind becomes compact.
 
 pub(super) mod addon;
+pub(super) mod claims;
 pub(super) mod content;
 pub(super) mod hook;
 pub(super) mod read;

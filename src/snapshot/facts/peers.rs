@@ -71,11 +71,15 @@ impl Peer {
             Some(_) | None => Phase::Settled,
         };
         let says = PeerInstance {
-            installed_by: instance.installed_by.clone(),
+            installed_by: if instance.is_given() {
+                instance.installed_by.clone()
+            } else {
+                Name::from("")
+            },
             version: instance.current_version.clone(),
             configs: instance.configs.iter().cloned().collect(),
             desired_version: instance.desired_version.clone(),
-            is_given: !instance.installed_by.is_empty() && instance.desired_version == instance.given_version,
+            is_given: instance.has_given_version(),
         };
         Self {
             phase,

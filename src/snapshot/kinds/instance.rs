@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::stored::Stored;
 use crate::api::names::DEFAULT_INSTALL_NAMESPACE;
 use crate::api::v1alpha1::ManagedClusterAddOn;
+use crate::snapshot::decode::claims::claims;
 use crate::snapshot::decode::read::{
     annotation, config_type, configs, meta, owners, parse, shared, travelling,
 };
@@ -17,7 +18,7 @@ use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::names::Names;
 use crate::snapshot::parts::mentions::Mentioned;
 use crate::snapshot::parts::slot::replace;
-use crate::snapshot::record::{self, Meta};
+use crate::snapshot::record::{self, Claims, Meta};
 use crate::snapshot::registration;
 use crate::snapshot::removal::Farewell;
 use crate::snapshot::store::Store;
@@ -31,7 +32,8 @@ impl Stored for Instance {
     type Record = record::Instance;
 
     fn decode(store: &mut Store, _key: &ObjectKey, object: &Value) -> Result<Self::Record, String> {
-        decode(&parse(object)?, &mut store.names)
+        let claims = claims(object, &mut store.names);
+        decode(&parse(object)?, claims, &mut store.names)
     }
 
     fn revision(record: &Self::Record) -> Option<&Meta> {
@@ -103,7 +105,11 @@ fn index(store: &mut Store, instance: &record::Instance, mentioned: Mentioned) {
     store.sights.mention_all(instance.configs.iter(), mentioned);
 }
 
-fn decode(object: &ManagedClusterAddOn, names: &mut Names) -> Result<record::Instance, String> {
+fn decode(
+    object: &ManagedClusterAddOn,
+    claims: Claims,
+    names: &mut Names,
+) -> Result<record::Instance, String> {
     let metadata = &object.metadata;
     let status = object.status.as_ref();
     let types = status.into_iter().flat_map(|status| &status.supported_configs);
@@ -119,6 +125,7 @@ fn decode(object: &ManagedClusterAddOn, names: &mut Names) -> Result<record::Ins
         addon: shared(metadata.name.as_ref(), names),
         cluster: shared(metadata.namespace.as_ref(), names),
         owners: names.share_owners(owners),
+        claims: names.share_claims(claims),
         farewell: Farewell::of(metadata, names),
         installed_by: shared(annotation(metadata, terms::INSTALLED_BY), names),
         // A time that nobody can read counts as none: it is written anew.

@@ -2,12 +2,14 @@
 //!
 //! A table of contents.
 
+pub(super) mod claims;
 pub(super) mod meta;
 pub(super) mod objects;
 pub(super) mod reference;
 pub(super) mod rollout;
 pub(super) mod work;
 
+pub use claims::Claims;
 pub use meta::*;
 pub use objects::*;
 pub use rollout::{Paused, Progression, ProgressionReference};

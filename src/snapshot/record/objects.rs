@@ -11,12 +11,14 @@ use crate::snapshot::content::{DeploymentConfig, Template};
 use crate::snapshot::facts::{AddonFacts, ClusterFacts, NamespaceFacts};
 use crate::snapshot::label_map::LabelMap;
 use crate::snapshot::name::Name;
+use crate::snapshot::record::claims::Claims;
 use crate::snapshot::record::meta::{Condition, Meta, OwnerReference, Status};
 pub use crate::snapshot::record::reference::{Applied, ConfigRef, ConfigType, Reference};
 use crate::snapshot::record::rollout::{Paused, Progression};
 pub use crate::snapshot::record::work::{HashPlace, HookReport, Signal, Work, Workload};
 use crate::snapshot::registration::Registered;
 use crate::snapshot::removal::Farewell;
+use crate::snapshot::terms;
 
 /// A `ManagedCluster`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -204,6 +206,8 @@ pub struct Instance {
     pub cluster: Name,
     /// Its owners.
     pub owners: Arc<[OwnerReference]>,
+    /// What other field managers own of it.
+    pub claims: Arc<Claims>,
     /// What it says about its end.
     pub farewell: Farewell,
     /// What made us create it, "" when the mark is absent: then we never delete it.
@@ -245,6 +249,18 @@ pub struct Instance {
 }
 
 impl Instance {
+    /// Returns whether an install strategy gave it and may take it away again: what somebody else applies is nobody's to take.
+    pub fn is_given(&self) -> bool {
+        !self.installed_by.is_empty() && !self.claims.is_adopted()
+    }
+
+    /// Returns whether its version is what a placement gave: nobody has chosen another one, and nobody else owns it. What a user
+    /// made by hand belongs to the user, whatever stands in it.
+    pub fn has_given_version(&self) -> bool {
+        let is_theirs = self.claims.version || self.claims.has(terms::GIVEN_VERSION);
+        !self.installed_by.is_empty() && self.desired_version == self.given_version && !is_theirs
+    }
+
     /// Returns the condition of a type.
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
         self.conditions.iter().find(|condition| &*condition.kind == kind)
