@@ -287,6 +287,7 @@ impl From<&TideArgs> for TideOptions {
                     Switch::Off => DiscoveryLabels::Off,
                 },
                 decision_grace: args.decision_grace,
+                arrival_grace: Settings::default().arrival_grace,
                 managing: match args.manage {
                     Manage::All => Managing::All,
                     Manage::Marked => Managing::Marked,

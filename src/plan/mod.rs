@@ -12,6 +12,7 @@
 )]
 
 mod addon;
+mod arrival;
 mod available;
 mod census;
 mod change_event;

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
+use super::arrival::Arrival;
 use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests, refused};
 use super::change_event::Note;
 use super::conditions::{Wish, merge};
@@ -57,6 +58,10 @@ impl<'v> Reporter<'v> {
         }
         let assigned_version = self.versions.assigned(member);
         let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
+        let arrival = stuck.as_ref().and_then(|stuck| {
+            let stated = (&*instance.conditions, instance.meta.generation);
+            Arrival::of(stuck.reason, stated, view.settings(), now)
+        });
         let version = version::moving_to(assigned_version, instance).map(|version| &**version);
         let words = state.progressing(view.settings().reasons, version);
         let mut wishes = vec![configured(view, member, trouble.as_ref())];
@@ -77,6 +82,7 @@ impl<'v> Reporter<'v> {
             state: &state,
             words: &words,
             stuck: stuck.as_ref(),
+            arrival,
             up,
             orphaned: orphaned.as_deref(),
         };
@@ -88,7 +94,12 @@ impl<'v> Reporter<'v> {
             standing: told.standing(),
             arrives,
             probes: deployed,
-            note: note(member, &state, words.reason, stuck.as_ref()),
+            // What may still come is no news.
+            note: arrival
+                .is_none()
+                .then(|| note(member, &state, words.reason, stuck.as_ref()))
+                .flatten(),
+            recheck_at: arrival.map(|arrival| arrival.until),
             waits: waits(member, rendering, &state),
             memory: version::memory(view, member, assigned_version, state.is_done()),
             instance,

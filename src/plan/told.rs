@@ -3,6 +3,7 @@
 //! Decides "done", "wait" and "act", one of them at a time. Never tells a story twice: the whole sentence stands in the condition that it
 //! belongs to, and these name the cause in a few words and refer to it.
 
+use super::arrival::Arrival;
 use super::census::{Content, InstanceTally};
 use super::conditions::Wish;
 use super::rollout::{Attention, Notice};
@@ -31,6 +32,8 @@ pub(super) struct Told<'a> {
     pub words: &'a Words,
     /// What only a human can change.
     pub stuck: Option<&'a Stuck>,
+    /// Whether that may still come by itself.
+    pub arrival: Option<Arrival>,
     /// Whether its agent works, as far as anybody knows.
     pub up: Option<Status>,
     /// The content that it keeps and that is no longer on the hub, in a sentence.
@@ -96,6 +99,13 @@ impl<'a> Told<'a> {
         };
         if let Some(stuck) = self.stuck {
             let words = cause(stuck.reason);
+            if let Some(arrival) = self.arrival {
+                return [
+                    ready(stuck.reason, words),
+                    arrival.wish(stuck.reason, words),
+                    sound,
+                ];
+            }
             let sentence = if stuck.is_news {
                 stuck.message.as_str()
             } else {
@@ -143,7 +153,10 @@ impl<'a> Told<'a> {
     /// Returns how the instance counts for the add-on; the conditions above say the same in words.
     pub(super) fn standing(&self) -> InstanceTally {
         if let Some(stuck) = self.stuck {
-            return InstanceTally::Stalled(stuck.reason);
+            return match self.arrival {
+                Some(_) => InstanceTally::Waiting(stuck.reason),
+                None => InstanceTally::Stalled(stuck.reason),
+            };
         }
         if self.has_failed() {
             return InstanceTally::Stalled(self.words.reason);
@@ -176,6 +189,7 @@ mod tests {
             state,
             words: &words,
             stuck,
+            arrival: None,
             up,
             orphaned: None,
         };
