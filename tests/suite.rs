@@ -27,6 +27,7 @@ mod fleet_faults;
 mod forecast;
 mod four_doors;
 mod generated;
+mod health;
 mod identity_on_hub;
 mod identity_properties;
 mod kstatus;
