@@ -271,6 +271,31 @@ fn the_patch_of_argo_cd_has_the_checks_as_they_are() {
     }
 }
 
+/// Returns what each tool takes each object for, in the words of Argo CD and of Flux.
+pub(crate) fn judged(objects: Vec<Value>) -> Vec<(String, Health)> {
+    let cases: Vec<Case> = objects
+        .into_iter()
+        .map(|object| Case {
+            title: String::new(),
+            health: String::new(),
+            object,
+        })
+        .collect();
+    let checks = checks();
+    let each = argo(&cases).into_iter().zip(&cases);
+    let judged = each.map(|((status, _), case)| {
+        let kind = case.object["kind"].as_str().expect("a kind");
+        (status, flux(&checks[kind], &case.object))
+    });
+    judged.collect()
+}
+
+#[test]
+fn the_example_of_flux_has_the_checks_as_they_are() {
+    let example = documents("manifests/gitops/flux/kustomization.yaml").remove(0);
+    assert_eq!(example["spec"]["healthCheckExprs"], documents(CHECKS).remove(0));
+}
+
 #[test]
 fn the_checks_of_flux_are_about_the_kinds_as_they_are_served() {
     let checks = checks();

@@ -10,9 +10,10 @@ use kube::{Api, Client};
 use serde_json::Value;
 use tidegate::controllers::TideOptions;
 
+use crate::health::judged;
 use crate::kstatus::{Health, kstatus};
 use crate::testkit::hubs;
-use crate::testkit::manifests::examples;
+use crate::testkit::manifests::documents;
 
 const CLUSTERS: usize = 3;
 
@@ -75,6 +76,38 @@ async fn judge(
     panic!("the watch ended");
 }
 
+/// The checks of both tools say of what really is on the hub that it is done.
+async fn everything_is_healthy(client: &Client) {
+    let mut objects = Vec::new();
+    for (group, version, kind) in [
+        (
+            "addon.open-cluster-management.io",
+            "v1alpha1",
+            "ClusterManagementAddOn",
+        ),
+        (
+            "addon.open-cluster-management.io",
+            "v1alpha1",
+            "ManagedClusterAddOn",
+        ),
+        ("work.open-cluster-management.io", "v1", "ManifestWork"),
+        ("cluster.open-cluster-management.io", "v1beta1", "Placement"),
+    ] {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+        let found = api.list(&ListParams::default()).await.expect("a list").items;
+        assert!(!found.is_empty(), "{kind}");
+        objects.extend(found.into_iter().map(|object| {
+            let mut object = serde_json::to_value(object).expect("JSON");
+            object["kind"] = Value::from(kind);
+            object
+        }));
+    }
+    for (judged, object) in judged(objects.clone()).into_iter().zip(objects) {
+        assert_eq!(judged, ("Healthy".to_owned(), Health::Current), "{object:#}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_waits_for_an_add_on_waits_for_its_last_cluster() {
     let hub = hubs::hub().await;
@@ -82,13 +115,28 @@ async fn whoever_waits_for_an_add_on_waits_for_its_last_cluster() {
     let fleet = hubs::fleet(client.clone(), CLUSTERS, &[]).await;
     fleet.ready().await.expect("the clusters have joined");
     let tide = hubs::tide(client.clone(), TideOptions::default()).await;
+    hubs::load(
+        &hub,
+        documents("manifests/examples/02-cluster-set.yaml")
+            .into_iter()
+            .take(1),
+    )
+    .await;
     let addons: Api<DynamicObject> = Api::all_with(client.clone(), &of("ClusterManagementAddOn"));
     let instances: Api<DynamicObject> = Api::all_with(client.clone(), &of("ManagedClusterAddOn"));
     let params = WatchParams::default();
     let events = addons.watch(&params, "0").await.expect("a watch").boxed();
     let watcher = tokio::spawn(judge(events, instances));
     // By kind, as Flux sorts them: the placement comes after the add-on that names it.
-    let mut objects = examples();
+    let folder = documents("manifests/gitops/example/kustomization.yaml").remove(0);
+    let files = folder["resources"]
+        .as_array()
+        .expect("files")
+        .iter()
+        .filter_map(Value::as_str);
+    let mut objects: Vec<Value> = files
+        .flat_map(|file| documents(&format!("manifests/gitops/example/{file}")))
+        .collect();
     objects.sort_by_key(|object| (object["kind"] != "Namespace", object["kind"].to_string()));
     for object in &objects {
         apply(&client, object).await;
@@ -96,6 +144,7 @@ async fn whoever_waits_for_an_add_on_waits_for_its_last_cluster() {
     let (seen, done) = watcher.await.expect("nobody saw a failure");
     assert!(seen > 1, "it was seen on its way");
     assert_eq!(done, CLUSTERS);
+    everything_is_healthy(&client).await;
     tide.shutdown().await;
     fleet.shutdown().await;
     hub.shutdown().await;

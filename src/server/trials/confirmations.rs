@@ -10,11 +10,9 @@ use futures::FutureExt as _;
 use serde_json::{Value, json};
 
 use super::rig::{Rig, quick, review};
-use crate::admission::Told;
 use crate::admission::{Enforcement, Rulebook, decide};
-use crate::model::InstallNamespace;
+use crate::admission::{InstallNamespace, Told};
 use crate::server::ExistenceReader;
-use crate::snapshot::Kind;
 
 /// Refuses what is confirmed to be absent.
 fn strict() -> Rulebook {
@@ -75,7 +73,7 @@ async fn what_is_filled_in_is_what_the_hub_says_and_not_what_the_watch_has_shown
     let giving = |namespace: Option<&'static str>| {
         ExistenceReader::new(move |object| {
             let given = namespace.map(|text| InstallNamespace::parse(text).expect("a namespace"));
-            let told = (object.kind == Kind::Instance).then_some(Told::Given(given));
+            let told = object.is_about_a_default().then_some(Told::Given(given));
             async move { told }.boxed()
         })
     };
