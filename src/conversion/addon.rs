@@ -17,6 +17,7 @@ pub(super) const V1ALPHA1_ONLY: &[&str] = &[
     "spec.installStrategy.placements[].addonTemplate",
     "status.conditions",
     "status.defaultVersion",
+    "status.observedGeneration",
     "status.supportedVersions",
 ];
 

@@ -25,6 +25,7 @@ pub(super) const V1ALPHA1_ONLY: &[&str] = &[
     "status.configReferences[].lastAppliedConfigSpecHash",
     "status.currentVersion",
     "status.lastVersion",
+    "status.observedGeneration",
 ];
 
 /// The first fields of spec and status that both versions have, each in its own spelling.
