@@ -58,10 +58,7 @@ impl<'v> Reporter<'v> {
         }
         let assigned_version = self.versions.assigned(member);
         let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
-        let arrival = stuck.as_ref().and_then(|stuck| {
-            let stated = (&*instance.conditions, instance.meta.generation);
-            Arrival::of(stuck.reason, stated, view.settings(), now)
-        });
+        let arrival = arrival(view, instance, stuck.as_ref(), now);
         let version = version::moving_to(assigned_version, instance).map(|version| &**version);
         let words = state.progressing(view.settings().reasons, version);
         let mut wishes = vec![configured(view, member, trouble.as_ref())];
@@ -95,10 +92,10 @@ impl<'v> Reporter<'v> {
             arrives,
             probes: deployed,
             // What may still come is no news.
-            note: arrival
-                .is_none()
-                .then(|| note(member, &state, words.reason, stuck.as_ref()))
-                .flatten(),
+            note: match arrival {
+                Some(_) => None,
+                None => note(member, &state, words.reason, stuck.as_ref()),
+            },
             recheck_at: arrival.map(|arrival| arrival.until),
             waits: waits(member, rendering, &state),
             memory: version::memory(view, member, assigned_version, state.is_done()),
@@ -207,6 +204,12 @@ fn stuck(
             told("ContentSuperseded", Wait::addon(on).to_string())
         }),
     }
+}
+
+/// Whether what only a human can change may still come by itself.
+fn arrival(view: &View<'_>, instance: &Instance, stuck: Option<&Stuck>, now: Timestamp) -> Option<Arrival> {
+    let stated = (&*instance.conditions, instance.meta.generation);
+    Arrival::of(stuck?.reason, stated, view.settings(), now)
 }
 
 fn configured<'a>(view: &View<'_>, member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Wish<'a> {
