@@ -181,6 +181,12 @@ fn version_differences(found: &mut Vec<String>, path: &str, theirs: &Value, ours
     schema_differences(found, path, &root(theirs), &root(ours));
 }
 
+/// The one default that is ours: a status that nobody has written yet says so. It means what upstream's absent status means.
+fn is_unseen(key: &str, theirs: &Value, ours: &Value) -> bool {
+    let unseen = serde_json::json!({"observedGeneration": -1});
+    key == "default" && theirs.get(key).is_none() && ours[key] == unseen
+}
+
 fn schema_differences(found: &mut Vec<String>, path: &str, theirs: &Value, ours: &Value) {
     let keys: BTreeSet<&String> = [theirs, ours]
         .into_iter()
@@ -190,6 +196,7 @@ fn schema_differences(found: &mut Vec<String>, path: &str, theirs: &Value, ours:
     for key in keys
         .into_iter()
         .filter(|key| !OWN_COMPARISON.contains(&key.as_str()))
+        .filter(|key| !is_unseen(key, theirs, ours))
     {
         equal(found, path, key, theirs.get(key), ours.get(key));
     }

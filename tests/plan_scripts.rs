@@ -58,9 +58,11 @@ fn tell(story: &Path) -> Option<String> {
 
 /// What the lines `setting <name> <value>` ask for; they hold for the whole story, wherever they stand.
 fn settings(script: &str) -> Settings {
-    // The labels of clusters would stand in every story; those that are about them ask for them.
+    // The labels of clusters would stand in every story, and so would the moment in which what is absent may still come; stories that
+    // are about them ask for them.
     let mut settings = Settings {
         discovery_labels: DiscoveryLabels::Off,
+        arrival_grace: std::time::Duration::ZERO,
         ..Settings::of(wire_texts::compat(script))
     };
     for line in script.lines() {
@@ -80,6 +82,10 @@ fn settings(script: &str) -> Settings {
             ["setting", "decision-grace", time] => {
                 let time: jiff::SignedDuration = time.parse().expect("a length of time");
                 settings.decision_grace = time.try_into().expect("not negative");
+            }
+            ["setting", "arrival-grace", time] => {
+                let time: jiff::SignedDuration = time.parse().expect("a length of time");
+                settings.arrival_grace = time.try_into().expect("not negative");
             }
             ["setting", "hub-namespaces", names] => {
                 settings.hub_namespaces = HubNamespaces::of(names.split(','));

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use tidegate::admission::{Door, RequestContext, Rulebook, UnknownFacts, Verdict, catalogue};
 use tidegate::field::{Path, Segment, Violation};
+use tidegate::snapshot::Kind;
 
 use crate::testkit::asked::{Asked, DEFINITIONS, resource};
 use crate::testkit::pages::{Example, pages};
@@ -132,7 +133,10 @@ fn both_doors_agree_and_additions_are_made_once() {
                 "{title}: the same answer every time"
             );
             if first.patch().0.is_empty() {
-                assert_eq!(first, second, "{title}");
+                // What would be filled in is asked at the first door alone.
+                let asks = first.asks().iter().filter(|key| key.kind != Kind::Instance);
+                let asks = asks.cloned().collect();
+                assert_eq!(first.asking(asks), second, "{title}");
                 continue;
             }
             let mut after = asked.clone();

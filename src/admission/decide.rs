@@ -10,7 +10,7 @@ use schema::Stop;
 use serde_json::Value;
 
 use super::bounds;
-use super::defaults;
+use super::defaults::{self, Filled};
 use super::examine::{Case, Examined, MOST_OF_A_RULE, bounded, examine};
 use super::policies;
 use super::request::{MetadataPart, Operation, Request};
@@ -118,7 +118,7 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
         excused,
     } = opened;
     let name = name_of(request, &documents.object).to_owned();
-    let mut patch = defaults::fill(request, &documents, &name, facts);
+    let Filled { mut patch, asked } = defaults::fill(request, &documents, &name, facts);
     form.add(&patch);
     let case = Case {
         request,
@@ -149,7 +149,7 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
     }
     findings.extend(added.findings);
     findings.extend(judged.findings);
-    let asked = found.asked.into_iter().chain(added.asked);
+    let asked = asked.into_iter().chain(found.asked).chain(added.asked);
     let asked = asked.chain(judged.asked).collect();
     let undecided = found.undecided.into_iter().chain(added.undecided);
     let undecided = undecided.chain(judged.undecided).collect();

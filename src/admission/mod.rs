@@ -48,6 +48,7 @@ pub use webhook_configurations::{
     BREAK_GLASS, Endpoint, MUTATE_PATH, VALIDATE_PATH, configurations, configurations_without_conditions,
 };
 
+pub use crate::model::InstallNamespace;
 pub use crate::policy::is_policy;
 pub use crate::snapshot::{Facts, MayBind, ObjectKey, Told};
 pub use schema::Stop;

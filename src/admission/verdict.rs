@@ -135,7 +135,8 @@ impl Verdict {
         self
     }
 
-    /// Returns the objects whose absence this verdict rests on, as far as only the watch has not seen them.
+    /// Returns the objects whose absence this verdict rests on, as far as only the watch has not seen them; an add-on of a cluster
+    /// stands for what its placements give it.
     pub fn asks(&self) -> &BTreeSet<ObjectKey> {
         &self.asks
     }

@@ -87,6 +87,13 @@ fn finish<K: CustomResourceExt>(spec: Spec) -> CustomResourceDefinition {
         if let Some(root) = schema.as_object_mut() {
             finish_root(root, spec);
         }
+        if OBSERVED_FROM_THE_BEGINNING.contains(&crd.spec.names.kind.as_str())
+            && let Some(status) = schema
+                .pointer_mut("/properties/status")
+                .and_then(Value::as_object_mut)
+        {
+            status.insert("default".to_owned(), json!({"observedGeneration": -1}));
+        }
         if let Some(time) = schema.pointer_mut(TIME_ADDED).and_then(Value::as_object_mut) {
             time.insert("nullable".to_owned(), true.into());
         }
@@ -95,6 +102,10 @@ fn finish<K: CustomResourceExt>(spec: Spec) -> CustomResourceDefinition {
     }
     crd
 }
+
+/// The kinds whose every object gets a status from this program. Until then tools that read `status.observedGeneration` must not take
+/// an object without conditions for one that is done. A ManagedClusterAddOn whose add-on manages itself gets none.
+const OBSERVED_FROM_THE_BEGINNING: [&str; 2] = ["AddOnPolicy", "ClusterManagementAddOn"];
 
 /// The one field that keeps an explicit null: the agents of a ManagedCluster write it.
 const TIME_ADDED: &str = "/properties/spec/properties/taints/items/properties/timeAdded";

@@ -411,6 +411,7 @@ impl From<&TideArgs> for TideOptions {
                     AfterHooks::Block => TimeoutPolicy::Block,
                 },
                 decision_grace: args.decision_grace,
+                arrival_grace: Settings::default().arrival_grace,
                 managing: match args.manage {
                     Manage::All => Managing::All,
                     Manage::Marked => Managing::Marked,

@@ -1,25 +1,37 @@
-//! Whether single objects exist, asked of the hub itself; of a namespace or a role, what counts of it; and what somebody may do.
+//! Whether single objects exist, asked of the hub itself; of a namespace, a role or an add-on of a cluster, what counts of it; and what
+//! somebody may do.
 //!
 //! Decides nothing: a hub that does not say, or does not let this program look, leaves the question open. Asking for a review
 //! of access stores nothing.
 
 use std::sync::Arc;
 
+use apimachinery::names::{is_dns1123_label, is_dns1123_subdomain};
+use futures::future::try_join_all;
 use k8s_openapi::api::authentication::v1::UserInfo;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client};
 
 use super::runtime::raw::{Raw, resource};
-use crate::snapshot::{Kind, MayBind, Names, NamespaceFacts, ObjectKey, RoleFacts, Told};
+use crate::api::names::labels;
+use crate::snapshot::{
+    AddonFacts, AddonPlacement, Facts, Kind, MayBind, Names, NamespaceFacts, ObjectKey, RoleFacts, Told,
+};
 
 /// Where reviews of access are asked for.
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+
+/// The most placements that are asked for their clusters at once.
+const MOST_PLACEMENTS: usize = 10;
 
 /// Returns what the hub says of an object, if it does.
 pub async fn ask(client: Client, object: ObjectKey) -> Option<Told> {
     if object.kind.is_hub_role() {
         return role(client, &object).await;
+    }
+    if object.kind == Kind::Instance {
+        return given(client, &object).await;
     }
     let api: Api<DynamicObject> = if object.kind.address().namespaced {
         Api::namespaced_with(client, &object.namespace, &resource(object.kind))
@@ -34,6 +46,52 @@ pub async fn ask(client: Client, object: ObjectKey) -> Option<Told> {
         }
         Some(_) => Told::Exists,
     })
+}
+
+/// What counts of an add-on of a cluster is the install namespace that it would be given now. Decisions are read only where the
+/// placements differ; of more than [`MOST_PLACEMENTS`] nothing is said.
+async fn given(client: Client, instance: &ObjectKey) -> Option<Told> {
+    let (cluster, name) = (&*instance.namespace, &*instance.name);
+    let addons: Api<Raw> = Api::all_with(client.clone(), &resource(Kind::AddOn));
+    let Some(found) = addons.get_opt(name).await.ok()? else {
+        return Some(Told::Given(None));
+    };
+    let addon = AddonFacts::read(&found.object).ok()?;
+    let is_one = |placement: &&AddonPlacement| {
+        is_dns1123_label(&placement.namespace) && is_dns1123_subdomain(&placement.name)
+    };
+    let giving = addon
+        .placements
+        .iter()
+        .filter(|placement| placement.template.install_namespace.is_some());
+    let giving: Vec<&AddonPlacement> = giving.filter(is_one).collect();
+    let mut facts = Facts::default().with_addon(name, addon.clone());
+    if addon.only_namespace().is_none() {
+        if giving.len() > MOST_PLACEMENTS {
+            return None;
+        }
+        let selected = giving.iter().map(|placement| selected(client.clone(), placement));
+        for (placement, clusters) in giving.iter().zip(try_join_all(selected).await.ok()?) {
+            let clusters = clusters.iter().map(String::as_str);
+            facts = facts.with_placement(&placement.namespace, &placement.name, clusters);
+        }
+    }
+    Some(Told::Given(facts.install_namespace(name, cluster).cloned()))
+}
+
+/// Returns the clusters that a placement selects.
+async fn selected(client: Client, placement: &AddonPlacement) -> Result<Vec<String>, kube::Error> {
+    let decisions: Api<Raw> = Api::namespaced_with(client, &placement.namespace, &resource(Kind::Decision));
+    let params = ListParams::default().labels(&format!("{}={}", labels::PLACEMENT, placement.name));
+    let found = decisions.list(&params).await?;
+    let each = found
+        .items
+        .iter()
+        .filter_map(|decision| decision.object.pointer("/status/decisions")?.as_array());
+    let names = each
+        .flatten()
+        .filter_map(|decision| decision.get("clusterName")?.as_str());
+    Ok(names.map(ToOwned::to_owned).collect())
 }
 
 /// What counts of a role are its rules.

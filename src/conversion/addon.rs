@@ -19,6 +19,7 @@ pub(super) const EXTENSIONS: &[&str] = &[
     "spec.installStrategy.placements[].addonTemplate",
     "status.conditions",
     "status.defaultVersion",
+    "status.observedGeneration",
     "status.supportedVersions",
 ];
 

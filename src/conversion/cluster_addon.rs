@@ -27,6 +27,7 @@ pub(super) const EXTENSIONS: &[&str] = &[
     "status.configReferences[].lastAppliedConfigSpecHash",
     "status.currentVersion",
     "status.lastVersion",
+    "status.observedGeneration",
 ];
 
 /// The first fields of spec and status that both versions have, each in its own spelling.

@@ -8,7 +8,7 @@ use super::hazard::{Conversion, Operator, Proof, Surroundings};
 use super::live::annotations;
 use super::patch::{Standing, plan};
 use crate::api;
-use crate::conversion::{Version, convert};
+use crate::conversion::{Extensions, Version, convert};
 
 /// What a definition says about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub fn erasure(live: &Value, ours: &Value) -> Erasure {
 
 /// Tells whether an object of `v1alpha1` says something that `v1beta1` cannot hold.
 pub fn has_something_to_lose(stored: &Value) -> bool {
-    is_kept(&convert(stored.clone(), Version::V1beta1))
+    is_kept(&convert(stored.clone(), Version::V1beta1, Extensions::Kept))
 }
 
 /// Tells whether the same object, as the hub shows it in `v1beta1`, carries what `v1beta1` cannot hold.
@@ -78,8 +78,8 @@ mod tests {
         assert!(!has_something_to_lose(&json!({"kind": "Other"})));
         let more = addon(json!({"installStrategy": {"type": "Manual"}, "configuration": {"configs": []}}));
         assert!(has_something_to_lose(&more));
-        assert!(is_kept(&convert(more, Version::V1beta1)));
+        assert!(is_kept(&convert(more, Version::V1beta1, Extensions::Kept)));
         // As a conversion shows it that does not know the field.
-        assert!(!is_kept(&convert(plain, Version::V1beta1)));
+        assert!(!is_kept(&convert(plain, Version::V1beta1, Extensions::Kept)));
     }
 }

@@ -8,7 +8,7 @@
 use serde_json::{Value, json};
 
 use super::live::annotations;
-use crate::conversion::Version;
+use crate::conversion::{Extensions, Version};
 
 /// The same as below but for one blank, which no conversion of ours writes.
 const ASKED: &str = r#"{ "fields":[[["spec","addOnConfiguration"],{"crName":"tidegate-conversion-probe"}]]}"#;
@@ -37,11 +37,15 @@ pub fn is_answered_by_tidegate(answer: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversion::convert;
+    use crate::conversion::{Extensions, convert};
 
     #[test]
     fn only_a_conversion_that_carries_the_field_answers_right() {
-        let through = convert(convert(probe(), Version::V1alpha1), Version::V1beta1);
+        let through = convert(
+            convert(probe(), Version::V1alpha1, Extensions::Kept),
+            Version::V1beta1,
+            Extensions::Kept,
+        );
         assert!(is_answered_by_tidegate(&through), "{through}");
         assert!(
             !is_answered_by_tidegate(&probe()),
@@ -50,9 +54,13 @@ mod tests {
         assert!(!is_answered_by_tidegate(&json!({"metadata": {}})));
         assert!(!is_answered_by_tidegate(&json!(null)));
         // A hub whose definition has no such field.
-        let mut stored = convert(probe(), Version::V1alpha1);
+        let mut stored = convert(probe(), Version::V1alpha1, Extensions::Kept);
         let spec = stored.get_mut("spec").and_then(Value::as_object_mut);
         spec.expect("a spec").remove("addOnConfiguration");
-        assert!(!is_answered_by_tidegate(&convert(stored, Version::V1beta1)));
+        assert!(!is_answered_by_tidegate(&convert(
+            stored,
+            Version::V1beta1,
+            Extensions::Kept
+        )));
     }
 }

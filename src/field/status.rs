@@ -13,6 +13,9 @@ use super::{Violation, text};
 pub const MOST_CAUSES: usize = 20;
 /// The longest `message`, in bytes.
 pub const MESSAGE_LIMIT: usize = 4096;
+/// The faults that a message tells in one line, in bytes. Whoever shows a message alone (a condition of Flux, a result of Argo CD)
+/// shows it to people; kubectl has the causes, which are all there.
+const ONE_LINE: usize = 1000;
 
 /// Which object a status speaks of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,14 +65,14 @@ struct Cause {
 impl Status {
     /// Returns the refusal of a new object with these faults, in their given order.
     pub fn invalid(identity: &Identity, violations: &[Violation]) -> Self {
-        let message = message(identity, violations, listed);
+        let message = message(identity, violations, ONE_LINE, listed);
         Self::refusal((422, "Invalid"), message, identity, violations)
     }
 
     /// Returns the refusal of a change or deletion of an object that is stored, with these faults: no client takes it for a reason to
     /// delete the object.
     pub fn forbidden(identity: &Identity, violations: &[Violation]) -> Self {
-        let message = message(identity, violations, bullets);
+        let message = message(identity, violations, MESSAGE_LIMIT, bullets);
         Self::refusal((403, "Forbidden"), message, identity, violations)
     }
 
@@ -144,12 +147,27 @@ impl Cause {
 }
 
 // The same words as `metav1.NewInvalid`: clients other than kubectl show only this text.
-fn message(identity: &Identity, violations: &[Violation], several: fn(&[String]) -> String) -> String {
-    let more = violations.len().saturating_sub(MOST_CAUSES);
-    let shown = violations.iter().take(MOST_CAUSES).map(ToString::to_string);
-    let parts: Vec<String> = shown
-        .chain((more > 0).then(|| format!("and {more} more")))
-        .collect();
+fn message(
+    identity: &Identity,
+    violations: &[Violation],
+    room: usize,
+    several: fn(&[String]) -> String,
+) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut left = room;
+    for violation in violations.iter().take(MOST_CAUSES) {
+        let told = violation.to_string();
+        // One is always told, however long it is.
+        if !parts.is_empty() && told.len() > left {
+            break;
+        }
+        left = left.saturating_sub(told.len());
+        parts.push(told);
+    }
+    let more = violations.len().saturating_sub(parts.len());
+    if more > 0 {
+        parts.push(format!("and {more} more"));
+    }
     let faults = match parts.as_slice() {
         [only] => format!(" {only}"),
         parts => several(parts),
@@ -208,6 +226,28 @@ mod tests {
                     .at(Path::root().key("spec").index(n), "family/rule")
             })
             .collect()
+    }
+
+    #[test]
+    fn one_line_stays_readable_and_counts_what_it_leaves_out() {
+        let status = Status::invalid(&identity(), &faults(30));
+        let message = status.message();
+        assert!(
+            message.starts_with("Widget.example.com \"w1\" is invalid: [spec[0]: "),
+            "{message}"
+        );
+        assert!(message.len() < 1200, "{message}");
+        let told = message.matches("[family/rule]").count();
+        assert!(told > 5, "{message}");
+        assert!(
+            message.ends_with(&format!(", and {} more]", 30 - told)),
+            "{message}"
+        );
+        let causes = status.details.expect("details").causes;
+        assert_eq!(causes.len(), MOST_CAUSES + 1, "kubectl shows these");
+        // Of what is stored, the message is all that anybody gets.
+        let changed = Status::forbidden(&identity(), &faults(18));
+        assert_eq!(changed.message().matches("[family/rule]").count(), 18);
     }
 
     #[test]

@@ -130,6 +130,7 @@ fn managed(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Heard) {
         Time::Stands
     };
     let verdict = health::managed(view, &wanted, (&census, time), now);
+    let recheck_at = verdict.recheck_at;
     let oddities = configs.versions.oddities.iter().map(ToString::to_string);
     let oddities = oddities.map(|oddity| Wait::addon(WaitOn::Template(oddity)));
     let plan = Plan {
@@ -144,7 +145,7 @@ fn managed(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Heard) {
             .collect(),
         recheck_at: earliest(
             earliest(rollout.recheck_at, membership.recheck_at),
-            seen_to.recheck_at,
+            earliest(seen_to.recheck_at, recheck_at),
         ),
     };
     (plan, heard)

@@ -63,6 +63,7 @@ pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
         status.insert("conditions".to_owned(), conditions::render(&report.conditions));
     }
     status.extend(report.registering.changes(instance));
+    observed(&mut status, instance.observed, instance.meta.generation);
     (!status.is_empty()).then(|| Action::Status {
         object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
         before: Revision::from(&instance.meta),
@@ -161,12 +162,22 @@ pub(super) fn addon(addon: &AddOn, summary: &Summary, verdict: Verdict<'_>) -> O
             status.insert("defaultVersion".to_owned(), render_version(default));
         }
     }
+    observed(&mut status, addon.observed, addon.meta.generation);
     (!status.is_empty()).then(|| Action::Status {
         object: ObjectKey::new(Kind::AddOn, "", addon.name.clone()),
         before: Revision::from(&addon.meta),
         patch: json!({"status": status}),
         note: verdict.note,
     })
+}
+
+/// Says which generation a status speaks about. Where the hub has never kept that, it is no reason to write: it travels with what is
+/// written anyway.
+fn observed(status: &mut Map<String, Value>, stored: Option<i64>, generation: i64) {
+    let is_due = stored.map_or(!status.is_empty(), |stored| stored != generation);
+    if is_due {
+        status.insert("observedGeneration".to_owned(), Value::from(generation));
+    }
 }
 
 /// A merge patch takes a field away with a null.

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
+use super::arrival::Arrival;
 use super::census::{Census, Time};
 use super::change_event::{Grade, Note};
 use super::conditions::{Wish, merge};
@@ -28,6 +29,8 @@ pub(super) struct Verdict<'v> {
     pub conditions: Cow<'v, [Condition]>,
     /// The change, if it is one.
     pub note: Option<Note>,
+    /// When to look again although nothing happened.
+    pub recheck_at: Option<Timestamp>,
 }
 
 /// Returns the conditions of an add-on that the hub manages.
@@ -45,7 +48,17 @@ pub(super) fn managed<'v>(
     let nobody = (is_known && census.is_nobody()).then(|| nobody(view, wanted));
     let message = nobody.unwrap_or_else(|| census.message());
     let open = Open::of(wanted, (census, time), &message);
-    let mut wishes = rollup(census, fault.as_ref(), &open, &message).to_vec();
+    let addon = view.addon;
+    let stated_before = (&*addon.conditions, addon.meta.generation);
+    let arrival = fault
+        .as_ref()
+        .and_then(|(reason, _)| Arrival::of(reason, stated_before, view.settings(), now));
+    let faulty = fault.as_ref().map(|(reason, why)| Faulty {
+        reason: *reason,
+        why,
+        arrival,
+    });
+    let mut wishes = rollup(census, faulty.as_ref(), &open, &message).to_vec();
     if view.addon.lifecycle == Lifecycle::Empty {
         wishes.push(Wish::new(
             MANAGED,
@@ -56,7 +69,11 @@ pub(super) fn managed<'v>(
     }
     let note = note(view, &wishes).or_else(|| refusal(view, census, &wishes));
     let conditions = stated(view, &wishes, now);
-    Verdict { conditions, note }
+    Verdict {
+        conditions,
+        note,
+        recheck_at: arrival.map(|arrival| arrival.until),
+    }
 }
 
 /// Returns the conditions of an add-on while nobody knows what time it is.
@@ -72,6 +89,7 @@ pub(super) fn timeless<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
     Verdict {
         conditions: stated(view, &wishes, now),
         note,
+        recheck_at: None,
     }
 }
 
@@ -88,6 +106,7 @@ pub(super) fn unmanaged<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
     Verdict {
         conditions: stated(view, &wishes, now),
         note: None,
+        recheck_at: None,
     }
 }
 
@@ -250,12 +269,20 @@ impl Open {
     }
 }
 
+/// What is wrong with the add-on itself.
+struct Faulty<'a> {
+    reason: &'static str,
+    why: &'a str,
+    /// Whether it may still come by itself.
+    arrival: Option<Arrival>,
+}
+
 /// Whatever can be known is good: a cluster that nobody can reach does not keep the whole add-on from being ready. What is wrong with
 /// the add-on itself comes before everything that moves: nothing of that mends it. Never `Stalled` and `Reconciling`: who has to act
 /// need not wait for anything. `Ready` and whichever of the two is True say the same: tables show one, delivery tools the other.
 fn rollup<'a>(
     census: &Census,
-    fault: Option<&'a (&'static str, String)>,
+    fault: Option<&Faulty<'a>>,
     open: &'a Open,
     message: &'a str,
 ) -> [Wish<'a>; 3] {
@@ -263,11 +290,13 @@ fn rollup<'a>(
     let settled = || Wish::new(RECONCILING, Status::False, "Settled", "");
     let sound = || Wish::new(STALLED, Status::False, "NotStalled", "");
     match (fault, open) {
-        (Some((reason, why)), _) => [
-            Wish::new(READY, Status::False, reason, format!("{why}; {message}")),
-            settled(),
-            Wish::new(STALLED, Status::True, reason, why.as_str()),
-        ],
+        (Some(&Faulty { reason, why, arrival }), _) => {
+            let ready = Wish::new(READY, Status::False, reason, format!("{why}; {message}"));
+            match arrival {
+                Some(arrival) => [ready, arrival.wish(reason, why), sound()],
+                None => [ready, settled(), Wish::new(STALLED, Status::True, reason, why)],
+            }
+        }
         (None, Open::Act) => [
             Wish::new(READY, Status::False, CLUSTERS, message),
             settled(),

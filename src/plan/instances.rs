@@ -114,6 +114,7 @@ impl<'v> Rounds<'v> {
         let cluster = &report.instance.cluster;
         let waits = report.waits.into_iter().map(|on| Wait::cluster(cluster, on));
         self.plan.waits.extend(waits);
+        self.plan.recheck_at = earliest(self.plan.recheck_at, report.recheck_at);
         report.standing
     }
 

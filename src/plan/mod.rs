@@ -13,6 +13,7 @@
 
 mod addon;
 mod adoption;
+mod arrival;
 mod available;
 mod census;
 mod change_event;

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::adoption;
+use super::arrival::Arrival;
 use super::available::{AVAILABLE, RENDERING_FAILED, available, manifests, refused};
 use super::change_event::Note;
 use super::conditions::{Wish, merge};
@@ -68,6 +69,7 @@ impl<'v> Reporter<'v> {
         }
         let assigned_version = self.versions.assigned(member);
         let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
+        let arrival = arrival(view, instance, stuck.as_ref(), now);
         let version = version::moving_to(assigned_version, instance).map(|version| &**version);
         let words = state.progressing(view.settings().reasons, version);
         let mut wishes: Vec<Wish<'_>> = if view.settings().is_ocm() {
@@ -91,6 +93,7 @@ impl<'v> Reporter<'v> {
             state: &state,
             words: &words,
             stuck: stuck.as_ref(),
+            arrival,
             up,
             orphaned: orphaned.as_deref(),
             aside: Aside {
@@ -109,7 +112,12 @@ impl<'v> Reporter<'v> {
             standing: told.standing(),
             arrives,
             probes: deployed,
-            note: note(member, &state, shown.reason, stuck.as_ref()),
+            // What may still come is no news.
+            note: match arrival {
+                Some(_) => None,
+                None => note(member, &state, shown.reason, stuck.as_ref()),
+            },
+            recheck_at: arrival.map(|arrival| arrival.until),
             waits: waits(member, rendering, &state),
             memory: version::memory(view, member, assigned_version, state.is_done()),
             instance,
@@ -243,6 +251,12 @@ fn stuck(
             told("ContentSuperseded", Wait::addon(on).to_string())
         }),
     }
+}
+
+/// Whether what only a human can change may still come by itself.
+fn arrival(view: &View<'_>, instance: &Instance, stuck: Option<&Stuck>, now: Timestamp) -> Option<Arrival> {
+    let stated = (&*instance.conditions, instance.meta.generation);
+    Arrival::of(stuck?.reason, stated, view.settings(), now)
 }
 
 fn configured<'a>(view: &View<'_>, member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Wish<'a> {

@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+
 use super::census::InstanceTally;
 use super::change_event::Note;
 use super::registration::Registering;
@@ -35,6 +37,8 @@ pub(super) struct Report<'v> {
     pub note: Option<Note>,
     /// What holds it.
     pub waits: Vec<WaitOn>,
+    /// When to look at it again although nothing happened.
+    pub recheck_at: Option<Timestamp>,
     /// What registration adds.
     pub registering: Registering<'v>,
 }

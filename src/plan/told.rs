@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::arrival::Arrival;
 use super::census::{Content, InstanceTally};
 use super::conditions::Wish;
 use super::rollout::{Attention, Notice};
@@ -33,6 +34,8 @@ pub(super) struct Told<'a> {
     pub words: &'a Words,
     /// What only a human can change.
     pub stuck: Option<&'a Stuck>,
+    /// Whether that may still come by itself.
+    pub arrival: Option<Arrival>,
     /// Whether its agent works, as far as anybody knows.
     pub up: Option<Status>,
     /// The content that it keeps and that is no longer on the hub, in a sentence.
@@ -138,6 +141,14 @@ impl<'a> Told<'a> {
             [ready(reason, words), settled.clone(), stalled]
         };
         if let Some(stuck) = self.stuck {
+            if let Some(arrival) = self.arrival {
+                let words = cause(stuck.reason);
+                return [
+                    ready(stuck.reason, words.into()),
+                    arrival.wish(stuck.reason, words),
+                    sound,
+                ];
+            }
             let is_told = stuck.is_news || is_ocm;
             return stalls(stuck.reason, is_told.then_some(stuck.message.as_str()));
         }
@@ -177,7 +188,10 @@ impl<'a> Told<'a> {
     /// Returns how the instance counts for the add-on; the conditions above say the same in words.
     pub(super) fn standing(&self) -> InstanceTally {
         if let Some(stuck) = self.stuck {
-            return InstanceTally::Stalled(stuck.reason);
+            return match self.arrival {
+                Some(_) => InstanceTally::Waiting(stuck.reason),
+                None => InstanceTally::Stalled(stuck.reason),
+            };
         }
         if self.has_failed() {
             return InstanceTally::Stalled(self.words.reason);
@@ -210,6 +224,7 @@ mod tests {
             state,
             words: &words,
             stuck,
+            arrival: None,
             up,
             orphaned: None,
             aside: Aside::default(),

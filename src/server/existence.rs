@@ -38,6 +38,8 @@ pub struct ExistenceReader {
 #[derive(Debug, Default)]
 struct Memory {
     allowance: Allowance,
+    /// The same for defaults, of which one `apply` may need hundreds: they take nothing from what refusals hang on.
+    defaults: Allowance,
     hearsay: Hearsay,
 }
 
@@ -117,7 +119,7 @@ impl ExistenceReader {
         for question in self.questions(verdict.asks(), verdict.asks_whether(), asker) {
             if let Some(word) = self.recall(&question) {
                 answers.take(question, word);
-            } else if self.may_ask(asker) {
+            } else if self.may_ask(&question, asker) {
                 let answer = self.put(&question, asker);
                 asked.push(async move { (question, answer.await) });
             }
@@ -144,8 +146,13 @@ impl ExistenceReader {
                 .iter()
                 .map(move |right| Question::Right(user, right.clone()))
         });
-        let objects = objects.iter().cloned().map(Question::Object);
-        rights.chain(objects).take(MOST_ASKED).collect()
+        let (defaults, others): (Vec<&ObjectKey>, Vec<&ObjectKey>) =
+            objects.iter().partition(|object| object.is_about_a_default());
+        let objects = defaults.into_iter().chain(others).cloned();
+        rights
+            .chain(objects.map(Question::Object))
+            .take(MOST_ASKED)
+            .collect()
     }
 
     fn put(&self, question: &Question, asker: Asker<'_>) -> BoxFuture<'static, Option<Word>> {
@@ -174,13 +181,17 @@ impl ExistenceReader {
             .keep(question.clone(), word.clone(), Instant::now());
     }
 
-    fn may_ask(&self, asker: Asker<'_>) -> bool {
+    fn may_ask(&self, question: &Question, asker: Asker<'_>) -> bool {
         let who = OnBehalf {
             peer: asker.peer,
             user: digest(asker.user.unwrap_or_default()),
         };
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        memory.allowance.take(&who, Instant::now())
+        let allowance = match question {
+            Question::Object(object) if object.is_about_a_default() => &mut memory.defaults,
+            Question::Object(_) | Question::Right(..) => &mut memory.allowance,
+        };
+        allowance.take(&who, Instant::now())
     }
 }
 

@@ -37,6 +37,8 @@ impl Word {
         match self {
             Self::Object(Told::Exists) | Self::Right(true) => YES,
             Self::Object(Told::Absent | Told::Namespace(_) | Told::Role(_)) | Self::Right(false) => NO,
+            // What is filled in stays: it comes from the hub as it is now. One `apply` asks twice, for its dry run and in earnest.
+            Self::Object(Told::Given(_)) => Duration::ZERO,
         }
     }
 }
@@ -54,6 +56,9 @@ impl Hearsay {
 
     /// Keeps an answer.
     pub(super) fn keep(&mut self, question: Question, word: Word, now: Instant) {
+        if word.counts_for().is_zero() {
+            return;
+        }
         if self.0.len() >= MOST {
             self.0.retain(|_, (_, until)| now < *until);
         }
@@ -83,6 +88,13 @@ mod tests {
         assert!(hearsay.recall(&about("gone"), at(1000)).is_none());
         assert!(hearsay.recall(&about("there"), at(4999)).is_some());
         assert!(hearsay.recall(&about("there"), at(5000)).is_none());
+    }
+
+    #[test]
+    fn what_is_filled_in_is_asked_anew_every_time() {
+        let (mut hearsay, now) = (Hearsay::default(), Instant::now());
+        hearsay.keep(about("new"), Word::Object(Told::Given(None)), now);
+        assert!(hearsay.0.is_empty());
     }
 
     #[test]

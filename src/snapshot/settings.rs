@@ -117,6 +117,8 @@ pub struct Settings {
     pub reasons: Vocabulary,
     /// How long an add-on stays on a cluster that nothing selects any more.
     pub decision_grace: Duration,
+    /// How long what is merely not there yet counts as on its way, before it is told as something that only a human changes.
+    pub arrival_grace: Duration,
     /// What a lifecycle annotation without a value means.
     pub empty_lifecycle: EmptyLifecycle,
     /// Which add-ons are managed here.
@@ -180,6 +182,7 @@ impl Default for Settings {
             failures: Failures::default(),
             reasons: Vocabulary::default(),
             decision_grace: Duration::from_secs(10),
+            arrival_grace: Duration::from_secs(10),
             hook_timeout: HookTimeout::default(),
             hook_timeout_policy: TimeoutPolicy::default(),
             discovery_labels: DiscoveryLabels::default(),

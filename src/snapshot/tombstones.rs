@@ -144,6 +144,7 @@ fn gone(name: &Name) -> AddOn {
         removals_until: None,
         strategy: InstallStrategy::Manual,
         placements: Vec::new(),
+        observed: None,
         defaults: Vec::new(),
         progressions: None,
         supported_versions: Vec::new(),

@@ -422,6 +422,9 @@ fn manifest_report(index: usize, manifest: &Value, available: bool) -> Value {
 
 /// What the CRDs default.
 fn default_fields(kind: Kind, object: &mut Value) {
+    if kind == Kind::AddOn && object.get("status").is_none() {
+        object["status"] = json!({"observedGeneration": -1});
+    }
     let field = match kind {
         Kind::Instance => "installNamespace",
         Kind::DeploymentConfig => "agentInstallNamespace",

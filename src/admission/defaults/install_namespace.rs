@@ -11,11 +11,11 @@ use crate::model::{DEFAULT_INSTALL_NAMESPACE, InstallNamespace};
 
 const FIELD: &str = "installNamespace";
 
-/// Returns the addition to `object`, if it needs one; `template` is asked only when the object is new.
-pub(super) fn addition<'f>(
+/// Returns the addition to `object`, if it needs one; `template` is asked only when the object is new and nobody wrote the field.
+pub(super) fn addition(
     object: &Value,
     old: Option<&Value>,
-    template: impl FnOnce() -> Option<&'f InstallNamespace>,
+    template: impl FnOnce() -> Option<InstallNamespace>,
 ) -> Option<PatchOperation> {
     // An object without a spec is refused by its schema; a spec made here would hide that.
     let spec = object.get("spec")?.as_object()?;
@@ -25,14 +25,13 @@ pub(super) fn addition<'f>(
         Some(Value::String(text)) if text == DEFAULT_INSTALL_NAMESPACE => of(object, FIELD),
         Some(_) => Provenance::Written,
     };
-    let (provenance, wanted) = match old {
-        None => (provenance(of_created), template().cloned()),
-        Some(old) => (provenance(of_updated), live(old)),
-    };
+    let provenance = provenance(if old.is_some() { of_updated } else { of_created });
     match provenance {
-        Provenance::Defaulted => operation(given, wanted?.as_str()),
-        Provenance::Written | Provenance::Unknown => None,
+        Provenance::Defaulted => {}
+        Provenance::Written | Provenance::Unknown => return None,
     }
+    let wanted = old.map_or_else(template, live)?;
+    operation(given, wanted.as_str())
 }
 
 fn live(old: &Value) -> Option<InstallNamespace> {

@@ -398,6 +398,10 @@ pub struct PolicyException {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AddOnPolicyStatus {
+    /// The metadata.generation that this status speaks about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
     /// Compiled tells whether this generation compiles, Ready whether it is in force.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::conditions")]

@@ -191,6 +191,10 @@ pub struct Configuration {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterManagementAddOnStatus {
+    /// The metadata.generation that this status speaks about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
     /// State of the add-on on all its clusters.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::conditions")]

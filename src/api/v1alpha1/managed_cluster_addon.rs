@@ -97,6 +97,10 @@ absent_is_default!(ManagedClusterAddOnSpec);
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedClusterAddOnStatus {
+    /// The metadata.generation that this status speaks about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
     /// State of the add-on on this cluster.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schemas::conditions")]

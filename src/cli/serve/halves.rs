@@ -9,7 +9,7 @@ use clap::parser::ValueSource;
 use crate::cli::{AuditTo, ControllersMode, Only};
 
 /// Flags that the gate alone has no use for.
-const OF_CONTROLLERS: [&str; 15] = [
+const OF_CONTROLLERS: [&str; 14] = [
     "agent_groups",
     "audit",
     "cluster_configs",

@@ -44,9 +44,10 @@ pub(super) fn wanted(object: &Value, report: &Report, now: Timestamp) -> Option<
         .map(|(kind, said)| condition(&before, kind, &said, generation, now))
         .collect();
     let actions = actions(object);
-    let mut status = json!({"conditions": conditions, "activeGeneration": active, "actions": actions});
+    let mut status = json!({"observedGeneration": generation, "conditions": conditions,
+        "activeGeneration": active, "actions": actions});
     if active.is_none() && before.get("activeGeneration").is_none() {
-        status = json!({"conditions": conditions, "actions": actions});
+        status = json!({"observedGeneration": generation, "conditions": conditions, "actions": actions});
     }
     (status != before).then_some(status)
 }

@@ -21,6 +21,7 @@ pub(super) fn is_unchanged(view: &View<'_>, object: &ObjectKey, patch: &Value) -
         return false;
     };
     fields.iter().all(|(field, value)| match field.as_str() {
+        "observedGeneration" => value.as_i64() == instance.observed,
         "conditions" => same(value, &instance.conditions, is_condition),
         "configReferences" => same(value, &instance.references, is_reference),
         "supportedConfigs" => same(value, &instance.supported, |value, of| {

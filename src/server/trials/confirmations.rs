@@ -4,12 +4,14 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures::FutureExt as _;
 use serde_json::{Value, json};
 
 use super::rig::{Rig, quick, review};
-use crate::admission::Told;
 use crate::admission::{Enforcement, Rulebook, decide};
+use crate::admission::{InstallNamespace, Told};
 use crate::server::ExistenceReader;
 
 /// Refuses what is confirmed to be absent.
@@ -53,6 +55,33 @@ async fn a_hub_that_does_not_answer_is_not_waited_for() {
     let silent = ExistenceReader::new(|_| std::future::pending().boxed());
     let answered = tokio::time::timeout(Duration::from_mins(1), answer(Some(silent))).await;
     assert_eq!(answered.expect("an answer without the hub's"), (json!(true), 2));
+}
+
+/// Returns what is added to an object that names no install namespace.
+async fn addition(witness: ExistenceReader) -> String {
+    let rig = Rig::asking(quick(), decide, Rulebook::default(), Some(witness)).await;
+    let (status, body) = rig.post("/mutate", review(&json!({}))).await;
+    assert_eq!(status, 200);
+    let answer: Value = serde_json::from_str(&body).expect("JSON");
+    let patch = answer.pointer("/response/patch").and_then(Value::as_str);
+    let patch = STANDARD.decode(patch.unwrap_or_default()).expect("base64");
+    String::from_utf8(patch).expect("text")
+}
+
+#[tokio::test]
+async fn what_is_filled_in_is_what_the_hub_says_and_not_what_the_watch_has_shown() {
+    let giving = |namespace: Option<&'static str>| {
+        ExistenceReader::new(move |object| {
+            let given = namespace.map(|text| InstallNamespace::parse(text).expect("a namespace"));
+            let told = object.is_about_a_default().then_some(Told::Given(given));
+            async move { told }.boxed()
+        })
+    };
+    let expected = r#"[{"op":"add","path":"/spec/installNamespace","value":"agents"}]"#;
+    assert_eq!(addition(giving(Some("agents"))).await, expected);
+    assert_eq!(addition(giving(None)).await, "");
+    let silent = ExistenceReader::new(|_| std::future::pending().boxed());
+    assert_eq!(addition(silent).await, "", "then it is what the watch has shown");
 }
 
 const OWN_ROLE: &str = include_str!("../../../tests/data/attacks/own-role.yaml");

@@ -55,6 +55,7 @@ pub(in crate::snapshot) fn addon(
             .enumerate()
             .map(|(index, placement)| placement_use(placement, index, names))
             .collect(),
+        observed: status.and_then(|status| status.observed_generation),
         defaults: status.map(|status| defaults(status, names)).unwrap_or_default(),
         progressions: status.map(|status| {
             status

@@ -5,12 +5,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::api::v1alpha1 as wire;
 use crate::field::Path;
 use crate::model::{
     ConfigReference, ConfigRollout, ConfigType, InstallNamespace, RawReference, RollingUpdate,
     RolloutStrategy, protected_types,
 };
+use crate::snapshot::decode::read::parse;
 use crate::snapshot::decode::rollout::{configuration_rollout, paused, rollout};
 use crate::snapshot::kind::Kind;
 use crate::snapshot::record::rollout::Paused;
@@ -97,6 +100,21 @@ impl AddonFacts {
             let of = kind.address();
             self.protects(of.group, of.resource)
         })
+    }
+
+    /// Returns the install namespace that all placements give, if they agree on one.
+    pub fn only_namespace(&self) -> Option<&InstallNamespace> {
+        let mut given = self
+            .placements
+            .iter()
+            .map(|placement| placement.template.install_namespace.as_ref());
+        let first = given.next()??;
+        given.all(|other| other == Some(first)).then_some(first)
+    }
+
+    /// Reads what an add-on says from its object.
+    pub fn read(object: &Value) -> Result<Self, String> {
+        parse::<wire::ClusterManagementAddOn>(object).map(|addon| Self::of(&addon.spec))
     }
 
     /// Reads what an add-on says; what cannot be read is left out, because it is not a fact.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::namespace::NamespaceFacts;
+use crate::model::InstallNamespace;
 use crate::snapshot::kind::ObjectKey;
 use crate::snapshot::registration::RoleFacts;
 
@@ -20,6 +21,8 @@ pub enum Told {
     Namespace(NamespaceFacts),
     /// It is a role, and this is known about it.
     Role(RoleFacts),
+    /// It is an add-on of a cluster, or would be one, and its placements give it this install namespace, or none.
+    Given(Option<InstallNamespace>),
 }
 
 /// How far the absence of objects is confirmed.

@@ -53,6 +53,8 @@ pub struct Facts {
     pub rights: Rights,
     /// What the hub itself has said about objects that are not in here.
     pub confirmed: Confirmed,
+    /// The install namespaces that placements give, in the hub's own word: it counts instead of what was watched.
+    pub given: Arc<BTreeMap<ObjectKey, Option<InstallNamespace>>>,
 }
 
 impl Facts {
@@ -151,6 +153,10 @@ impl Facts {
                 Told::Role(role) => {
                     Arc::make_mut(&mut self.hub_roles).insert(object.clone(), role);
                     true
+                }
+                Told::Given(namespace) => {
+                    Arc::make_mut(&mut self.given).insert(object, namespace);
+                    continue;
                 }
             };
             exist.insert(object, exists);
@@ -264,9 +270,14 @@ impl Facts {
 
     /// Returns the install namespace that the templates give to an add-on on a cluster.
     ///
-    /// Later placements win over earlier ones, as they do for configurations; one that is silent takes nothing away.
+    /// Where all placements give the same one, it is the add-on's, and nobody waits for decisions. Else later placements win over
+    /// earlier ones, as they do for configurations; one that is silent takes nothing away.
     pub fn install_namespace(&self, addon: &str, cluster: &str) -> Option<&InstallNamespace> {
-        let placements = &self.addon(addon)?.placements;
+        let addon = self.addon(addon)?;
+        if let Some(namespace) = addon.only_namespace() {
+            return Some(namespace);
+        }
+        let placements = &addon.placements;
         placements
             .iter()
             .rev()
@@ -306,6 +317,25 @@ mod tests {
         assert_eq!(namespace("c1"), Some("everywhere"));
         assert_eq!(namespace("c2"), Some("canary-ns"));
         assert_eq!(namespace("c3"), None);
+    }
+
+    #[test]
+    fn what_all_placements_say_needs_no_decision() {
+        let spec = |second: serde_json::Value| {
+            let first = json!({"namespace": "default", "name": "a", "addonSpec": {"installNamespace": "x"}});
+            let spec = json!({"installStrategy": {"type": "Placements", "placements": [first, second]}});
+            AddonFacts::of(&serde_json::from_value(spec).expect("the wire type reads it"))
+        };
+        let other = |name: &str| json!({"namespace": "default", "name": "b", "addonSpec": {"installNamespace": name}});
+        let given = |addon| {
+            let facts = Facts::default().with_addon("helloworld", addon);
+            let given = facts.install_namespace("helloworld", "c1");
+            given.map(|given| given.as_str().to_owned()).unwrap_or_default()
+        };
+        assert_eq!(given(spec(other("x"))), "x");
+        assert_eq!(given(spec(other("y"))), "");
+        assert_eq!(given(spec(json!({"namespace": "default", "name": "b"}))), "");
+        assert_eq!(given(AddonFacts::default()), "");
     }
 
     #[test]

@@ -49,6 +49,11 @@ impl ObjectKey {
         Self::new(kind, namespace.clone(), name.clone())
     }
 
+    /// Returns whether a question about the object is one about what an add-on of a cluster is given: those come from nobody's rule.
+    pub fn is_about_a_default(&self) -> bool {
+        self.kind == Kind::Instance
+    }
+
     /// Returns namespace and name.
     pub(in crate::snapshot) fn place(&self) -> Place {
         (self.namespace.clone(), self.name.clone())

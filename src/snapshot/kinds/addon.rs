@@ -138,6 +138,7 @@ fn index(store: &mut Store, addon: &record::AddOn, mentioned: Mentioned) {
 fn unspoken(addon: &record::AddOn) -> record::AddOn {
     let mut addon = addon.clone();
     addon.meta.version = Name::from("");
+    addon.observed = None;
     addon.conditions.clear();
     addon.supported_versions.clear();
     addon.default_version = Name::from("");

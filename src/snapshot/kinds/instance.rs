@@ -145,6 +145,7 @@ fn decode(
         given_version: shared(annotation(metadata, terms::GIVEN_VERSION), names),
         current_version: shared(status.map(|status| &status.current_version), names),
         last_version: shared(status.map(|status| &status.last_version), names),
+        observed: status.and_then(|status| status.observed_generation),
         supported: names.share_types(types),
         references: references(stated.unwrap_or_default(), names),
         health_mode: shared(

@@ -181,6 +181,8 @@ pub struct AddOn {
     pub strategy: InstallStrategy,
     /// `spec.installStrategy.placements`, in order.
     pub placements: Vec<PlacementUse>,
+    /// `status.observedGeneration`
+    pub observed: Option<i64>,
     /// `status.defaultconfigReferences`, with their hashes.
     pub defaults: Vec<(ConfigRef, Name)>,
     /// `status.installProgressions`, absent when nobody has written it yet.
@@ -232,6 +234,8 @@ pub struct Instance {
     pub current_version: Name,
     /// `status.lastVersion`, "" when it is absent.
     pub last_version: Name,
+    /// `status.observedGeneration`
+    pub observed: Option<i64>,
     /// `status.supportedConfigs`
     pub supported: Arc<[ConfigType]>,
     /// `status.configReferences`

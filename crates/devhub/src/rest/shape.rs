@@ -51,11 +51,13 @@ pub(super) fn settle(call: &Call, object: &mut Value) {
 
 /// Fills defaults of a new object and what clients may not set.
 pub(super) fn prepare_create(call: &Call, object: &mut Value) {
-    if call.served.custom.is_some() {
+    if let Some(custom) = &call.served.custom {
         if call.served.resource.status
             && let Some(members) = object.as_object_mut()
         {
             members.remove("status");
+            // As it comes back from storage: a status that has a default is there from the beginning.
+            custom.schema.apply_defaults(object);
         }
     } else if is_definition(call) {
         crd::prepare_new(object);

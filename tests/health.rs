@@ -1,0 +1,313 @@
+//! The health checks of `manifests/gitops`: Argo CD's Lua and Flux' CEL give the same answers about the same objects, and those that
+//! stand beside the objects in `tests/health/`.
+//!
+//! Lua is run by `lua5.4` of Debian, with what Argo CD has in its sandbox; CEL by the engine of the gate. Decides nothing about what is
+//! healthy.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::Command;
+
+use schema::cel::Program;
+use serde::Deserialize;
+use serde_json::Value;
+use tidegate::api;
+
+use crate::kstatus::{Health, kstatus};
+use crate::testkit::manifests::{documents, repository};
+
+/// The kinds that have a check, in the order of the patch; the group of ours is that of its definition.
+const KINDS: [(&str, &str); 5] = [
+    ("ClusterManagementAddOn", "addon.open-cluster-management.io"),
+    ("ManagedClusterAddOn", "addon.open-cluster-management.io"),
+    ("AddOnPolicy", ""),
+    ("ManifestWork", "work.open-cluster-management.io"),
+    ("Placement", "cluster.open-cluster-management.io"),
+];
+const PATCH: &str = "manifests/gitops/argocd/argocd-cm.yaml";
+const CHECKS: &str = "manifests/gitops/flux/health-checks.yaml";
+
+/// An object, and what it is to be taken for.
+#[derive(Debug, Deserialize)]
+struct Case {
+    title: String,
+    /// Argo CD's word.
+    health: String,
+    object: Value,
+}
+
+/// The checks of Flux for one kind.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Exprs {
+    api_version: String,
+    kind: String,
+    in_progress: Option<String>,
+    failed: Option<String>,
+    current: String,
+}
+
+fn cases() -> Vec<Case> {
+    let all = KINDS.iter().flat_map(|(kind, _)| {
+        let file = format!("tests/health/{kind}.yaml");
+        let of_kind = documents(&file).into_iter().flat_map(|list| {
+            let mut list: Vec<Case> = serde_json::from_value(list).expect("a list of cases");
+            for case in &mut list {
+                case.object["kind"] = Value::from(*kind);
+            }
+            list
+        });
+        of_kind.collect::<Vec<_>>()
+    });
+    all.collect()
+}
+
+fn script(kind: &str) -> String {
+    let file = repository(&format!("manifests/gitops/argocd/health/{kind}.lua"));
+    std::fs::read_to_string(file).expect("a health check")
+}
+
+/// Writes a value as a Lua expression.
+fn lua(value: &Value) -> String {
+    match value {
+        Value::Null => "nil".to_owned(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) => {
+            let bytes = text.bytes().map(|byte| format!("\\{byte:03}"));
+            format!("\"{}\"", bytes.collect::<String>())
+        }
+        Value::Array(items) => format!("{{{}}}", items.iter().map(lua).collect::<Vec<_>>().join(", ")),
+        Value::Object(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(name, value)| format!("[{}] = {}", lua(&Value::from(name.as_str())), lua(value)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// Runs the checks of Argo CD; returns its word for each object, behind it the message.
+fn argo(cases: &[Case]) -> Vec<(String, String)> {
+    // What has no place in the sandbox is gone before the first check runs.
+    let mut program = "local run, out = load, io.write\nos, io, require, dofile, loadfile = nil\n".to_owned();
+    for case in cases {
+        let source = script(case.object["kind"].as_str().expect("a kind"));
+        writeln!(
+            program,
+            "obj = {}\nlocal hs = assert(run({}))()\nout(hs.status, '\\t', (string.gsub(hs.message or '', '%s', ' ')), '\\n')",
+            lua(&case.object),
+            lua(&Value::from(source))
+        )
+        .expect("a string takes text");
+        program.push_str("hs = nil\n");
+    }
+    // A function has room for 200 local variables.
+    let program = program.replace("local hs", "hs");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("health.lua");
+    std::fs::write(&file, program).expect("a file");
+    let output = Command::new("lua5.4").arg(&file).output();
+    let output = output.expect("lua5.4 is missing: apt-get install lua5.4");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let told = String::from_utf8(output.stdout).expect("text");
+    let each = told
+        .lines()
+        .map(|line| line.split_once('\t').expect("status and message"));
+    each.map(|(status, message)| (status.to_owned(), message.to_owned()))
+        .collect()
+}
+
+/// Returns what Flux makes of an object: the generation first, then three expressions in order. One that fails leaves it unknown, for
+/// which Flux waits.
+fn flux(exprs: &Exprs, object: &Value) -> Health {
+    let number = |pointer: &str| object.pointer(pointer).and_then(Value::as_i64);
+    let generations = number("/metadata/generation").zip(number("/status/observedGeneration"));
+    if generations.is_some_and(|(written, observed)| written != observed) {
+        return Health::InProgress;
+    }
+    let order = [
+        (exprs.in_progress.as_ref(), Health::InProgress),
+        (exprs.failed.as_ref(), Health::Failed),
+        (Some(&exprs.current), Health::Current),
+    ];
+    let fields: Vec<(&str, &Value)> = object
+        .as_object()
+        .expect("an object")
+        .iter()
+        .map(|(name, value)| (name.as_str(), value))
+        .collect();
+    for (expression, health) in order {
+        let Some(expression) = expression else { continue };
+        let program = Program::compile(expression).unwrap_or_else(|fault| panic!("{fault}: {expression}"));
+        match program.eval(&fields) {
+            Ok(Value::Bool(true)) => return health,
+            Ok(Value::Bool(false)) => {}
+            Ok(other) => panic!("{other} is no answer: {expression}"),
+            Err(fault) => {
+                assert!(
+                    object.get("status").is_none(),
+                    "{fault}: {expression}\n{object:#}"
+                );
+                return Health::InProgress;
+            }
+        }
+    }
+    Health::InProgress
+}
+
+/// What a word of Argo CD is called by Flux, which has none for what somebody has paused.
+fn called(health: &str) -> Health {
+    match health {
+        "Healthy" => Health::Current,
+        "Progressing" | "Suspended" => Health::InProgress,
+        "Degraded" => Health::Failed,
+        other => panic!("Argo CD knows no {other}"),
+    }
+}
+
+fn checks() -> BTreeMap<String, Exprs> {
+    let list = documents(CHECKS).remove(0);
+    let list: Vec<Exprs> = serde_json::from_value(list).expect("a list of checks");
+    list.into_iter()
+        .map(|exprs| (exprs.kind.clone(), exprs))
+        .collect()
+}
+
+#[test]
+fn argo_cd_and_flux_take_an_object_for_the_same() {
+    let (cases, checks) = (cases(), checks());
+    let mut wrong = String::new();
+    for (case, (status, message)) in cases.iter().zip(argo(&cases)) {
+        let kind = case.object["kind"].as_str().expect("a kind");
+        if status != case.health || message.is_empty() {
+            writeln!(
+                wrong,
+                "Argo CD: {kind}: {}: {status} ({message}), not {}",
+                case.title, case.health
+            )
+            .expect("text");
+        }
+        let given = flux(&checks[kind], &case.object);
+        if given != called(&case.health) {
+            writeln!(
+                wrong,
+                "Flux: {kind}: {}: {given:?}, not {}",
+                case.title, case.health
+            )
+            .expect("text");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    for (kind, _) in KINDS {
+        for health in ["Healthy", "Progressing", "Degraded"] {
+            let mut of_kind = cases.iter().filter(|case| case.object["kind"] == kind);
+            assert!(
+                of_kind.any(|case| case.health == health),
+                "{kind} is never {health}"
+            );
+        }
+    }
+}
+
+/// Where Tidegate's own conditions stand, whoever reads kstatus comes to the same end.
+#[test]
+fn kstatus_agrees_wherever_our_conditions_stand() {
+    let mut agreed = 0;
+    for case in cases() {
+        let conditions = case
+            .object
+            .pointer("/status/conditions")
+            .and_then(Value::as_array);
+        let is_ours = conditions.is_some_and(|all| all.iter().any(|one| one["type"] == "Reconciling"));
+        if is_ours {
+            assert_eq!(kstatus(&case.object), called(&case.health), "{}", case.title);
+            agreed += 1;
+        }
+    }
+    assert!(agreed > 8, "{agreed} cases");
+}
+
+/// Returns the group of a kind.
+fn group(kind: &str, known: &str) -> String {
+    let ours = api::crds().into_iter().find(|crd| crd.spec.names.kind == kind);
+    ours.map_or_else(|| known.to_owned(), |crd| crd.spec.group)
+}
+
+#[test]
+fn the_patch_of_argo_cd_has_the_checks_as_they_are() {
+    let mut text = "# Generated from manifests/gitops/argocd/health; change the files there. How it is used: docs/gitops.md.\n\
+                    apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: argocd-cm\n  namespace: argocd\n  labels:\n    \
+                    app.kubernetes.io/part-of: argocd\ndata:\n"
+        .to_owned();
+    for (kind, known) in KINDS {
+        writeln!(
+            text,
+            "  resource.customizations.health.{}_{kind}: |",
+            group(kind, known)
+        )
+        .expect("text");
+        for line in script(kind).lines() {
+            let line = if line.is_empty() {
+                String::new()
+            } else {
+                format!("    {line}")
+            };
+            writeln!(text, "{line}").expect("text");
+        }
+    }
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(repository(PATCH), &text).expect("the patch is written");
+    }
+    let stored = std::fs::read_to_string(repository(PATCH)).unwrap_or_default();
+    assert_eq!(stored, text, "UPDATE_EXPECT=1 writes it anew");
+    let patch = documents(PATCH).remove(0);
+    for (kind, known) in KINDS {
+        let key = format!("resource.customizations.health.{}_{kind}", group(kind, known));
+        assert_eq!(patch["data"][&key], script(kind), "it survives YAML");
+    }
+}
+
+/// Returns what each tool takes each object for, in the words of Argo CD and of Flux.
+pub(crate) fn judged(objects: Vec<Value>) -> Vec<(String, Health)> {
+    let cases: Vec<Case> = objects
+        .into_iter()
+        .map(|object| Case {
+            title: String::new(),
+            health: String::new(),
+            object,
+        })
+        .collect();
+    let checks = checks();
+    let each = argo(&cases).into_iter().zip(&cases);
+    let judged = each.map(|((status, _), case)| {
+        let kind = case.object["kind"].as_str().expect("a kind");
+        (status, flux(&checks[kind], &case.object))
+    });
+    judged.collect()
+}
+
+#[test]
+fn the_example_of_flux_has_the_checks_as_they_are() {
+    let example = documents("manifests/gitops/flux/kustomization.yaml").remove(0);
+    assert_eq!(example["spec"]["healthCheckExprs"], documents(CHECKS).remove(0));
+}
+
+#[test]
+fn the_checks_of_flux_are_about_the_kinds_as_they_are_served() {
+    let checks = checks();
+    let names: Vec<&str> = checks.keys().map(String::as_str).collect();
+    assert_eq!(names.len(), KINDS.len(), "{names:?}");
+    for crd in api::crds() {
+        let Some(exprs) = checks.get(&crd.spec.names.kind) else {
+            continue;
+        };
+        let mut versions = crd.spec.versions.iter();
+        let is_served =
+            versions.any(|one| one.served && exprs.api_version == format!("{}/{}", crd.spec.group, one.name));
+        assert!(is_served, "{} {}", exprs.api_version, exprs.kind);
+    }
+}
