@@ -410,10 +410,12 @@ mod tests {
             Value::Object(fields) => fields.values_mut().for_each(|field| change(field, place)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
                 if *place == 0 {
-                    *value = match &value {
-                        Value::Bool(flag) => json!(!flag),
-                        Value::Number(number) => json!(number.as_i64().unwrap_or_default() + 1),
-                        other => json!(format!("{other}x")),
+                    *value = if let Some(flag) = value.as_bool() {
+                        json!(!flag)
+                    } else if let Some(number) = value.as_i64() {
+                        json!(number + 1)
+                    } else {
+                        json!(format!("{value}x"))
                     };
                 }
                 *place = place.wrapping_sub(1);
