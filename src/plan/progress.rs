@@ -60,11 +60,7 @@ impl<'v> Reporter<'v> {
         let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
         let version = version::moving_to(assigned_version, instance).map(|version| &**version);
         let words = state.progressing(view.settings().reasons, version);
-        let mut wishes: Vec<Wish<'_>> = if view.settings().is_ocm() {
-            stock::configured(member).into_iter().collect()
-        } else {
-            vec![configured(view, member, trouble.as_ref())]
-        };
+        let mut wishes: Vec<Wish<'_>> = handed_out(view, member, trouble.as_ref()).into_iter().collect();
         wishes.extend(assigned(member, &state, now));
         wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
         let probed = unreachable::available(member.cluster).or_else(|| available(member, rendering));
@@ -232,6 +228,14 @@ fn stuck(
             told("ContentSuperseded", Wait::addon(on).to_string())
         }),
     }
+}
+
+/// Returns what `Configured` should say; `None` leaves what stands there.
+fn handed_out<'a>(view: &View<'_>, member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Option<Wish<'a>> {
+    if view.settings().is_ocm() {
+        return stock::configured(member);
+    }
+    Some(configured(view, member, trouble))
 }
 
 fn configured<'a>(view: &View<'_>, member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Wish<'a> {
