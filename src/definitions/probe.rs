@@ -8,7 +8,7 @@
 use serde_json::{Value, json};
 
 use super::live::annotations;
-use crate::conversion::{Extensions, Version};
+use crate::conversion::Version;
 
 /// The same as below but for one blank, which no conversion of ours writes.
 const ASKED: &str = r#"{ "fields":[[["spec","addOnConfiguration"],{"crName":"tidegate-conversion-probe"}]]}"#;

@@ -72,11 +72,7 @@ impl<'v> Reporter<'v> {
         let arrival = arrival(view, instance, stuck.as_ref(), now);
         let version = version::moving_to(assigned_version, instance).map(|version| &**version);
         let words = state.progressing(view.settings().reasons, version);
-        let mut wishes: Vec<Wish<'_>> = if view.settings().is_ocm() {
-            stock::configured(member).into_iter().collect()
-        } else {
-            vec![configured(view, member, trouble.as_ref())]
-        };
+        let mut wishes: Vec<Wish<'_>> = handed_out(view, member, trouble.as_ref()).into_iter().collect();
         wishes.extend(assigned(member, &state, now));
         wishes.extend(refused(view, instance, rendering).or_else(|| manifests(rendering)));
         let probed = unreachable::available(member.cluster).or_else(|| available(member, rendering));
@@ -257,6 +253,14 @@ fn stuck(
 fn arrival(view: &View<'_>, instance: &Instance, stuck: Option<&Stuck>, now: Timestamp) -> Option<Arrival> {
     let stated = (&*instance.conditions, instance.meta.generation);
     Arrival::of(stuck?.reason, stated, view.settings(), now)
+}
+
+/// Returns what `Configured` should say; `None` leaves what stands there.
+fn handed_out<'a>(view: &View<'_>, member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Option<Wish<'a>> {
+    if view.settings().is_ocm() {
+        return stock::configured(member);
+    }
+    Some(configured(view, member, trouble))
 }
 
 fn configured<'a>(view: &View<'_>, member: &'a Member<'_>, trouble: Option<&'a Trouble>) -> Wish<'a> {

@@ -12,7 +12,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::{Value, json};
-use tidegate::conversion::{Version, convert};
+use tidegate::conversion::{Extensions, Version, convert};
 use tidegate::server::Authority;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -72,7 +72,7 @@ fn carried(object: &Value, to: Version) -> Value {
         .cloned()
         .unwrap_or(Value::Null);
     forget(&mut before, &kept_in);
-    let mut after = convert(before, to);
+    let mut after = convert(before, to, Extensions::Kept);
     forget(&mut after, &kept_in);
     for name in kept_in {
         if let Some(text) = given.get(name) {
