@@ -32,21 +32,13 @@ use super::{Condition, schemas};
         type_ = "string",
         json_path = r#".status.conditions[?(@.type=="Ready")].reason"#
     ),
-    printcolumn(
-        name = "Version",
-        type_ = "string",
-        json_path = ".status.defaultVersion"
-    ),
+    printcolumn(name = "Version", type_ = "string", json_path = ".status.defaultVersion"),
     printcolumn(
         name = "Ready-Clusters",
         type_ = "integer",
         json_path = ".status.clusters.ready"
     ),
-    printcolumn(
-        name = "Clusters",
-        type_ = "integer",
-        json_path = ".status.clusters.total"
-    ),
+    printcolumn(name = "Clusters", type_ = "integer", json_path = ".status.clusters.total"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
         name = "Message",

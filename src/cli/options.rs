@@ -16,7 +16,7 @@ use crate::controllers::TideOptions;
 use crate::model::HubNamespaces;
 use crate::snapshot::{
     AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, HookTimeout, Managing, Name, RemovalBudget,
-    Settings, TimeoutPolicy, Vocabulary, service_account,
+    RollUps, Settings, TimeoutPolicy, Vocabulary, service_account,
 };
 
 /// Guard and drive a hub: serve admission over TLS and run the controllers.
@@ -317,6 +317,7 @@ impl From<&TideArgs> for TideOptions {
                     AgentGroupsArg::Cluster => AgentGroups::Cluster,
                     AgentGroupsArg::Stock => AgentGroups::Stock,
                 },
+                roll_ups: RollUps::InOwnKind,
                 grpc_server: args.grpc_server_account.clone(),
                 startup: args.startup_time,
                 removal_budget: args.removal_budget,

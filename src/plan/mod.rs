@@ -29,6 +29,7 @@ mod install;
 mod instance_state;
 mod instances;
 mod memo;
+mod own_status;
 mod owners;
 mod progress;
 mod registration;
