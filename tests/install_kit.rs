@@ -167,7 +167,7 @@ static HELM: LazyLock<PathBuf> = LazyLock::new(|| {
 fn run(command: &mut Command) -> String {
     let ran = command
         .output()
-        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        .expect("these tests need kubectl, and python3 where Helm is not on the path");
     assert!(
         ran.status.success(),
         "{command:?}: {}",

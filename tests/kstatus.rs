@@ -197,12 +197,10 @@ impl Watched {
 
     /// Lets agents report and time pass until nothing is left to wait for; returns how many times somebody looked and saw it move.
     fn arrive(&mut self) -> usize {
-        let mut moved = 0;
-        for _ in 0..40 {
+        for moved in 0..40 {
             if self.settle() == Health::Current {
                 return moved;
             }
-            moved += 1;
             for cluster in self.clusters.clone() {
                 self.world.report(&cluster, None, true);
                 self.settle();
@@ -212,7 +210,13 @@ impl Watched {
                 .unwrap_or(self.world.now + SignedDuration::from_secs(1))
                 .max(self.world.now);
         }
-        panic!("it never arrives: {:#}", self.object());
+        assert_eq!(
+            self.settle(),
+            Health::Current,
+            "it never arrives: {:#}",
+            self.object()
+        );
+        40
     }
 }
 

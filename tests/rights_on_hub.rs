@@ -99,6 +99,7 @@ fn assert_fit(record: &Record, granted: &BTreeSet<Granted>, reasons: &[Reason]) 
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 const ADDON: &str = "addon.open-cluster-management.io";
+const OWN: &str = "tidegate.io";
 
 /// Group, resource, verbs, and why they are granted although no story uses them.
 type Reason = (&'static str, &'static str, &'static [&'static str], &'static str);
@@ -118,6 +119,13 @@ const REASONS: &[Reason] = &[
     (ADDON, "addondeploymentconfigs", &["get"], AUDIT),
     (ADDON, "addonhubconfigs", &["get"], AUDIT),
     (ADDON, "addontemplates", &["get"], AUDIT),
+    (OWN, "addonrollouts", &["get"], ONCE_MORE),
+    (
+        OWN,
+        "addonrollouts",
+        &["patch", "delete"],
+        "owners that somebody took away are put back; it goes when the add-on is not managed here any more",
+    ),
     ("certificates.k8s.io", "signers", &["approve", "sign"], HELD),
     (
         "",

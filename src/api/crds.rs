@@ -8,6 +8,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::CustomResourceExt;
 use serde_json::{Map, Value, json};
 
+use super::addon_rollout::AddOnRollout;
 use super::cluster::{
     ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision,
 };
@@ -34,6 +35,7 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
         finish::<AddOnDeploymentConfig>(Spec::Required),
         finish::<AddOnHubConfig>(Spec::Required),
         finish::<AddOnPolicy>(Spec::Required),
+        finish::<AddOnRollout>(Spec::Optional),
         finish::<AddOnTemplate>(Spec::Required),
         finish::<ClusterManagementAddOn>(Spec::Required),
         finish::<ManagedClusterAddOn>(Spec::Required),
@@ -55,7 +57,7 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
 /// Tells whether a definition is of a kind of our own. The others are Open Cluster Management's, and are for hubs without it alone: a hub
 /// that has them serves versions that an apply of ours would take away.
 pub fn is_ours(crd: &CustomResourceDefinition) -> bool {
-    ["AddOnHubConfig", "AddOnPolicy"].contains(&crd.spec.names.kind.as_str())
+    ["AddOnHubConfig", "AddOnPolicy", "AddOnRollout"].contains(&crd.spec.names.kind.as_str())
 }
 
 /// Returns the plural names of [`crds`], in the same order. A name is also the name of the file below `manifests/crds/`.

@@ -17,6 +17,7 @@
     reason = "printer columns of one type repeat it, and have to"
 )]
 
+mod addon_rollout;
 pub mod cluster;
 mod crds;
 mod lenient;
@@ -27,6 +28,9 @@ pub mod v1alpha1;
 mod v1beta1;
 pub mod work;
 
+pub use addon_rollout::{
+    AddOnRollout, AddOnRolloutSpec, AddOnRolloutStatus, RolloutClusters, RolloutPlacement,
+};
 pub use crds::{crd_names, crds, crds_yaml, is_ours};
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     Condition, LabelSelector, LabelSelectorRequirement,

@@ -55,7 +55,7 @@ fn conversion(converter: &Converter<'_>) -> CustomResourceConversion {
 
 fn derived(stored: &CustomResourceDefinitionVersion, map: fn(&mut Value)) -> CustomResourceDefinitionVersion {
     let mut version = stored.clone();
-    version.name = "v1beta1".to_owned();
+    "v1beta1".clone_into(&mut version.name);
     version.storage = false;
     if let Some(columns) = &mut version.additional_printer_columns {
         // It shows a field that this version has not got.
@@ -112,7 +112,7 @@ fn cluster_addon(schema: &mut Value) {
     let status = properties(schema, &["status"]);
     take(status, "addOnConfiguration");
     let driver = take(status, "kubeClientDriver");
-    registrations(schema, driver);
+    registrations(schema, &driver);
     let reference = properties(schema, &["status", "configReferences", "[]"]);
     take(reference, "name");
     take(reference, "namespace");
@@ -121,7 +121,7 @@ fn cluster_addon(schema: &mut Value) {
     }
 }
 
-fn registrations(schema: &mut Value, driver: Value) {
+fn registrations(schema: &mut Value, driver: &Value) {
     let item = properties(schema, &["status", "registrations", "[]"]);
     let signer = take(item, "signerName");
     let mut custom = take(item, "subject");

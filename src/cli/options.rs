@@ -15,8 +15,8 @@ use crate::admission::BlastRadius;
 use crate::controllers::TideOptions;
 use crate::model::HubNamespaces;
 use crate::snapshot::{
-    AgentGroups, ClusterConfigs, Compat, DiscoveryLabels, EmptyLifecycle, Failures, HookTimeout, Managing,
-    Name, RemovalBudget, Settings, TimeoutPolicy, Vocabulary, service_account,
+    AgentGroups, ClusterConfigs, Compat, DiscoveryLabels, EmptyLifecycle, Failures, Fence, HookTimeout,
+    Managing, Name, RemovalBudget, RollUps, Settings, TimeoutPolicy, Vocabulary, service_account,
 };
 
 /// Guard and drive a hub: serve admission over TLS and run the controllers.
@@ -418,7 +418,8 @@ impl From<&TideArgs> for TideOptions {
                 },
                 grpc_server: args.grpc_server_account.clone(),
                 startup: args.startup_time,
-                fence: crate::snapshot::Fence::default(),
+                fence: Fence::default(),
+                roll_ups: RollUps::InOwnKind,
                 removal_budget: args.removal_budget,
                 hub_namespaces: HubNamespaces::default(),
                 ..args.chosen()

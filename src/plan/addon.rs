@@ -10,7 +10,8 @@ use super::memo::Memo;
 use super::settled::{Heard, Others};
 use super::types::{Action, Plan, Wait, WaitOn, earliest};
 use super::{
-    config, diff, discovery, health, install, registration, rollout, rollup, uninstall, unreachable,
+    config, diff, discovery, health, install, own_status, registration, rollout, rollup, uninstall,
+    unreachable,
 };
 use crate::snapshot::View;
 
@@ -37,8 +38,12 @@ pub fn timeless(view: &View<'_>, now: Timestamp) -> Plan {
     }
     let verdict = health::timeless(view, whole_seconds(now));
     let summary = rollup::unchanged(view);
+    let own = own_status::timeless(view, &verdict.conditions);
     Plan {
-        actions: diff::addon(view.addon, &summary, verdict).into_iter().collect(),
+        actions: diff::addon(view.addon, &summary, verdict)
+            .into_iter()
+            .chain(own)
+            .collect(),
         ..Plan::default()
     }
 }
@@ -47,7 +52,10 @@ pub fn timeless(view: &View<'_>, now: Timestamp) -> Plan {
 fn made(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Option<Heard>) {
     if view.is_anothers() {
         let plan = Plan {
-            actions: registration::of_others(view, now),
+            actions: registration::of_others(view, now)
+                .into_iter()
+                .chain(own_status::unmanaged(view))
+                .collect(),
             ..Plan::default()
         };
         return (plan, None);
@@ -101,6 +109,7 @@ fn unmanaged(view: &View<'_>, now: Timestamp) -> Plan {
             unreachable::statuses(view, now),
         )
         .chain(addon)
+        .chain(own_status::unmanaged(view))
         .collect(),
         ..Plan::default()
     }
@@ -131,11 +140,13 @@ fn managed(view: &View<'_>, others: &Others, now: Timestamp) -> (Plan, Heard) {
     };
     let verdict = health::managed(view, &wanted, (&census, time), now);
     let recheck_at = verdict.recheck_at;
+    let own = own_status::managed(view, &verdict.conditions, &summary, &census);
     let oddities = configs.versions.oddities.iter().map(ToString::to_string);
     let oddities = oddities.map(|oddity| Wait::addon(WaitOn::Template(oddity)));
     let plan = Plan {
         actions: settle(membership.actions, seen_to.actions)
             .chain(diff::addon(view.addon, &summary, verdict))
+            .chain(own)
             .collect(),
         waits: membership
             .waits

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
+
 use super::few::Few;
 use super::install::Holding;
 use super::settled::Others;
@@ -203,6 +205,21 @@ impl Census {
     pub(super) fn brake(&self) -> Option<&'static str> {
         let (reason, few) = self.waiting.first_key_value()?;
         (BRAKES.contains(reason) && few.count() == self.open()).then_some(*reason)
+    }
+
+    /// Returns how many clusters stand how; beside the total, each is in one count.
+    pub(super) fn counted(&self) -> Value {
+        let all = |causes: &BTreeMap<&'static str, Few>| causes.values().map(Few::count).sum::<usize>();
+        json!({
+            "total": self.total,
+            "ready": self.ready,
+            "progressing": self.moving.count().saturating_add(self.missing.all),
+            "waiting": all(&self.waiting),
+            "stalled": all(&self.stalled),
+            "unavailable": self.unavailable.count(),
+            "unreachable": self.unreachable,
+            "leaving": self.leaving.count(),
+        })
     }
 
     /// Returns everything in one line.

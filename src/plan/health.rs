@@ -53,11 +53,9 @@ pub(super) fn managed<'v>(
     let arrival = fault
         .as_ref()
         .and_then(|(reason, _)| Arrival::of(reason, stated_before, view.settings(), now));
-    let faulty = fault.as_ref().map(|(reason, why)| Faulty {
-        reason: *reason,
-        why,
-        arrival,
-    });
+    let faulty = fault
+        .as_ref()
+        .map(|(reason, why)| Faulty { reason, why, arrival });
     let mut wishes = rollup(census, faulty.as_ref(), &open, &message).to_vec();
     if view.addon.lifecycle == Lifecycle::Empty {
         wishes.push(Wish::new(

@@ -31,6 +31,7 @@ mod install;
 mod instance_state;
 mod instances;
 mod memo;
+mod own_status;
 mod owners;
 mod progress;
 mod registration;

@@ -62,11 +62,7 @@ impl<'v> Reporter<'v> {
         let instance = member.instance;
         let trouble = trouble(member, rendering);
         let state = state(view, member, rendering, trouble.as_ref());
-        let mut references = member.assigned.clone();
-        let arrives = state.is_done() && !references.iter().all(Reference::is_applied);
-        if arrives {
-            references.to_mut().iter_mut().for_each(confirm);
-        }
+        let (references, arrives) = confirmed(member, &state);
         let assigned_version = self.versions.assigned(member);
         let stuck = stuck(view, member, rendering, (&state, trouble.as_ref()));
         let arrival = arrival(view, instance, stuck.as_ref(), now);
@@ -253,6 +249,16 @@ fn stuck(
 fn arrival(view: &View<'_>, instance: &Instance, stuck: Option<&Stuck>, now: Timestamp) -> Option<Arrival> {
     let stated = (&*instance.conditions, instance.meta.generation);
     Arrival::of(stuck?.reason, stated, view.settings(), now)
+}
+
+/// Returns the references, confirmed if the cluster is done; and whether that is news.
+fn confirmed<'v>(member: &'v Member<'v>, state: &State) -> (Cow<'v, [Reference]>, bool) {
+    let mut references = member.assigned.clone();
+    let arrives = state.is_done() && !references.iter().all(Reference::is_applied);
+    if arrives {
+        references.to_mut().iter_mut().for_each(confirm);
+    }
+    (references, arrives)
 }
 
 /// Returns what `Configured` should say; `None` leaves what stands there.

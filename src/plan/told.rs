@@ -161,17 +161,29 @@ impl<'a> Told<'a> {
         if !self.state.is_done() {
             return waits(self.words.reason, self.why_under_way());
         }
-        let ready = match (self.up, self.orphaned) {
-            (Some(Status::False), _) => ready("Unavailable", "the agent is not available".into()),
-            (Some(Status::Unknown), _) => ready(
+        [self.ready(), settled, sound]
+    }
+
+    /// Returns `Ready` where everything is as it should be, but for the agent.
+    fn ready(&self) -> Wish<'a> {
+        match (self.up, self.orphaned) {
+            (Some(Status::False), _) => Wish::new(
+                "Ready",
+                Status::False,
+                "Unavailable",
+                "the agent is not available",
+            ),
+            (Some(Status::Unknown), _) => Wish::new(
+                "Ready",
+                Status::False,
                 "AvailabilityUnknown",
-                "nobody knows whether the agent is available".into(),
+                "nobody knows whether the agent is available",
             ),
             (Some(Status::True) | None, Some(sentence)) => {
                 Wish::new("Ready", Status::True, "ContentSuperseded", sentence)
             }
             (Some(Status::True) | None, None) if let Some(notice) = self.notice => {
-                let here = is_ocm.then_some(&*notice.message);
+                let here = self.aside.is_ocm.then_some(&*notice.message);
                 let sentence = here.unwrap_or("the add-on runs with what it is meant to keep");
                 Wish::new("Ready", Status::True, "Ready", sentence)
             }
@@ -181,8 +193,7 @@ impl<'a> Told<'a> {
                 "Ready",
                 "the add-on runs with everything that was asked for",
             ),
-        };
-        [ready, settled, sound]
+        }
     }
 
     /// Returns how the instance counts for the add-on; the conditions above say the same in words.

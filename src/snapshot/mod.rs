@@ -50,8 +50,8 @@ pub use parts::{Absence, Answer, ConfigWatchList, Expected, RemovalBudget, Seen,
 pub use record::{
     AddOn, Applied, Claims, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
     DefaultConfig, HashPlace, HookReport, InstallStrategy, Instance, Lifecycle, Meta, OwnerReference, Paused,
-    Placement, PlacementUse, Progression, ProgressionReference, Reference, Said, Signal, Status, Work,
-    Workload,
+    Placement, PlacementUse, Progression, ProgressionReference, Reference, RollUp, Said, Signal, Status,
+    Work, Workload,
 };
 pub use registration::*;
 pub use removal::{Absences, FailedHook, Farewell, HookTimeout, Pace, TimeoutPolicy};

@@ -76,6 +76,16 @@ pub enum AgentGroups {
     Stock,
 }
 
+/// Whether the roll-up of an add-on is also kept in an object of our own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RollUps {
+    /// Only in the ClusterManagementAddOn, as far as its definition holds it.
+    #[default]
+    InAddOn,
+    /// Also in an `AddOnRollout`, where the hub serves that kind.
+    InOwnKind,
+}
+
 /// What a lifecycle annotation without a value means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EmptyLifecycle {
@@ -135,6 +145,8 @@ pub struct Settings {
     pub cluster_configs: ClusterConfigs,
     /// Whom permissions are given to.
     pub agent_groups: AgentGroups,
+    /// Where roll-ups are kept.
+    pub roll_ups: RollUps,
     /// The account of the hub's gRPC server, as the hub spells its user: its requests for certificates are those of the agent that it names.
     pub grpc_server: Name,
     /// How long an agent may be unavailable after a change until that is a failure.
@@ -191,6 +203,7 @@ impl Default for Settings {
             fence: Fence::default(),
             cluster_configs: ClusterConfigs::default(),
             agent_groups: AgentGroups::default(),
+            roll_ups: RollUps::default(),
             grpc_server: service_account("open-cluster-management-hub", "grpc-server-sa"),
             startup: Duration::from_mins(2),
             removal_budget: RemovalBudget::default(),

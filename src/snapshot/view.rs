@@ -9,8 +9,10 @@ use std::collections::{BTreeMap, BTreeSet, btree_map};
 use super::kind::Owner;
 use super::name::{Name, order};
 use super::parts::config_watch::ConfigWatch;
-use super::record::{AddOn, Cluster, Config, ConfigRef, Decision, Instance, Lifecycle, Placement, Work};
-use super::settings::{Fence, Managing, Settings};
+use super::record::{
+    AddOn, Cluster, Config, ConfigRef, Decision, Instance, Lifecycle, Placement, RollUp, Work,
+};
+use super::settings::{Fence, Managing, RollUps, Settings};
 use super::store::Store;
 use super::versions::Versions;
 
@@ -99,6 +101,16 @@ impl<'s> View<'s> {
     /// Returns the operator's choices.
     pub fn settings(&self) -> &'s Settings {
         &self.store.settings
+    }
+
+    /// Returns whether the roll-up is kept in an object of our own: it is asked for, and the hub serves the kind.
+    pub fn keeps_roll_ups(&self) -> bool {
+        self.settings().roll_ups == RollUps::InOwnKind && self.store.objects.shows_roll_ups
+    }
+
+    /// Returns the roll-up of the add-on in an object of our own.
+    pub fn roll_up(&self) -> Option<&'s RollUp> {
+        self.store.objects.roll_ups.get(&self.addon.name)
     }
 
     /// Returns the add-on's instances in order of clusters.

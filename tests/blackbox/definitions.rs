@@ -96,7 +96,7 @@ async fn the_readmes_definitions_take_nothing_from_a_hub_with_open_cluster_manag
             assert!(applied.ok, "{}", applied.stderr);
         }
         assert_eq!(depended_on(&kubeconfig), before);
-        for own in ["addonpolicies", "addonhubconfigs"] {
+        for own in ["addonpolicies", "addonhubconfigs", "addonrollouts"] {
             let listed = kubectl(&kubeconfig, &["get", own, "-A"], "");
             assert!(listed.ok, "{}", listed.stderr);
         }

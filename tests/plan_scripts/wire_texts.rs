@@ -79,7 +79,8 @@ fn shown() -> Vec<(bool, String, String)> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        if !name.starts_with("compat-") || !name.ends_with(".out") {
+        let is_output = path.extension().is_some_and(|extension| extension == "out");
+        if !name.starts_with("compat-") || !is_output {
             continue;
         }
         let text = std::fs::read_to_string(&path).expect("a story");

@@ -13,7 +13,7 @@ use tidegate::controllers::{
     AuditOptions, AuditPace, Auditor, ElectionOptions, Pace, Part, PolicyDocuments, PolicyTells, PolicyWatch,
     Reports, StockLease, TideOptions, ask, may_bind, tap,
 };
-use tidegate::snapshot::{Kind, Told};
+use tidegate::snapshot::{Kind, RollUps, Settings, Told};
 use tidegate::telemetry::Metrics;
 use tokio::sync::watch;
 
@@ -102,6 +102,10 @@ pub(crate) async fn of_the_controllers(hub: &TestHub, client: Client) {
     hubs::load(hub, objects()).await;
     let (tap, sightings) = tap();
     let options = TideOptions {
+        settings: Settings {
+            roll_ups: RollUps::InOwnKind,
+            ..Settings::default()
+        },
         tap: Some(tap),
         election: Some(ElectionOptions {
             namespace: "tidegate".to_owned(),
@@ -304,6 +308,11 @@ async fn the_add_on_goes(admin: &Admin) {
     eventually("the add-on goes", || async {
         let binding = format!("{RBAC}/rolebindings/open-cluster-management:hello:clusterrole:agent:c1:0");
         admin.get(&instance()).await.is_none() && admin.get(&binding).await.is_none()
+    })
+    .await;
+    eventually("the roll-up is told", || async {
+        let told = admin.get("/apis/tidegate.io/v1alpha1/addonrollouts/hello").await;
+        told.is_none_or(|told| told["status"]["conditions"].is_array())
     })
     .await;
     eventually("the report goes", || async {

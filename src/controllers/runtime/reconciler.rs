@@ -536,6 +536,7 @@ mod tests {
                 | Kind::SigningRequest
                 | Kind::HubClusterRole
                 | Kind::HubRole
+                | Kind::Rollout
                 | Kind::Namespace => None,
             };
             let objects: Vec<Value> = object.into_iter().collect();

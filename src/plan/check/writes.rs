@@ -50,6 +50,7 @@ pub(super) fn faults(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<Broken
         if !view.addon.managed
             && !grants::serves_everybody(action)
             && object.kind != Kind::Cluster
+            && (object.kind != Kind::Rollout || verb != "delete")
             && (object.kind != Kind::AddOn || verb != "status")
         {
             spoils(format!("{verb} {object}: the add-on manages itself"));
@@ -78,6 +79,9 @@ fn fault(view: &View<'_>, plan: &Plan, action: &Action) -> Option<&'static str> 
         }
         Action::Create { object, body, .. } if object.kind.is_for_registration() => {
             grants::granted(view, object, Some(body)).or_else(|| grants::held(view, object, body))
+        }
+        Action::Create { object, body, .. } if object.kind == Kind::Rollout => {
+            created_roll_up(view, object, body)
         }
         Action::Create { .. } => Some("this kind is never created"),
         Action::Replace {
@@ -124,6 +128,8 @@ fn replaced(view: &View<'_>, plan: &Plan, object: &ObjectKey, patch: &Value) -> 
             return None;
         }
         foreign(view, object).or_else(|| pinned::fault(view, plan, object, patch))
+    } else if object.kind == Kind::Rollout {
+        anothers_roll_up(view, object)
     } else {
         Some("this kind is never patched")
     }
@@ -171,7 +177,7 @@ fn status(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'static
     let only_status = patch
         .as_object()
         .is_some_and(|fields| fields.len() == 1 && fields.contains_key("status"));
-    if !matches!(object.kind, Kind::AddOn | Kind::Instance) {
+    if !matches!(object.kind, Kind::AddOn | Kind::Instance | Kind::Rollout) {
         Some("this kind has no status of ours")
     } else if !only_status {
         Some("a status write touches nothing else")
@@ -226,6 +232,24 @@ fn created_instance(view: &View<'_>, object: &ObjectKey, body: &Value) -> Option
     }
 }
 
+fn created_roll_up(view: &View<'_>, object: &ObjectKey, body: &Value) -> Option<&'static str> {
+    let owner = body
+        .pointer("/metadata/ownerReferences/0/uid")
+        .and_then(Value::as_str);
+    if view.roll_up().is_some() {
+        Some("the roll-up exists")
+    } else if owner != Some(&*view.addon.meta.uid) {
+        Some("the add-on does not own it")
+    } else {
+        anothers_roll_up(view, object)
+    }
+}
+
+/// An add-on has one roll-up, that of its name.
+fn anothers_roll_up(view: &View<'_>, object: &ObjectKey) -> Option<&'static str> {
+    (object.name != view.addon.name).then_some("the roll-up is another add-on's")
+}
+
 fn created_work(view: &View<'_>, plan: &Plan, object: &ObjectKey, body: &Value) -> Option<&'static str> {
     let Some(instance) = view.instance(&object.namespace) else {
         return Some("there is no instance");
@@ -266,6 +290,10 @@ fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static st
     }
     if object.kind.is_for_registration() {
         return grants::granted(view, object, None);
+    }
+    if object.kind == Kind::Rollout {
+        let kept = view.addon.managed && !view.is_anothers();
+        return anothers_roll_up(view, object).or_else(|| kept.then_some("the add-on is managed here"));
     }
     if object.kind != Kind::Instance {
         return Some("this kind is never deleted");

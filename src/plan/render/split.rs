@@ -217,70 +217,71 @@ mod tests {
         &'static str,
     );
 
+    const ROWS: [Row; 14] = [
+        (&[], &[], "", "nothing needs no work"),
+        (&[], &[(0, &[4])], "", "a work without manifests is not kept"),
+        (&[3, 3, 3], &[], "0+:0,1,2", "what fits goes into one work"),
+        (
+            &[4, 9, 6],
+            &[],
+            "0+:1 1+:0,2",
+            "the largest first, each into the first work with room",
+        ),
+        (
+            &[4, 9, 6],
+            &[(0, &[0, 2]), (1, &[1])],
+            "0:0,2 1:1",
+            "nothing moves",
+        ),
+        (
+            &[4, 4],
+            &[(0, &[0]), (1, &[1])],
+            "0:0 1:1",
+            "not even to save a work",
+        ),
+        (
+            &[4, 5, 3],
+            &[(0, &[0]), (1, &[1])],
+            "0+:0,2 1:1",
+            "a new one goes where most room is",
+        ),
+        (
+            &[4, 5, 3],
+            &[(0, &[0]), (3, &[1, 2])],
+            "0:0 3:1,2",
+            "a hole in the numbers stays",
+        ),
+        (
+            &[8, 8, 8],
+            &[(0, &[0]), (2, &[1])],
+            "0:0 1+:2 2:1",
+            "and is the next number that is used",
+        ),
+        (
+            &[8, 1, 5],
+            &[(0, &[0, 1, 2])],
+            "0:0,1 1+:2",
+            "the smallest that suffices leaves a work that has grown",
+        ),
+        (
+            &[8, 4],
+            &[(0, &[0, 1])],
+            "0:0,1",
+            "a work that others have filled stays whole",
+        ),
+        (&[8, 3, 1], &[(0, &[0, 1])], "0:0,1 1+:2", "and gets nothing more"),
+        (&[8, 7, 7], &[(0, &[0, 1, 2])], "0:2 1+:0 2+:1", "as many as must"),
+        (
+            &[2, 2],
+            &[(0, &[0, 1]), (1, &[1])],
+            "0:0,1",
+            "a manifest in two works stays in the first",
+        ),
+    ];
+
     #[test]
     fn manifests_stay_where_they_are_and_the_rest_finds_room() {
-        let rows: [Row; 14] = [
-            (&[], &[], "", "nothing needs no work"),
-            (&[], &[(0, &[4])], "", "a work without manifests is not kept"),
-            (&[3, 3, 3], &[], "0+:0,1,2", "what fits goes into one work"),
-            (
-                &[4, 9, 6],
-                &[],
-                "0+:1 1+:0,2",
-                "the largest first, each into the first work with room",
-            ),
-            (
-                &[4, 9, 6],
-                &[(0, &[0, 2]), (1, &[1])],
-                "0:0,2 1:1",
-                "nothing moves",
-            ),
-            (
-                &[4, 4],
-                &[(0, &[0]), (1, &[1])],
-                "0:0 1:1",
-                "not even to save a work",
-            ),
-            (
-                &[4, 5, 3],
-                &[(0, &[0]), (1, &[1])],
-                "0+:0,2 1:1",
-                "a new one goes where most room is",
-            ),
-            (
-                &[4, 5, 3],
-                &[(0, &[0]), (3, &[1, 2])],
-                "0:0 3:1,2",
-                "a hole in the numbers stays",
-            ),
-            (
-                &[8, 8, 8],
-                &[(0, &[0]), (2, &[1])],
-                "0:0 1+:2 2:1",
-                "and is the next number that is used",
-            ),
-            (
-                &[8, 1, 5],
-                &[(0, &[0, 1, 2])],
-                "0:0,1 1+:2",
-                "the smallest that suffices leaves a work that has grown",
-            ),
-            (
-                &[8, 4],
-                &[(0, &[0, 1])],
-                "0:0,1",
-                "a work that others have filled stays whole",
-            ),
-            (&[8, 3, 1], &[(0, &[0, 1])], "0:0,1 1+:2", "and gets nothing more"),
-            (&[8, 7, 7], &[(0, &[0, 1, 2])], "0:2 1+:0 2+:1", "as many as must"),
-            (
-                &[2, 2],
-                &[(0, &[0, 1]), (1, &[1])],
-                "0:0,1",
-                "a manifest in two works stays in the first",
-            ),
-        ];
-        for (weights, held, expected, why) in rows {
+        for (weights, held, expected, why) in ROWS {
             assert_eq!(told(&shares(weights, held)), expected, "{why}");
         }
     }

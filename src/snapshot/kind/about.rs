@@ -37,14 +37,14 @@ impl Kind {
 
     /// Returns whether admission asks for facts of the kind. A gate that runs alone reads no other.
     pub const fn is_for_admission(self) -> bool {
-        !self.is_for_registration() && !matches!(self, Self::Work)
+        !self.is_for_registration() && !matches!(self, Self::Work | Self::Rollout)
     }
 
     /// Returns whether a hub may withhold the kind: the others can do without it.
     pub const fn may_be_withheld(self) -> bool {
         matches!(
             self.need(),
-            Need::ForRegistration | Need::ForRights | Need::ForPolicies
+            Need::ForRegistration | Need::ForRights | Need::ForRollUps | Need::ForPolicies
         )
     }
 

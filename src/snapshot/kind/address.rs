@@ -28,6 +28,8 @@ pub(super) enum Need {
     ForRegistration,
     /// The roles that agents may have.
     ForRights,
+    /// What is told in a kind of our own.
+    ForRollUps,
     /// What policies ask about namespaces.
     ForPolicies,
 }

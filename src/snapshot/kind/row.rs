@@ -8,6 +8,8 @@ use crate::snapshot::terms;
 
 /// Group of the add-on kinds.
 pub const ADDON_GROUP: &str = "addon.open-cluster-management.io";
+/// Group of the kinds that are no extension of Open Cluster Management's.
+const OWN_GROUP: &str = "tidegate.io";
 const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
 const WORK_GROUP: &str = "work.open-cluster-management.io";
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
@@ -122,6 +124,8 @@ kinds! {
         Need::ForRegistration,
     )
     .selected_by(&[Label::Has(terms::ADDON_NAME), Label::Has(terms::CLUSTER_NAME)]);
+    /// `AddOnRollout`, the roll-up of an add-on
+    Rollout = Row::new(cluster_scoped(OWN_GROUP, "v1alpha1", "AddOnRollout", "addonrollouts"), Need::ForRollUps);
     /// `Namespace`, of which only policies ask
     Namespace = Row::new(cluster_scoped("", "v1", "Namespace", "namespaces"), Need::ForPolicies);
 }

@@ -5,7 +5,7 @@
 use super::stored::Stores;
 use super::{
     addon, cluster, decision, deployment_config, hub_cluster_role, hub_config, hub_role, instance, namespace,
-    placement, role, role_binding, service_account, signing_request, template, work,
+    placement, role, role_binding, rollout, service_account, signing_request, template, work,
 };
 use crate::snapshot::kind::Kind;
 
@@ -32,6 +32,7 @@ pub(in crate::snapshot) const fn stores(kind: Kind) -> &'static Stores {
         Kind::Role => of!(role::Role),
         Kind::RoleBinding => of!(role_binding::RoleBinding),
         Kind::SigningRequest => of!(signing_request::SigningRequest),
+        Kind::Rollout => of!(rollout::Rollout),
         Kind::Namespace => of!(namespace::Namespace),
     }
 }

@@ -16,6 +16,7 @@ mod namespace;
 mod placement;
 mod role;
 mod role_binding;
+mod rollout;
 mod service_account;
 mod signing_request;
 mod stored;

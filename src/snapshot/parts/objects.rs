@@ -8,7 +8,7 @@ use super::filed::Filed;
 use crate::snapshot::kind::{Kind, ObjectKey, Place};
 use crate::snapshot::name::Name;
 use crate::snapshot::record::{
-    AddOn, Cluster, Config, ConfigRef, Decision, Instance, Namespace, Placement, Work,
+    AddOn, Cluster, Config, ConfigRef, Decision, Instance, Namespace, Placement, RollUp, Work,
 };
 use crate::snapshot::registration::grants::Grant;
 use crate::snapshot::registration::requests::Request;
@@ -42,6 +42,10 @@ pub(in crate::snapshot) struct Objects {
     pub(in crate::snapshot) requests: Filed<Name, Request>,
     /// Roles that agents may have.
     pub(in crate::snapshot) hub_roles: BTreeMap<ObjectKey, HubRole>,
+    /// Roll-ups in a kind of our own, by add-on.
+    pub(in crate::snapshot) roll_ups: BTreeMap<Name, RollUp>,
+    /// Whether the hub shows that kind: nobody writes to one that it lacks.
+    pub(in crate::snapshot) shows_roll_ups: bool,
     /// Kinds that the hub does not show.
     pub(in crate::snapshot) withheld: BTreeSet<Kind>,
 }

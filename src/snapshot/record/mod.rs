@@ -6,10 +6,12 @@ pub(super) mod claims;
 pub(super) mod meta;
 pub(super) mod objects;
 pub(super) mod reference;
+pub(super) mod roll_up;
 pub(super) mod rollout;
 pub(super) mod work;
 
 pub use claims::Claims;
 pub use meta::*;
 pub use objects::*;
+pub use roll_up::RollUp;
 pub use rollout::{Paused, Progression, ProgressionReference};

@@ -8,6 +8,7 @@ use crate::snapshot::kind::Owner;
 use crate::snapshot::kind::Touched;
 use crate::snapshot::kind::{Kind, ObjectKey};
 use crate::snapshot::name::Name;
+use crate::snapshot::settings::RollUps;
 use crate::snapshot::store::Store;
 use crate::snapshot::view::View;
 
@@ -44,7 +45,10 @@ impl Store {
         } else {
             self.objects.withheld.insert(kind)
         };
-        if news && kind.is_hub_role() {
+        let begins =
+            kind == Kind::Rollout && std::mem::replace(&mut self.objects.shows_roll_ups, shown) != shown;
+        let matters = begins && self.settings.roll_ups == RollUps::InOwnKind;
+        if matters || (news && kind.is_hub_role()) {
             self.touch_all(touched);
         }
     }
