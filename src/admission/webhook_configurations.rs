@@ -58,7 +58,7 @@ const PLAIN_DEADLINE: &str = "^(None|([0-9]{1,5}[hms]){1,4})$";
 /// Without `ca_pem` the bundle is left out for somebody else to own, such as cert-manager's injector.
 pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     let mut mutating = Webhook {
-        name: "mutate.gate.tidegate.dev",
+        name: "mutate.gate.tidegate.io",
         failure: "Ignore",
         rules: json!([rule(&ALL, &["CREATE", "UPDATE"])]),
         conditions: conditions(what_may_be_judged()),
@@ -72,13 +72,13 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     let mut narrow = conditions(("changes-the-spec", a_new_spec()));
     narrow.push(("may-be-poison", may_be_poison()));
     let guard = Webhook {
-        name: "guard.gate.tidegate.dev",
+        name: "guard.gate.tidegate.io",
         failure: "Fail",
         rules: json!([rule(&[Addon::RESOURCE], &["CREATE", "UPDATE"])]),
         conditions: narrow,
     };
     let advice = Webhook {
-        name: "advice.gate.tidegate.dev",
+        name: "advice.gate.tidegate.io",
         failure: "Ignore",
         rules: json!([
             rule(&ALL, &["CREATE", "UPDATE", "DELETE"]),
@@ -309,8 +309,8 @@ mod tests {
         assert_eq!(
             told,
             [
-                (Some("mutate.gate.tidegate.dev"), Some("Ignore")),
-                (Some("advice.gate.tidegate.dev"), Some("Ignore")),
+                (Some("mutate.gate.tidegate.io"), Some("Ignore")),
+                (Some("advice.gate.tidegate.io"), Some("Ignore")),
             ]
         );
     }

@@ -133,7 +133,7 @@ fn without_gate(kubeconfig: &Path) {
     // Poison is not stored, and neither is what only the gate can tell from it.
     for soak in ["banana", "123456m"] {
         let refused = apply(kubeconfig, &addon("poison", soak));
-        let said = "failed calling webhook \"guard.gate.tidegate.dev\"";
+        let said = "failed calling webhook \"guard.gate.tidegate.io\"";
         assert!(!refused.ok && refused.stderr.contains(said), "{}", refused.stderr);
     }
     // Unless somebody who may act as the group for it says so.
