@@ -281,7 +281,7 @@ fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static st
     }
     if object.kind == Kind::Rollout {
         let kept = view.addon.managed && !view.is_anothers();
-        return anothers_roll_up(view, object).or(kept.then_some("the add-on is managed here"));
+        return anothers_roll_up(view, object).or_else(|| kept.then_some("the add-on is managed here"));
     }
     if object.kind != Kind::Instance {
         return Some("this kind is never deleted");
