@@ -265,7 +265,7 @@ fn a_full_object_of_every_kind_survives_the_types() {
             Err(fault) => faults.push(format!("{kind}: {fault}")),
         }
     }
-    assert_eq!(SCHEMAS.len(), 12);
+    assert_eq!(SCHEMAS.len(), 13);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -422,6 +422,7 @@ fn through_types(object: &Value) -> Result<Value, String> {
         Some("AddOnDeploymentConfig") => through::<v1alpha1::AddOnDeploymentConfig>(object),
         Some("AddOnHubConfig") => through::<v1alpha1::AddOnHubConfig>(object),
         Some("AddOnPolicy") => through::<v1alpha1::AddOnPolicy>(object),
+        Some("AddOnRollout") => through::<tidegate::api::AddOnRollout>(object),
         Some("AddOnTemplate") => through::<v1alpha1::AddOnTemplate>(object),
         Some("ClusterManagementAddOn") => through::<v1alpha1::ClusterManagementAddOn>(object),
         Some("ManagedClusterAddOn") => through::<v1alpha1::ManagedClusterAddOn>(object),

@@ -331,6 +331,31 @@ mod tests {
     }
 
     #[test]
+    fn beside_the_total_each_cluster_is_in_one_count() {
+        use InstanceTally::{Leaving, Moving, Ready, Stalled, Unavailable, Unreachable, Waiting};
+        let mut census = Census::new(Newcomers { all: 2, made: 1 }, &Others::default());
+        let leaving = Leaving { reachable: false };
+        let each = [
+            Ready,
+            Moving,
+            Waiting("a"),
+            Waiting("b"),
+            Stalled("c"),
+            Unavailable,
+            Unreachable,
+            leaving,
+        ];
+        for standing in each {
+            census.add(&Name::from("c"), standing);
+        }
+        assert_eq!(
+            census.counted(),
+            json!({"total": 10, "ready": 1, "progressing": 3, "waiting": 2, "stalled": 1, "unavailable": 1,
+                "unreachable": 1, "leaving": 1})
+        );
+    }
+
+    #[test]
     fn the_message_stays_short_whatever_the_fleet() {
         assert!(told(&vec![InstanceTally::Stalled("ConfigurationNotFound"); 10_000]).len() < 250);
     }
