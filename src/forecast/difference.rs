@@ -187,7 +187,10 @@ mod tests {
 
     fn told(old: &Value, new: &Value) -> Vec<String> {
         let work = |manifest: &Value| json!({"spec": {"workload": {"manifests": [manifest]}}});
-        let text = |side: &Option<Value>| side.as_ref().map_or("absent".to_owned(), Value::to_string);
+        let text = |side: &Option<Value>| {
+            side.as_ref()
+                .map_or_else(|| "absent".to_owned(), Value::to_string)
+        };
         of_works(&work(old), &work(new))
             .iter()
             .map(|one| format!("{} {} {}", one.path, text(&one.old), text(&one.new)))
