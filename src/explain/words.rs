@@ -162,6 +162,7 @@ terms! {
         "addon.open-cluster-management.io/hosted-manifest-location": "On a manifest in hosted mode: `managed`, `hosting` or `none`.";
         "addon.open-cluster-management.io/v1alpha1-install-namespace": "The install namespace of a ManagedClusterAddOn as v1beta1 shows it.";
         "addon.open-cluster-management.io/disable-automatic-installation": "Known to old hubs; ignored.";
+        "open-cluster-management.io/csr-user": "On a CertificateSigningRequest of the hub's gRPC server: the agent for which it asks. Of any other requester it counts for nothing.";
         "open-cluster-management.io/config-spec-hash": "On a ManifestWork: the hashes of the configurations that it was made from.";
         "open-cluster-management.io/image-registries": "On a ManagedCluster: image mirrors that AddOnTemplates are rendered with.";
         "configSpecHash": "On a ManifestWork: a mirror of open-cluster-management.io/config-spec-hash.";
