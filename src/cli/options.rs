@@ -487,7 +487,12 @@ mod tests {
     fn chosen(flags: &str) -> Settings {
         let words = std::iter::once("tidegate").chain(flags.split_whitespace());
         let line = Line::try_parse_from(words).expect("it parses");
-        TideOptions::from(&line.tide).settings
+        let settings = TideOptions::from(&line.tide).settings;
+        assert_eq!(settings.roll_ups, RollUps::InOwnKind, "whoever writes keeps them");
+        Settings {
+            roll_ups: RollUps::default(),
+            ..settings
+        }
     }
 
     #[test]

@@ -574,7 +574,7 @@ mod tests {
             watch_lists: mpsc::unbounded_channel().0,
             relists: BTreeMap::new(),
         };
-        let (sender, events) = mpsc::channel(16);
+        let (sender, events) = mpsc::channel(Kind::ALL.len());
         for event in listed(addon) {
             sender.send(event).await.expect("the loop listens");
         }
