@@ -33,7 +33,6 @@ async fn beside(client: Client) -> (Tide, Metrics) {
         stock: Some(StockLease {
             namespace: "default".to_owned(),
             name: "manager-lock".to_owned(),
-            every: Duration::from_millis(50),
         }),
         ..TideOptions::default()
     };
@@ -179,7 +178,6 @@ async fn who_leads_is_told_whoever_it_is() {
         stock: Some(StockLease {
             namespace: "default".to_owned(),
             name: "manager-lock".to_owned(),
-            every: Duration::from_millis(50),
         }),
         ..TideOptions::default()
     };

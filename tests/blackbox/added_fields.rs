@@ -131,7 +131,7 @@ fn added(kubeconfig: &Path, before: &[Value]) {
 
     let tried = definitions(kubeconfig, &["apply", "--dry-run"]);
     assert!(
-        tried.ok && tried.stdout.contains("would add 7 fields and 6 columns"),
+        tried.ok && tried.stdout.contains("would add 8 fields and 6 columns"),
         "{}{}",
         tried.stdout,
         tried.stderr
@@ -140,7 +140,7 @@ fn added(kubeconfig: &Path, before: &[Value]) {
 
     let applied = definitions(kubeconfig, &["apply"]);
     assert!(
-        applied.ok && applied.stdout.contains(": added 7 fields and 6 columns"),
+        applied.ok && applied.stdout.contains(": added 8 fields and 6 columns"),
         "{}{}",
         applied.stdout,
         applied.stderr

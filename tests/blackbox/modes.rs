@@ -286,7 +286,8 @@ async fn controllers_that_observe_show_what_they_would_write() {
         until("it tells", || pending().contains("ManagedClusterAddOn c1/hello"));
         expect![[r"
             hello: create ManagedClusterAddOn c1/hello: the label selector matches the cluster
-            hello: status ClusterManagementAddOn hello"]]
+            hello: status ClusterManagementAddOn hello
+            hello: create AddOnRollout hello: the roll-up of the add-on"]]
         .assert_eq(&pending());
         let (_, metrics) = page(&address, "/metrics").expect("metrics");
         assert!(

@@ -120,7 +120,6 @@ pub(crate) async fn of_the_controllers(hub: &TestHub, client: Client) {
         stock: Some(StockLease {
             namespace: "open-cluster-management-hub".to_owned(),
             name: "manager-lock".to_owned(),
-            every: Duration::from_millis(200),
         }),
         ..TideOptions::default()
     };

@@ -216,7 +216,6 @@ fn stock(place: LeasePlace) -> StockLease {
     StockLease {
         namespace: place.namespace,
         name: place.name,
-        every: Pace::default().retry,
     }
 }
 

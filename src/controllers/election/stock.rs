@@ -1,11 +1,14 @@
 //! The Lease of OCM's add-on manager: whether somebody else acts on the add-ons that are its.
 //!
 //! Decides by its own clock, like a candidate: a Lease is over when it has not changed for its whole duration since it was seen to
-//! change. While it is not known, somebody acts: whoever does not know does not write. Reads one object, and never writes.
+//! change. While it is not known, somebody acts: whoever does not know does not write. Watches one object, so that a hub at rest is asked nothing, and never writes.
 
 use std::time::Duration;
 
+use futures::TryStreamExt as _;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use kube::runtime::watcher::Event;
+use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -20,22 +23,20 @@ use crate::telemetry::{Holder, LeaseOf, Metrics};
 /// How long a Lease lasts that does not say so: OCM's default.
 const LASTS: Duration = Duration::from_secs(137);
 
-/// Where OCM's add-on manager elects, and how often that is looked at.
+/// Where OCM's add-on manager elects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StockLease {
     /// Namespace of the Lease.
     pub namespace: String,
     /// Name of the Lease.
     pub name: String,
-    /// How often it is looked at.
-    pub every: Duration,
 }
 
 /// What is known of the Lease.
 #[derive(Debug, Default)]
 struct Sight {
-    /// What it said last, and since when.
-    seen: Option<(LeaseSpec, Instant)>,
+    /// What it said last, since when, and when it is over.
+    seen: Option<(LeaseSpec, Instant, Instant)>,
 }
 
 impl Sight {
@@ -51,15 +52,22 @@ impl Sight {
             .and_then(|seconds| u64::try_from(seconds).ok())
             .map_or(LASTS, Duration::from_secs);
         let since = match &self.seen {
-            Some((known, since)) if *known == spec => *since,
+            Some((known, since, _)) if *known == spec => *since,
             Some(_) | None => now,
         };
-        self.seen = Some((spec, since));
-        if now < since + lasts { who } else { Holder::Nobody }
+        let over = since + lasts;
+        self.seen = Some((spec, since, over));
+        if now < over { who } else { Holder::Nobody }
+    }
+
+    /// Returns when the Lease is over, if that is still to come.
+    fn over(&self) -> Option<Instant> {
+        let (_, _, over) = self.seen.as_ref()?;
+        (*over > Instant::now()).then_some(*over)
     }
 }
 
-/// Looks at the Lease until the end is asked for, and tells whether add-ons without a mark are another's.
+/// Watches the Lease until the end is asked for, and tells whether add-ons without a mark are another's.
 pub(in crate::controllers) async fn watch_stock(
     client: Client,
     place: StockLease,
@@ -68,6 +76,8 @@ pub(in crate::controllers) async fn watch_stock(
     stop: CancellationToken,
 ) {
     let leases: Api<Lease> = Api::namespaced(client, &place.namespace);
+    let one = watcher::Config::default().fields(&format!("metadata.name={}", place.name));
+    let mut events = std::pin::pin!(watcher(leases, one).default_backoff());
     metrics.modes().held(LeaseOf::Stock, Holder::Unknown);
     let mut telling = Telling {
         told,
@@ -75,20 +85,40 @@ pub(in crate::controllers) async fn watch_stock(
         last: None,
     };
     let (mut sight, mut complained) = (Sight::default(), false);
+    let (mut lease, mut listed): (Option<Lease>, Option<Lease>) = (None, None);
+    let mut is_known = false;
     loop {
-        let asked = tokio::time::timeout(place.every * 5, leases.get_opt(&place.name));
-        let answer = tokio::select! {
-            () = stop.cancelled() => return,
-            answer = asked => answer,
-        };
-        match answer {
-            Ok(Ok(lease)) => {
-                complained = false;
-                telling.tell(sight.holder(lease.as_ref(), Instant::now()), lease.as_ref());
+        let over = sight.over();
+        let expired = async {
+            match over {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
             }
-            Ok(Err(error)) => {
+        };
+        let event = tokio::select! {
+            () = stop.cancelled() => return,
+            event = events.try_next() => event,
+            () = expired => Ok(None),
+        };
+        match event {
+            Ok(None) => {}
+            Ok(Some(Event::Init)) => {
+                listed = None;
+                continue;
+            }
+            Ok(Some(Event::InitApply(found))) => {
+                listed = Some(found);
+                continue;
+            }
+            Ok(Some(Event::InitDone)) => {
+                (lease, is_known, complained) = (listed.take(), true, false);
+            }
+            Ok(Some(Event::Apply(found))) => lease = Some(found),
+            Ok(Some(Event::Delete(_))) => lease = None,
+            Err(error) => {
                 // A hub that does not answer takes no writes either; one that hides the Lease hides that somebody acts.
                 if is_hidden(&error) {
+                    is_known = false;
                     telling.tell(Holder::Unknown, None);
                 }
                 if !std::mem::replace(&mut complained, true) {
@@ -98,17 +128,23 @@ pub(in crate::controllers) async fn watch_stock(
                     );
                 }
             }
-            Err(_) => {}
         }
-        tokio::select! {
-            () = stop.cancelled() => return,
-            () = tokio::time::sleep(place.every) => {}
+        if is_known {
+            telling.tell(sight.holder(lease.as_ref(), Instant::now()), lease.as_ref());
         }
     }
 }
 
-fn is_hidden(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.code == 403)
+fn is_hidden(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code == 403,
+        watcher::Error::WatchError(status) => status.code == 403,
+        watcher::Error::InitialListFailed(_)
+        | watcher::Error::WatchStartFailed(_)
+        | watcher::Error::WatchFailed(_)
+        | watcher::Error::NoResourceVersion => false,
+    }
 }
 
 fn fence(who: Holder) -> Fence {
