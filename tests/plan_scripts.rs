@@ -1,7 +1,6 @@
 //! Plan scripts: stories in `tests/plan/*.txt`, told to a hub in memory; what was planned stands beside them in `*.out`.
 //!
-//! `UPDATE_EXPECT=1 cargo test --test suite plan_scripts::` writes the outputs anew. Every story ends with a proof: after the last
-//! line, plans come to an end and leave nothing to write.
+//! `UPDATE_EXPECT=1 cargo test --test suite plan_scripts::` writes the outputs anew. Every story ends with a proof: plans come to an end.
 
 mod any_kind;
 mod asked;
@@ -58,8 +57,7 @@ fn tell(story: &Path) -> Option<String> {
 
 /// What the lines `setting <name> <value>` ask for; they hold for the whole story, wherever they stand.
 fn settings(script: &str) -> Settings {
-    // The labels of clusters would stand in every story, and so would the moment in which what is absent may still come; stories that
-    // are about them ask for them.
+    // What would stand in every story is asked for by those that are about it.
     let mut settings = Settings {
         discovery_labels: DiscoveryLabels::Off,
         arrival_grace: std::time::Duration::ZERO,

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::config::is_template;
 use super::hook::has_hooks;
-use super::instance_state::runs;
 use super::owners;
 use super::render::{Recipe, RenderFault, Subject, rendered};
 use super::render_cache::foreign;
+use super::work::runs;
 use crate::snapshot::{
     Config, ConfigRef, ConfigType, Content, DeploymentConfig, Instance, Kind, Name, Reference, Template,
     View, terms,

@@ -12,11 +12,9 @@ use super::state::{Outcome, Phase, State};
 use super::told::cause;
 use super::types::{Wait, WaitOn};
 use super::version::{self, goes_down};
-use super::work::{Body, Rendering, is_hook_work};
+use super::work::{Body, Rendering, deployed_works};
 use crate::hash::{ConfigKey, parse_config_spec_hash};
-use crate::snapshot::{
-    ConfigRef, ConfigType, Failures, Instance, Name, Reference, Signal, Status, View, Vocabulary, Work,
-};
+use crate::snapshot::{ConfigRef, Failures, Instance, Reference, Signal, Status, View, Vocabulary, Work};
 
 /// Condition that the deploying program reports.
 pub(super) const MANIFEST_APPLIED: &str = "ManifestApplied";
@@ -132,13 +130,6 @@ fn has_assigned_works(view: &View<'_>, member: &Member<'_>) -> bool {
     works.peek().is_some() && works.all(|work| carries(work, &member.assigned))
 }
 
-/// The works that deploy an add-on: on its cluster, or where it is hosted.
-pub(super) fn deployed_works<'v>(view: &View<'v>, instance: &Instance) -> impl Iterator<Item = &'v Work> {
-    let is_here = |work: &Work| !work.hosted || work.namespace == instance.hosting_cluster;
-    view.works(&instance.cluster)
-        .filter(move |work| is_here(work) && is_deployed(instance, work))
-}
-
 /// Returns whether the agents have confirmed the present generation of every work, and the works are of what is assigned. Where
 /// there is no work, one that is `deployed` from a template has yet to get it, and for others nobody is waited for.
 pub(super) fn is_confirmed(view: &View<'_>, instance: &Instance, deployed: bool) -> bool {
@@ -229,20 +220,6 @@ fn foreign(view: &View<'_>, member: &Member<'_>) -> Foreign {
     })))
 }
 
-/// Returns whether a work deploys the add-on: it is named like one, or the instance owns it. Others carry the label as
-/// well: hooks, and what users label by themselves.
-pub(super) fn is_deployed(instance: &Instance, work: &Work) -> bool {
-    if is_hook_work(&instance.addon, &work.name) {
-        return false;
-    }
-    let named = work
-        .name
-        .strip_prefix("addon-")
-        .and_then(|rest| rest.strip_prefix(&*instance.addon));
-    named.is_some_and(|rest| rest.starts_with("-deploy"))
-        || work.owners.iter().any(|owner| owner.uid == instance.meta.uid)
-}
-
 /// Returns whether the hashes that a work carries are the assigned ones, whoever wrote them.
 pub(super) fn carries(work: &Work, assigned: &[Reference]) -> bool {
     let hashes = &*work.hashes;
@@ -254,35 +231,6 @@ pub(super) fn carries(work: &Work, assigned: &[Reference]) -> bool {
     };
     let wanted: BTreeMap<ConfigKey, String> = assigned.iter().map(key).collect();
     carried == wanted && carried.values().all(|hash| !hash.is_empty())
-}
-
-/// Returns which configuration of a type the works on the hub are made of, whoever made them, and its hash: what runs while what is
-/// assigned has not arrived, and nothing else remembers what was there before.
-pub(super) fn runs(
-    view: &View<'_>,
-    instance: &Instance,
-    is_of: impl Fn(&ConfigType) -> bool,
-) -> Option<(ConfigRef, Name)> {
-    let carried = |work: &Work| {
-        let all = parse_config_spec_hash(&work.hashes).ok()?;
-        all.into_iter()
-            .map(read_key)
-            .find(|(config, _)| is_of(&config.of))
-    };
-    deployed_works(view, instance).find_map(carried)
-}
-
-fn read_key((key, hash): (ConfigKey, String)) -> (ConfigRef, Name) {
-    let of = ConfigType {
-        group: Name::from(key.group),
-        resource: Name::from(key.resource),
-    };
-    let config = ConfigRef {
-        of,
-        namespace: Name::from(key.namespace),
-        name: Name::from(key.name),
-    };
-    (config, Name::from(hash))
 }
 
 fn key(reference: &Reference) -> (ConfigKey, String) {

@@ -1,7 +1,6 @@
 //! The plan room: `plan::addon(&View, now) -> Plan`, pure.
 //!
-//! Stages, in the order in which they run: `install`, `config`, `rollout`, `work`, `progress`, `registration`, `rollup`,
-//! `health`, `diff`.
+//! Stages, in order: `install`, `config`, `rollout`, `work`, `progress`, `registration`, `rollup`, `health`, `diff`.
 //! `plan::addon_with` makes the same plan with a memo of the last one, and looks only at what may have changed.
 //! No clock, no client, no threads: the same view gives the same plan.
 #![deny(

@@ -6,10 +6,11 @@
 use super::available::AVAILABLE;
 use super::conditions::Wish;
 use super::instance_state::{
-    self, HOSTING_MANIFEST_APPLIED, MANIFEST_APPLIED, PROGRESSING, carries, deployed_works, is_ready,
+    self, HOSTING_MANIFEST_APPLIED, MANIFEST_APPLIED, PROGRESSING, carries, is_ready,
 };
 use super::rollout::Member;
 use super::state::{Outcome, Phase, State, Words};
+use super::work::deployed_works;
 use crate::api::names::conditions;
 use crate::snapshot::{ConfigType, Failures, Instance, Reference, Status, View, Vocabulary};
 

@@ -10,7 +10,10 @@ use serde_json::{Map, Value, json};
 use super::owners;
 use super::render::Recipe;
 use super::types::WaitOn;
-use crate::snapshot::{Digest, HashPlace, Instance, Kind, Name, ObjectKey, Reference, View, Work, terms};
+use crate::hash::{ConfigKey, parse_config_spec_hash};
+use crate::snapshot::{
+    ConfigRef, ConfigType, Digest, HashPlace, Instance, Kind, Name, ObjectKey, Reference, View, Work, terms,
+};
 
 /// What can be said about the works of one instance.
 #[derive(Debug)]
@@ -176,6 +179,56 @@ fn name_absent(object: &mut Value, fields: &[&str]) {
     for field in fields {
         object.entry(*field).or_insert(Value::Null);
     }
+}
+
+/// The works that deploy an add-on: on its cluster, or where it is hosted.
+pub(super) fn deployed_works<'v>(view: &View<'v>, instance: &Instance) -> impl Iterator<Item = &'v Work> {
+    let is_here = |work: &Work| !work.hosted || work.namespace == instance.hosting_cluster;
+    view.works(&instance.cluster)
+        .filter(move |work| is_here(work) && is_deployed(instance, work))
+}
+
+/// Returns whether a work deploys the add-on: it is named like one, or the instance owns it. Others carry the label as
+/// well: hooks, and what users label by themselves.
+pub(super) fn is_deployed(instance: &Instance, work: &Work) -> bool {
+    if is_hook_work(&instance.addon, &work.name) {
+        return false;
+    }
+    let named = work
+        .name
+        .strip_prefix("addon-")
+        .and_then(|rest| rest.strip_prefix(&*instance.addon));
+    named.is_some_and(|rest| rest.starts_with("-deploy"))
+        || work.owners.iter().any(|owner| owner.uid == instance.meta.uid)
+}
+
+/// Returns which configuration of a type the works on the hub are made of, whoever made them, and its hash: what runs while what is
+/// assigned has not arrived, and nothing else remembers what was there before.
+pub(super) fn runs(
+    view: &View<'_>,
+    instance: &Instance,
+    is_of: impl Fn(&ConfigType) -> bool,
+) -> Option<(ConfigRef, Name)> {
+    let carried = |work: &Work| {
+        let all = parse_config_spec_hash(&work.hashes).ok()?;
+        all.into_iter()
+            .map(read_key)
+            .find(|(config, _)| is_of(&config.of))
+    };
+    deployed_works(view, instance).find_map(carried)
+}
+
+fn read_key((key, hash): (ConfigKey, String)) -> (ConfigRef, Name) {
+    let of = ConfigType {
+        group: Name::from(key.group),
+        resource: Name::from(key.resource),
+    };
+    let config = ConfigRef {
+        of,
+        namespace: Name::from(key.namespace),
+        name: Name::from(key.name),
+    };
+    (config, Name::from(hash))
 }
 
 #[cfg(test)]

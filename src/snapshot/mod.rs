@@ -47,12 +47,7 @@ pub use meaning::*;
 pub use name::{Name, order};
 pub use names::Names;
 pub use parts::{Absence, Answer, ConfigWatchList, Expected, RemovalBudget, Seen, Sight, TypeFault, absence};
-pub use record::{
-    AddOn, Applied, Claims, Cluster, Condition, Config, ConfigRef, ConfigType, Content, Creation, Decision,
-    DefaultConfig, HashPlace, HookReport, InstallStrategy, Instance, Lifecycle, Meta, OwnerReference, Paused,
-    Placement, PlacementUse, Progression, ProgressionReference, Reference, RollUp, Said, Signal, Status,
-    Work, Workload,
-};
+pub use record::*;
 pub use registration::*;
 pub use removal::{Absences, FailedHook, Farewell, HookTimeout, Pace, TimeoutPolicy};
 pub use settings::*;

@@ -17,6 +17,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 /// kubectl's name of instances in the version that has their install namespace as a field.
 pub(crate) const MCA_V1ALPHA1: &str = "managedclusteraddons.v1alpha1.addon.open-cluster-management.io";
 
+/// kubectl's name of add-ons in that version.
+pub(crate) const CMA_V1ALPHA1: &str = "clustermanagementaddons.v1alpha1.addon.open-cluster-management.io";
+
 /// A running `tidegate dev`; ended when dropped.
 pub(crate) struct Dev {
     child: Child,

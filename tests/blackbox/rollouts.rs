@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 
+use crate::rig::CMA_V1ALPHA1;
 use crate::rig::Dev;
 
 const GROUP: &str = "addon.open-cluster-management.io";
@@ -69,7 +70,7 @@ fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
 
 /// Whether a cluster runs with the present content of its configuration.
 fn upgrades(dev: &Dev, cluster: &str) {
-    let listed = dev.read(&["cma", "aa"]);
+    let listed = dev.read(&[CMA_V1ALPHA1, "aa"]);
     let defaults = listed["status"]["defaultconfigReferences"].as_array().cloned();
     let wanted = defaults.unwrap_or_default().into_iter();
     let wanted: Vec<Value> = wanted
@@ -92,9 +93,9 @@ fn upgrades(dev: &Dev, cluster: &str) {
 /// Edits the default configuration and waits until the add-on knows the new hash.
 fn edit(dev: &Dev) {
     let hashes = |found: &Value| found["status"]["defaultconfigReferences"].clone();
-    let before = hashes(&dev.read(&["cma", "aa"]));
+    let before = hashes(&dev.read(&[CMA_V1ALPHA1, "aa"]));
     config(dev, "aa-cfg", "two");
-    dev.until("the add-on knows the edit", &["cma", "aa"], |found| {
+    dev.until("the add-on knows the edit", &[CMA_V1ALPHA1, "aa"], |found| {
         hashes(found) != before
     });
 }

@@ -72,7 +72,8 @@ is() {
 reason() { kubectl get mca "$addon" -n "$1" -o "jsonpath={.status.conditions[?(@.type==\"${2:-Progressing}\")].reason}"; }
 status() { kubectl get mca "$addon" -n "$1" -o "jsonpath={.status.conditions[?(@.type==\"$2\")].status}"; }
 message() { kubectl get mca "$addon" -n "$1" -o "jsonpath={.status.conditions[?(@.type==\"${2:-Progressing}\")].message}"; }
-field() { kubectl get mca "$addon" -n "$1" -o "jsonpath={$2}"; }
+# The version that has the install namespace as a field.
+field() { kubectl get managedclusteraddons.v1alpha1.addon.open-cluster-management.io "$addon" -n "$1" -o "jsonpath={$2}"; }
 work() { kubectl get manifestwork "addon-$addon-deploy-0" -n "$1" -o "jsonpath={$2}"; }
 greeting() { work "$1" '.spec.workload.manifests[?(@.kind=="ConfigMap")].data.greeting'; }
 carried() { work "$1" '.metadata.labels.open-cluster-management\.io/addon-version'; }

@@ -45,7 +45,7 @@ is "hello edge" greeting cluster3
 is "$before" work cluster4 .metadata.generation
 
 say "a user's edit of the install namespace is never taken back"
-kubectl patch mca "$addon" -n cluster1 --type=merge -p '{"spec":{"installNamespace":"mine"}}' >/dev/null
+kubectl patch managedclusteraddons.v1alpha1.addon.open-cluster-management.io "$addon" -n cluster1 --type=merge -p '{"spec":{"installNamespace":"mine"}}' >/dev/null
 kubectl annotate cma "$addon" touched=yes >/dev/null
 sleep 1
 is mine field cluster1 .spec.installNamespace

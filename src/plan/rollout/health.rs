@@ -8,7 +8,8 @@ use jiff::Timestamp;
 
 use crate::api::names::conditions::DEGRADED;
 use crate::plan::available::AVAILABLE;
-use crate::plan::instance_state::{MANIFEST_APPLIED, apply_failure, carries, is_deployed};
+use crate::plan::instance_state::{MANIFEST_APPLIED, apply_failure, carries};
+use crate::plan::work::is_deployed;
 use crate::snapshot::{Condition, Instance, Status, View, Work};
 
 /// Something that goes wrong.

@@ -22,9 +22,10 @@ use super::unit_state::{Seen, seen};
 use super::units::{Feed, Placed, decide_others, decide_rolling};
 use crate::plan::config::{Configs, Desired, Effective};
 use crate::plan::install::{Stand, Wanted};
-use crate::plan::instance_state::{carries, is_deployed};
+use crate::plan::instance_state::carries;
 use crate::plan::settled::{Done, Others};
 use crate::plan::types::earliest;
+use crate::plan::work::is_deployed;
 use crate::snapshot::{ClusterConfigs, Compat, Instance, Site, View};
 
 /// The rollout of one add-on.

@@ -43,7 +43,7 @@ pub(super) fn assign(old: &[Reference], refs: &[Desired], compat: Compat) -> Vec
 }
 
 /// What the agent confirmed for the same object, and for no other: what an object confirmed that is no longer referred to is forgotten
-/// with it. What runs until the change has arrived, the works tell (`instance_state::runs`).
+/// with it. What runs until the change has arrived, the works tell (`work::runs`).
 fn kept(old: &[Reference], config: &ConfigRef) -> Option<Applied> {
     let same = old.iter().find(|reference| reference.config == *config)?;
     same.applied.clone()

@@ -12,7 +12,7 @@ use super::hold_message::Notice;
 use super::references::is_settled;
 use crate::model::{ConfigRollout, Limit};
 use crate::plan::config::{Desired, Effective, Source, is_protected};
-use crate::plan::instance_state::{is_deployed, runs};
+use crate::plan::work::{is_deployed, runs};
 use crate::snapshot::{ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Reference, View};
 
 /// The rollout of `spec.configuration.configs`, where it does not simply reach every cluster.

@@ -5,8 +5,8 @@
 
 use super::record::{assigned, carrier, invalid, memory, moving_to};
 use crate::model::AddonVersion;
-use crate::plan::instance_state::runs;
 use crate::plan::rollout::Member;
+use crate::plan::work::runs;
 use crate::snapshot::{ConfigRef, Name, View};
 
 /// Returns whether what is assigned is lower than what was asked for before.
