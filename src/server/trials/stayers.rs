@@ -94,12 +94,13 @@ async fn pings_without_end_are_hung_up_on() {
 
 #[tokio::test]
 async fn an_h2_caller_that_opens_no_window_is_cut() {
-    let rig = Rig::start(Limits {
-        write: Duration::from_millis(300),
-        ..quick()
-    })
-    .await;
     for window in [0, 1] {
+        // One that has not counted anybody yet.
+        let rig = Rig::start(Limits {
+            write: Duration::from_millis(300),
+            ..quick()
+        })
+        .await;
         let (mut sender, connection) = http2::Builder::new(TokioExecutor::new())
             .initial_stream_window_size(window)
             .handshake(TokioIo::new(rig.tls(&[b"h2"]).await))
